@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from glassformer.alignment.alignment_config import FineTuningConfig
+from glassformer.alignment.alignment_config import FineTuningConfig, RewardConfig
 from glassformer.alignment.pairs import Pair, Preference
 from glassformer.alignment.stage_run import Run, Start
 from glassformer.models.model_config import LanguageModelConfig
@@ -22,20 +22,37 @@ def start(shape: LanguageModelConfig = SMALL, *, seed: int = 1) -> Start:
     return Start(trained=trained_language_model(model=shape, seed=seed), folder=Path("base"))
 
 
+SHORT: dict[str, Any] = {
+    "epochs": 2, "patience": 4, "batch_size": 3, "min_steps_per_epoch": 1, "optimizer": "adamw", "precision": "float32",
+    "learning_rate": 1e-3,
+}  # fmt: skip
+
+
 def settings(**values: Any) -> FineTuningConfig:
     """Short runs in float32."""
-    defaults: dict[str, Any] = {
-        "epochs": 2, "batch_size": 3, "min_steps_per_epoch": 1, "optimizer": "adamw", "precision": "float32"
-    }  # fmt: skip
-    return FineTuningConfig.model_validate(defaults | values)
+    return FineTuningConfig.model_validate(SHORT | values)
 
 
-def run(out: Path, *, observer: Observer | None = None, **values: Any) -> Run:
+def reward_settings(**values: Any) -> RewardConfig:
+    """The same for two members."""
+    return RewardConfig.model_validate(SHORT | {"members": 2} | values)
+
+
+def run(out: Path, *, observer: Observer | None = None, **values: Any) -> Run[FineTuningConfig]:
     """From a new start each time; what is no part of the run is a setting."""
-    flags = {name: values.pop(name) for name in ("resume", "overwrite", "on_prepared", "start") if name in values}
-    if "start" not in flags:
-        flags["start"] = start()
+    flags = _flags(values)
     return Run(config=settings(**values), out=out, observer=observer, **flags)
+
+
+def reward_run(out: Path, *, observer: Observer | None = None, **values: Any) -> Run[RewardConfig]:
+    """The same for a reward model."""
+    flags = _flags(values)
+    return Run(config=reward_settings(**values), out=out, observer=observer, **flags)
+
+
+def _flags(values: dict[str, Any]) -> dict[str, Any]:
+    flags = {name: values.pop(name) for name in ("resume", "overwrite", "on_prepared", "start") if name in values}
+    return {"start": start()} | flags
 
 
 def pairs(count: int = 30) -> list[Pair]:

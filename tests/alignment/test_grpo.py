@@ -89,7 +89,7 @@ def test_a_nat_away_from_the_reference_costs_beta(monkeypatch: pytest.MonkeyPatc
     beta = 0.25
     config = GRPOConfig(
         updates=2, batch_size=2 * GROUP, minibatch_size=5, group_size=GROUP, max_tokens=4, learning_rate=0.05,
-        beta=beta, held_out_completions=3, evaluate_every=9,
+        beta=beta, target_kl=None, most_kl=50.0, held_out_completions=3, evaluate_every=9,
     )  # fmt: skip
     shape = LanguageModelConfig(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=9)
     policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()

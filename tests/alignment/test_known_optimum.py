@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
+from glassformer.alignment.divergence import kl_of_logprobs
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
+from glassformer.alignment.losses import dpo_loss
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -42,6 +44,10 @@ def judge(rollouts: Rollouts) -> Tensor:
 @torch.no_grad()
 def outcome_logprobs(policy: LanguageModel) -> Tensor:
     """The log-probability of each outcome."""
+    return with_gradient(policy)
+
+
+def with_gradient(policy: LanguageModel) -> Tensor:
     found = []
     for ids in outcomes():
         read = torch.tensor([[START_ID, *ids[:-1]]])
@@ -57,6 +63,8 @@ SETTINGS: dict[str, Any] = {
     "minibatch_size": 128,
     "max_tokens": LENGTH,
     "beta": BETA,
+    "target_kl": None,
+    "most_kl": 50.0,
     "learning_rate": 2e-3,
     "held_out_completions": 2048,
     "evaluate_every": 25,
@@ -81,3 +89,29 @@ def test_reaches_the_policy_that_is_best_at_this_price_of_kl(algorithm: Callable
     reached = float(objective(outcome_logprobs(policy), reference, rewards, BETA))
     # less than half the error with which 2,048 completions of the best policy tell its reward (.0072)
     assert reached > highest - 0.02 * (highest - start)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label_smoothing", [0.0, 0.1])
+def test_dpo_finds_the_same_policy_from_preferences_alone(label_smoothing: float) -> None:
+    """The conservative form stays closer to the reference."""
+    shape = LanguageModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=16, max_seq_len=WINDOW)
+    policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
+    rewards = torch.tensor([worth(ids) for ids in outcomes()])
+    reference = outcome_logprobs(policy)
+    best = optimal_policy(reference, rewards, BETA)
+    prefers = torch.sigmoid(rewards[:, None] - rewards)  # how often the first of two is preferred
+    optimizer = torch.optim.AdamW(policy.parameters(), lr=2e-3)
+    for _ in range(600):
+        ratios = with_gradient(policy) - reference
+        losses = dpo_loss(ratios[:, None].expand(prefers.shape), ratios.expand(prefers.shape), BETA, label_smoothing)
+        optimizer.zero_grad()
+        (prefers * losses).mean().backward()
+        optimizer.step()
+    reached = outcome_logprobs(policy)
+    if label_smoothing:  # more cautious than the truth
+        assert kl_of_logprobs(reached, reference) < kl_of_logprobs(best, reference)
+    start, found, highest = (
+        float(objective(logprobs, reference, rewards, BETA)) for logprobs in (reference, reached, best)
+    )
+    assert found > highest - (0.2 if label_smoothing else 0.02) * (highest - start)

@@ -1,4 +1,5 @@
 import math
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,24 +11,27 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.alignment import preferences as module
+from glassformer.alignment.corruptions import KINDS
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.preferences import (
     Preferences,
     ReadPreference,
     as_examples,
     measure_preferences,
+    read_preferred,
     rewards_of,
-    train_reward_model,
 )
-from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.reading import ReadPair
+from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.stage_run import Records
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.reward import RewardModel
+from glassformer.models.reward import RewardEnsemble
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, load_model
 from glassformer.training.loop import InterruptedTraining, Trainer
-from tests.alignment.samples import WINDOW, figures, interrupted_after, preferences, run, settings, start
+from glassformer.training.task import Examples
+from tests.alignment.samples import WINDOW, figures, interrupted_after, preferences, reward_run, reward_settings, start
 from tests.prediction.language import SMALL, byte_tokenizer
 from tests.support import double_precision, randomise
 
@@ -42,17 +46,27 @@ class Weighs(nn.Module):
         self.weights = nn.Parameter(torch.tensor(weights))
 
     def forward(self, token_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return (self.weights[token_ids] * attention_mask).sum(dim=1)
+        return (self.weights[token_ids] * attention_mask).sum(dim=1, keepdim=True)
 
 
 def read(chosen: Sequence[int], rejected: Sequence[int]) -> ReadPreference:
     sides = (ReadPair(token_ids=np.array([START_ID, *ids]), begins=1) for ids in (chosen, rejected))
-    return ReadPreference(chosen=next(sides), rejected=next(sides))
+    return ReadPreference(prompt="", chosen=next(sides), rejected=next(sides))
+
+
+def batch(pairs: Sequence[ReadPreference], *, members: int = 1) -> Examples:
+    """Each pair as a row, which all members learn."""
+    return as_examples([[pair.chosen, pair.rejected] for pair in pairs], torch.ones(len(pairs), members))
+
+
+def task_of(pairs: Sequence[ReadPreference], **values: Any) -> Preferences:
+    held_out = values.pop("held_out_pairs", ())
+    return Preferences(pairs, reward_settings(**values), window=9, held_out=held_out)
 
 
 def weighed(margins: Sequence[float]) -> tuple[Weighs, list[ReadPreference]]:
     """Pairs whose chosen side has so much more reward, whatever stands in both, and padding that would weigh much."""
-    model = Weighs([99.0, 0.0, 5.0, 0.25, *margins])
+    model = Weighs([99.0, 0.0, 5.0, 0.25, *margins])  # the start and end tokens are in both
     return model, [read([3] * number + [4 + number], [3] * number) for number in range(len(margins))]
 
 
@@ -63,30 +77,32 @@ def random_preferences(count: int) -> list[ReadPreference]:
     ]  # fmt: skip
 
 
-def random_reward_model(**values: Any) -> RewardModel:
+def random_reward_model(**values: Any) -> RewardEnsemble:
     sizes: dict[str, Any] = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 10, "max_seq_len": 9}
     with double_precision():
-        return randomise(RewardModel(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE), std=0.4).eval()
+        return randomise(
+            RewardEnsemble(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE, 2), std=0.4
+        ).eval()
 
 
 def test_a_batch_by_hand() -> None:
-    examples = as_examples([read([5, 6], [7]), read([], [8, 9])])
-    assert examples.inputs.token_ids.tolist() == [[[2, 5, 6], [2, 7, 0]], [[2, 0, 0], [2, 8, 9]]]
+    examples = batch([read([5, 6], [7]), read([], [8, 9])])
+    assert examples.inputs.token_ids.tolist() == [[[2, 5, 6, 2], [2, 7, 2, 0]], [[2, 2, 0, 0], [2, 8, 9, 2]]]
     assert examples.inputs.attention_mask.tolist() == [
-        [[True] * 3, [True, True, False]], [[True, False, False], [True] * 3]
+        [[True] * 4, [True, True, True, False]], [[True, True, False, False], [True] * 4]
     ]  # fmt: skip
-    assert len(examples.labels) == 2
-    assert read([5, 6], [7]).length == read([7], [5, 6]).length == 3
+    assert examples.labels.shape == (2, 1)
+    assert read([5, 6], [7]).length == read([7], [5, 6]).length == 4, "with the end token"
 
 
 def test_the_loss_by_hand() -> None:
     """−log σ(margin): log 2 for none, log(4/3) where the chosen one is thrice as likely, log 4 where the other is."""
     model, pairs = weighed([0.0, math.log(3), -math.log(3)])
-    task = Preferences(pairs, settings())
-    cost = task.cost(model, as_examples(pairs))
+    task = task_of(pairs, members=1)
+    cost = task.cost(model, batch(pairs))
     assert cost.loss.item() == pytest.approx(math.log(2) + math.log(4 / 3) + math.log(4))
     assert cost.correct == 1.5, "a tie is half right"
-    assert (task.weight(as_examples(pairs)), task.count(as_examples(pairs))) == (3, 3)
+    assert (task.weight(batch(pairs)), task.count(batch(pairs))) == (3, 3)
     (found,) = torch.autograd.grad(cost.loss, model.weights)
     torch.testing.assert_close(found[4:], -torch.tensor([1 / 2, 1 / 4, 3 / 4]))  # −σ(−margin)
 
@@ -114,23 +130,56 @@ def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
     expected = measure_preferences(model, pairs)
     assert measure_preferences(model.train(), pairs) == expected
     assert model.training
-    assert Preferences(pairs, settings()).validate(model) == {}
-    assert Preferences([], settings(), held_out=pairs).validate(model) == expected
+    assert task_of(pairs).validate(model) == {}
+    assert task_of(pairs, corruptions=False, held_out_pairs=pairs).validate(model) == expected
+    with_corruptions = task_of(pairs, held_out_pairs=pairs).validate(model)
+    assert {f"above_{kind}" for kind in KINDS} == with_corruptions.keys() - expected.keys()
 
 
 def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
     model, pairs = random_reward_model(), random_preferences(11)
-    task = Preferences(pairs, settings())
-    chosen, rejected = rewards_of(model, as_examples(pairs))
+    task = task_of(pairs)
+    together = batch(pairs, members=2)
+    found = rewards_of(model, together)  # (pairs, 2, members)
     for number, pair in enumerate(pairs):
-        for found, side in ((chosen, pair.chosen), (rejected, pair.rejected)):
-            ids = torch.from_numpy(side.token_ids)[None]
+        for side, text in enumerate((pair.chosen, pair.rejected)):
+            ids = torch.tensor([[*text.token_ids, START_ID]])
             alone = model(ids, torch.ones_like(ids, dtype=torch.bool))
-            torch.testing.assert_close(found[number : number + 1], alone.float(), rtol=1e-5, atol=1e-6)
-    together = task.cost(model, as_examples(pairs))
-    apart = [task.cost(model, as_examples([pair])) for pair in pairs]
-    torch.testing.assert_close(together.loss, torch.stack([cost.loss for cost in apart]).sum())
-    assert together.correct == pytest.approx(sum(cost.correct or 0 for cost in apart))
+            torch.testing.assert_close(found[number : number + 1, side], alone.float(), rtol=1e-5, atol=1e-6)
+    cost = task.cost(model, together)
+    apart = [task.cost(model, batch([pair], members=2)) for pair in pairs]
+    torch.testing.assert_close(cost.loss, torch.stack([part.loss for part in apart]).sum())
+    assert cost.correct == pytest.approx(sum(part.correct or 0 for part in apart))
+
+
+def test_a_member_learns_nothing_from_a_pair_that_it_leaves_out() -> None:
+    model, pairs = random_reward_model(), random_preferences(1)
+    examples = as_examples([[pairs[0].chosen, pairs[0].rejected]], torch.tensor([[1.0, 0.0]]))
+    task_of(pairs).cost(model, examples).loss.backward()
+    learned, leaves_out = (member.get_parameter("head.weight").grad for member in model.members)
+    assert learned is not None
+    assert learned.abs().sum() > 0
+    assert leaves_out is None or leaves_out.abs().sum() == 0
+
+
+def test_later_epochs_compare_with_other_worse_answers() -> None:
+    """First with the rejected answer alone, then with corrupted copies and samples of the start model as well."""
+    pairs = [read([5, 6, 7, 8], [9, 10, 11])] * 200
+    sample = ReadPair(token_ids=np.array([START_ID, 12]), begins=1)
+    task = Preferences(pairs, reward_settings(epochs=3), window=WINDOW, samples=[sample] * 200)
+
+    def worse(epoch: int) -> Counter[str]:
+        rows = [row for step in task.steps(epoch) for part in step() for row in part.inputs.token_ids[:, 1].tolist()]
+        texts = [tuple(token for token in row if token)[1:-1] for row in rows]
+        names = {(9, 10, 11): "rejected", (12,): "sample"}
+        return Counter(names.get(text, "corrupted") for text in texts)
+
+    assert worse(0) == {"rejected": 200}
+    found = worse(2)
+    assert 40 < found["rejected"] < 100
+    assert 25 < found["sample"] < 80
+    assert 50 < found["corrupted"] < 110
+    assert worse(2) == found, "an epoch can be repeated"
 
 
 def test_each_pass_shows_every_pair_once() -> None:
@@ -138,7 +187,7 @@ def test_each_pass_shows_every_pair_once() -> None:
 
     def shown(**values: Any) -> list[list[list[int]]]:
         """Which pairs, by step and batch."""
-        task = Preferences(pairs, settings(batch_size=2, accumulation=3, **values))
+        task = task_of(pairs, batch_size=2, accumulation=3, corruptions=False, **values)
         return [[part.inputs.token_ids[:, 0, 1].tolist() for part in step()] for step in task.steps(4)]
 
     once = shown()
@@ -159,8 +208,8 @@ def test_when_memory_runs_out_the_two_of_a_pair_stay_together() -> None:
         model = random_reward_model(dropout=0.0)
         torch.manual_seed(2)
         randomise(model, std=0.4)
-        config = settings(batch_size=7, max_steps=1, learning_rate=0.01, optimizer="sgd")
-        trainer = Trainer(model, Preferences(pairs, config), config)
+        config = reward_settings(batch_size=7, max_steps=1, learning_rate=0.01, optimizer="sgd", members=2)
+        trainer = Trainer(model, Preferences(pairs, config, window=WINDOW), config)
         trainer.state.micro_batches = parts
         trainer.run()
         steps.append(model.state_dict())
@@ -173,7 +222,7 @@ def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
     heard: list[Records] = []
     long = Preference(prompt="it is", chosen="x" * WINDOW, rejected="y")
     trained = train_reward_model(
-        run(
+        reward_run(
             tmp_path, epochs=25, patience=25, learning_rate=1e-2, held_out=0.2, batch_size=8,
             on_prepared=lambda records, _: heard.append(records),
         ),
@@ -189,26 +238,28 @@ def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
     loaded = load_model(tmp_path, REWARD_MODEL)
     assert loaded.config == trained.config
     assert loaded.metrics == trained.metrics
-    texts = read_together(loaded.tokenizer, ["", ""], [" all good", " all bad"])
-    chosen, rejected = rewards_of(loaded.model, as_examples([ReadPreference(chosen=texts[0], rejected=texts[1])]))
-    assert chosen.item() > rejected.item()
-    again, _ = rewards_of(trained.model, as_examples([ReadPreference(chosen=texts[0], rejected=texts[1])]))
-    assert again.item() == chosen.item()
+    texts = batch(
+        read_preferred(loaded.tokenizer, [Preference(prompt="", chosen=" all good 61", rejected=" all bad 61")])
+    )
+    chosen, rejected = rewards_of(loaded.model, texts)[0]
+    assert (chosen > rejected).all()
+    assert torch.equal(rewards_of(trained.model, texts)[0, 0], chosen)
 
 
 def test_it_starts_from_the_trunk_of_the_language_model(tmp_path: Path) -> None:
     begins = start()
     trained = train_reward_model(
-        run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
+        reward_run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
     )
-    weights = trained.model.state_dict()
-    for name, tensor in begins.trained.model.state_dict().items():
-        torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)
+    for member in trained.model.members:
+        weights = member.state_dict()
+        for name, tensor in begins.trained.model.state_dict().items():
+            torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)
     assert trained.config.init == begins.record
 
 
 def test_a_reward_model_is_no_other_model(tmp_path: Path) -> None:
-    train_reward_model(run(tmp_path, epochs=1), preferences(), source="here")
+    train_reward_model(reward_run(tmp_path, epochs=1), preferences(), source="here")
     with pytest.raises(UsageError, match="holds a reward model; a language model is needed here"):
         load_model(tmp_path, LANGUAGE_MODEL)
     with pytest.raises(UsageError, match="holds a reward model; a classifier is needed here"):
@@ -216,12 +267,12 @@ def test_a_reward_model_is_no_other_model(tmp_path: Path) -> None:
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:
-    values: dict[str, Any] = {"epochs": 3, "held_out": 0.4}
-    whole = train_reward_model(run(tmp_path / "whole", **values), preferences(), source="here")
+    values: dict[str, Any] = {"epochs": 3, "held_out": 0.4, "corruptions": True}
+    whole = train_reward_model(reward_run(tmp_path / "whole", **values), preferences(), source="here")
     out = tmp_path / "out"
     with pytest.raises(InterruptedTraining):
-        train_reward_model(run(out, observer=interrupted_after(9), **values), preferences(), source="here")
-    resumed = train_reward_model(run(out, resume=True, **values), preferences(), source="here")
+        train_reward_model(reward_run(out, observer=interrupted_after(9), **values), preferences(), source="here")
+    resumed = train_reward_model(reward_run(out, resume=True, **values), preferences(), source="here")
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     weights = whole.model.state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in resumed.model.state_dict().items())
@@ -230,10 +281,7 @@ def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:
 def test_none_that_fits(tmp_path: Path) -> None:
     long = [Preference(prompt="", chosen="x", rejected="y" * WINDOW)] * 12
     with pytest.raises(UsageError, match="here: no record fits"):
-        train_reward_model(run(tmp_path / "out"), long, source="here")
+        train_reward_model(reward_run(tmp_path / "out"), long, source="here")
     assert not (tmp_path / "out").exists()
-    fits = as_examples([
-        ReadPreference(chosen=completion, rejected=completion)
-        for completion in read_together(byte_tokenizer(), [""], ["y" * (WINDOW - 1)])
-    ])  # fmt: skip
-    assert fits.inputs.token_ids.shape[2] == SMALL.max_seq_len
+    fits = [Preference(prompt="", chosen="x", rejected="y" * (WINDOW - 2))]
+    assert batch(read_preferred(byte_tokenizer(), fits)).inputs.token_ids.shape[2] == SMALL.max_seq_len

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.alignment.rewards import RewardError, judged_by, open_reward
+from glassformer.alignment.rewards import NO_END, RewardError, judged_by, open_reward
 from glassformer.alignment.rollouts import Rollouts, roll_out
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.reward import RewardModel
-from glassformer.prediction.folder_config import RewardFolderConfig
+from glassformer.models.reward import RewardEnsemble
+from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
@@ -23,6 +23,7 @@ from tests.prediction.language import BYTES, SMALL, TEXT, byte_tokenizer, random
 from tests.prediction.samples import small_trained_model
 from tests.support import randomise
 
+SCALE = RewardScale(means=(0.5, -1.0, 2.0), deviations=(2.0, 0.5, 4.0), disagreement=0.25)
 TOKENIZER = byte_tokenizer()
 PROMPTS = ["the plot", "", "it"]
 
@@ -39,12 +40,12 @@ def judged(*answers: Any) -> Tensor:
 
 def saved_reward_model(
     folder: Path, *, tokenizer: TokenizerConfig = BYTES, window: int = 24, std: float = 0.2
-) -> RewardModel:
+) -> RewardEnsemble:
     language = trained_language_model(tokenizer=tokenizer)
     shape = SMALL.model_copy(update={"max_seq_len": window})
     fields = language.config.model_dump(exclude={"format", "model"}) | {"tokenizer": language.config.tokenizer}
-    model = randomise(RewardModel(shape, language.config.vocab_size), std=std).eval()
-    config = RewardFolderConfig(model=shape, **fields)
+    model = randomise(RewardEnsemble(shape, language.config.vocab_size, members=len(SCALE.means)), std=std).eval()
+    config = RewardFolderConfig(model=shape, scale=SCALE, **fields)
     save_model(
         folder, TrainedRewardModel(config=config, model=model, tokenizer=language.tokenizer, metrics={}), card="x"
     )
@@ -63,16 +64,22 @@ def file(tmp_path: Path) -> Callable[[str], Path]:
 # The reward model
 
 
-def test_a_reward_model_reads_prompt_and_completion_without_the_end_token(tmp_path: Path) -> None:
+def test_the_reward_is_the_mean_of_the_members_minus_their_disagreement_and_the_last_one_is_the_referee(
+    tmp_path: Path,
+) -> None:
     model, written = saved_reward_model(tmp_path), rollouts()
-    written.ended[1] = True  # as if its last token were the end
-    found = open_reward(str(tmp_path), TOKENIZER, device="cpu")(written)
-    assert found.dtype == torch.float32
-    for row, length in enumerate(written.attention_mask.sum(dim=1).tolist()):
-        ids = written.token_ids[row : row + 1, : length - (row == 1)]
-        alone = model(ids, torch.ones_like(ids, dtype=torch.bool))
-        torch.testing.assert_close(found[row : row + 1], alone)
-    assert not found.requires_grad
+    written.ended[:] = [True, False, True]  # as if their last tokens were the end
+    reward = open_reward(str(tmp_path), TOKENIZER, device="cpu")
+    assert reward.referee is not None
+    found, referee = reward(written), reward.referee(written)
+    assert (found.dtype, found.requires_grad, found[1], referee[1]) == (torch.float32, False, NO_END, NO_END)
+    for row in (0, 2):
+        ids = written.token_ids[row : row + 1, : int(written.attention_mask[row].sum())]
+        raw = model(ids, torch.ones_like(ids, dtype=torch.bool))[0].tolist()
+        first, second, third = (raw[0] - 0.5) / 2, (raw[1] + 1) / 0.5, (raw[2] - 2) / 4
+        expected = (first + second) / 2 - 0.25 * abs(first - second) / 2
+        assert found[row].item() == pytest.approx(expected, abs=1e-4)
+        assert referee[row].item() == pytest.approx(third, abs=1e-4)
 
 
 def test_a_reward_model_of_another_vocabulary_is_refused(tmp_path: Path) -> None:
@@ -91,8 +98,7 @@ def test_a_reward_model_with_a_smaller_window(tmp_path: Path) -> None:
     assert written.token_ids.shape[1] == 17
     with pytest.raises(RewardError, match=r"reads 16 tokens, but prompt and completion have up to 17; lower training"):
         reward(written)
-    written.ended[0] = True  # without its end token the longest one fits
-    assert reward(written).shape == (3,)
+    assert reward(rollouts(max_tokens=7)).shape == (3,)
 
 
 def test_a_folder_of_another_kind(tmp_path: Path) -> None:
@@ -122,7 +128,8 @@ def test_a_damaged_folder_is_no_misuse(tmp_path: Path) -> None:
 def test_its_weights_are_its_fingerprint(tmp_path: Path) -> None:
     saved_reward_model(tmp_path)
     first = open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint
-    assert first == hashlib.sha256((tmp_path / "model.safetensors").read_bytes()).hexdigest()
+    weights = (tmp_path / "model.safetensors").read_bytes()
+    assert first == hashlib.sha256(weights + SCALE.model_dump_json().encode()).hexdigest(), "and their scale"
     assert open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint == first
     saved_reward_model(tmp_path, std=0.3)
     assert open_reward(str(tmp_path), TOKENIZER, device="cpu").fingerprint != first

@@ -8,6 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from glassformer.alignment import rl as rl_module
+from glassformer.alignment import steering as steering_module
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.rewards import RewardError, judged_by
@@ -24,8 +26,15 @@ from tests.training.samples import Memory
 PROMPTS = [f"{number}:" for number in range(11)]
 SHORT: dict[str, Any] = {
     "updates": 3, "batch_size": 8, "minibatch_size": 8, "epochs": 1, "max_tokens": 5, "held_out_completions": 6,
-    "evaluate_every": 2, "learning_rate": 0.01,
+    "evaluate_every": 2, "learning_rate": 0.01, "beta": 0.1, "target_kl": None, "most_kl": 50.0,
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _prompts_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although there are few."""
+    for room in (rl_module, steering_module):
+        monkeypatch.setattr(room, "FEWEST_PROMPTS", 10)
 
 
 class Hears(Memory):

@@ -6,7 +6,7 @@ import torch
 from glassformer.alignment.alignment_config import PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import Pair, Preference
-from glassformer.alignment.preferences import train_reward_model
+from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.sft import fine_tune
@@ -19,7 +19,7 @@ from glassformer.prediction.model_folder import (
     save_model,
 )
 from glassformer.words.new_words import Entry, learn_words
-from tests.alignment.samples import run
+from tests.alignment.samples import reward_run, run
 from tests.words.samples import KNOWN, language_model_of_known
 
 WORDS = ["gran", "hahi"]
@@ -62,5 +62,5 @@ def test_reinforcement_learning_keeps_it(taught: Start, tmp_path: Path) -> None:
 
 def test_a_reward_model_keeps_it(taught: Start, tmp_path: Path) -> None:
     records = [Preference(prompt=word, chosen=" gran aao", rejected=" hahi bbo") for word in KNOWN[:9]]
-    train_reward_model(run(tmp_path / "judge", start=taught, epochs=1), records, source="preferences.csv")
+    train_reward_model(reward_run(tmp_path / "judge", start=taught, epochs=1), records, source="preferences.csv")
     assert load_model(tmp_path / "judge", REWARD_MODEL).config.new_words == taught.trained.config.new_words

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.reward import RewardModel
+from glassformer.models.parts import parts_of
+from glassformer.models.reward import RewardEnsemble, RewardModel
 from tests.support import double_precision, randomise, right_padded
 
 VOCAB_SIZE, WINDOW = 13, 9
@@ -22,11 +23,6 @@ def reward_model(**values: Any) -> RewardModel:
     """In float64, with no weight at its starting value."""
     with double_precision():
         return randomise(RewardModel(shape(**values), VOCAB_SIZE), std=0.4).eval()
-
-
-def test_before_training_no_text_is_preferred() -> None:
-    model, token_ids = RewardModel(shape(), VOCAB_SIZE).eval(), torch.randint(VOCAB_SIZE, (4, 6))
-    assert model(token_ids, right_padded([6, 3, 1, 6])).tolist() == [0, 0, 0, 0]
 
 
 def test_a_reward_is_what_the_head_makes_of_the_last_token() -> None:
@@ -61,3 +57,28 @@ def test_it_has_the_weights_of_a_language_model_and_a_head() -> None:
     reward, language = RewardModel(shape(), VOCAB_SIZE), LanguageModel(shape(), VOCAB_SIZE)
     mine, theirs = ({name: tensor.shape for name, tensor in model.state_dict().items()} for model in (reward, language))
     assert mine == theirs | {"head.weight": (1, 12), "head.bias": (1,)}
+
+
+def test_an_ensemble_is_its_members_side_by_side() -> None:
+    with double_precision():
+        ensemble = randomise(RewardEnsemble(shape(), VOCAB_SIZE, members=3), std=0.4).eval()
+    token_ids, mask = torch.randint(VOCAB_SIZE, (4, 6)), right_padded([6, 3, 1, 6])
+    found = ensemble(token_ids, mask)
+    assert found.shape == (4, 3)
+    for number, member in enumerate(ensemble.members):
+        torch.testing.assert_close(found[:, number], member(token_ids, mask))
+
+
+def test_new_members_differ() -> None:
+    first, second = RewardEnsemble(shape(), VOCAB_SIZE, members=2).members
+    assert not torch.equal(first.get_parameter("head.weight"), second.get_parameter("head.weight"))
+
+
+def test_blocks_of_the_same_depth_are_one_block_of_an_ensemble() -> None:
+    """So that `layer_decay`, `freeze` and Muon treat it as they treat one model."""
+    ensemble = RewardEnsemble(shape(), VOCAB_SIZE, members=3)
+    blocks = parts_of(ensemble).blocks
+    assert len(blocks) == 2
+    for depth, block in enumerate(blocks):
+        of_members = [parts_of(member).blocks[depth] for member in ensemble.members]
+        assert {*block.parameters()} == {parameter for one in of_members for parameter in one.parameters()}

@@ -46,11 +46,11 @@ def test_a_language_model_predicts_as_it_did() -> None:
     assert found == pytest.approx(ANSWERS["loglikelihoods"], rel=1e-5)
 
 
-@torch.inference_mode()
-def test_a_reward_model_judges_as_it_did() -> None:
-    trained = load_model(FOLDERS / "reward-model", REWARD_MODEL)
-    found = [float(trained.model(*read(trained.tokenizer, text, trained.config.model.max_seq_len))) for text in TEXTS]
-    assert found == pytest.approx(ANSWERS["rewards"], rel=1e-4)
+def test_a_reward_model_of_that_time_is_to_be_made_again() -> None:
+    with pytest.raises(
+        GlassformerError, match="version 1, and a reward model needs version 6; make it again with `glass"
+    ):
+        load_model(FOLDERS / "reward-model", REWARD_MODEL)
 
 
 def test_what_is_saved_again_is_of_this_version(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.bounds import Count, LearningRate, Seed
@@ -14,15 +14,45 @@ from glassformer.training.training_config import LoopConfig
 
 
 class FineTuningConfig(LoopConfig):
-    """Settings of fine-tuning (`align sft`) and of training a reward model (`align reward`)."""
+    """Settings of fine-tuning (`align sft`). Those of a reward model and of DPO build on them."""
 
-    epochs: Count = 8
-    patience: Count = 4
-    batch_size: Count = 16
-    """Windows (fine-tuning) or pairs (reward model) in a batch. Lower it if memory runs out."""
-    learning_rate: LearningRate = 1e-3
+    epochs: Count = 5
+    patience: Count = 2
+    batch_size: Count = 8
+    """Windows (fine-tuning) or pairs (reward model, DPO) in a batch. Lower it if memory runs out."""
+    learning_rate: LearningRate = 4e-3
     held_out: float = Field(default=0.1, ge=0, le=0.5)
     """Share of the records that is held out to choose the best epoch, from 0 (none) to 0.5."""
+
+
+class RewardConfig(FineTuningConfig):
+    """Settings of training a reward model (`align reward`)."""
+
+    epochs: Count = 12
+    patience: Count = 6
+    batch_size: Count = 32
+    learning_rate: LearningRate = 2e-3
+    members: int = Field(default=3, ge=1, le=64)
+    """Reward models that learn side by side, from 1 on. The last of several is the referee: it has no part in the
+    reward, and chooses the best policy. Raise it if reward and referee come apart during `align rl`."""
+    corruptions: bool = True
+    """Whether the members also learn that corrupted answers are worse than whole ones. Without it, a policy soon finds
+    fragments with a high reward."""
+    disagreement: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Reward subtracted for each unit of the members' standard deviation, from 0 on. Raise it if the policy finds texts
+    that only some members like."""
+
+
+class DPOConfig(FineTuningConfig):
+    """Settings of direct preference optimisation (`align dpo`)."""
+
+    epochs: Count = 3
+    batch_size: Count = 32
+    learning_rate: LearningRate = 1e-3
+    beta: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    """Units of reward per nat of KL, above 0. Raise it to keep the policy closer to the model that it starts from."""
+    label_smoothing: float = Field(default=0.0, ge=0, lt=0.5)
+    """Share of the preferences that may be the wrong way round, from 0 to below 0.5 (conservative DPO)."""
 
 
 class PolicyConfig(BaseModel):
@@ -35,51 +65,47 @@ class PolicyConfig(BaseModel):
 
     seed: Seed = 0
     """Seed of all random choices, the prompts of each round and the sampled tokens. From 0 on."""
-    updates: Count = 100
+    updates: Count = 80
     """Number of rounds. Raise it if the reward still grows at the end."""
-    batch_size: int = Field(default=64, ge=2, le=10**9)
+    batch_size: int = Field(default=128, ge=2, le=10**9)
     """Completions that the policy writes in each round, at least 2. More of them make the gradient less noisy."""
     max_tokens: Count = 32
     """Most tokens of a completion. Longer ones are cut there."""
     epochs: Count = 2
     """How often the completions of a round are used for training. With more passes, the policy moves further per
     round."""
-    minibatch_size: Count = 32
+    minibatch_size: Count = 64
     """Completions in each step of the optimizer. Lower it if memory runs out."""
-    learning_rate: LearningRate = 3e-4
+    learning_rate: LearningRate = 1e-3
     """Learning rate of the policy, above 0. Lower it if the KL grows quickly."""
     clip: float = Field(default=0.2, gt=0, lt=1)
     """ε of the clipped loss, between 0 and 1. The ratio of a token's new and old probability is clipped to 1 ± ε."""
-    beta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
-    """Coefficient of the KL penalty, in units of reward per nat, from 0 (no penalty) on. Raise it to keep the policy
-    closer to the reference, the model that training starts from."""
-    target_kl: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """Wanted KL of a completion from the reference, in nats, above 0. `beta` is adapted to reach it. None keeps `beta`
-    fixed."""
+    beta: float = Field(default=0.2, ge=0, allow_inf_nan=False)
+    """Coefficient of the KL penalty at the beginning, in units of reward per nat, from 0 (no penalty, whatever
+    `target_kl` is) on. Raise it to keep the policy closer to the reference, the model that training starts from."""
+    target_kl: float | None = Field(default=0.2, gt=0, allow_inf_nan=False)
+    """Wanted KL from the reference in nats per token, above 0. `beta` is adapted to reach it. `none` keeps `beta`
+    fixed. Lower it if the answers stop making sense. Raise it if the reward hardly grows."""
     held_out: float = Field(default=0.1, gt=0, le=0.5)
-    """Share of the prompts that is held out to choose the best policy, above 0 and at most 0.5. With fewer than ten
+    """Share of the prompts that is held out to choose the best policy, above 0 and at most 0.5. With fewer than fifty
     prompts it is chosen on all of them."""
     held_out_completions: Count = 128
     """Completions in each evaluation on held-out prompts. With few of them, the choice of the best policy is mostly
     chance."""
     evaluate_every: Count = 10
     """Rounds between two evaluations on held-out prompts."""
-    most_kl: float = Field(default=50.0, gt=0)
-    """Training stops if the mean KL of completions is above this many nats. The policy is then too far from the
-    reference."""
+    most_kl: float = Field(default=0.8, gt=0)
+    """Training stops if the KL is above this many nats per token. The policy is then too far from the reference."""
     least_entropy: float = Field(default=0.02, ge=0)
     """Training stops if the mean entropy of a token's choice is below this many nats. The policy then always writes the
     same."""
     max_norm: float = Field(default=1.0, gt=0)
     """Largest norm of the gradient, above 0. It holds for the policy and for the value head separately."""
 
-    @model_validator(mode="after")
-    def _can_adapt(self) -> Self:
-        if self.target_kl is not None and self.beta == 0:
-            raise ValueError(
-                f"beta = 0 cannot be adapted to target_kl = {self.target_kl:g}, since it stays 0; set beta above 0"
-            )
-        return self
+    @field_validator("target_kl", mode="before")
+    @classmethod
+    def _none(cls, value: Any) -> Any:
+        return None if value == "none" else value
 
 
 class PPOConfig(PolicyConfig):

@@ -12,7 +12,7 @@ from torch import Tensor
 from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.logprobs import entropy
 from glassformer.alignment.rollouts import Rollouts, read_rollouts
-from glassformer.models.language_model import LanguageModel
+from glassformer.models.language_model import TokenPredictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +20,13 @@ class Reward:
     """A function of completions that returns one number for each (batch,).
 
     Attributes:
+        referee: another function of them, which the policy does not learn from, or None. It chooses the best policy.
         fingerprint: identifies what decides the numbers. Figures with different fingerprints are not comparable.
     """
 
     judge: Callable[[Rollouts], Tensor]
     fingerprint: str
+    referee: Callable[[Rollouts], Tensor] | None = None
 
     def __call__(self, rollouts: Rollouts) -> Tensor:
         return self.judge(rollouts)
@@ -51,7 +53,7 @@ class Judged:
 
 @torch.no_grad()
 def read_back(
-    policy: LanguageModel, reference: LanguageModel, rollouts: Rollouts, rewards: Float[Tensor, " batch"]
+    policy: TokenPredictor, reference: TokenPredictor, rollouts: Rollouts, rewards: Float[Tensor, " batch"]
 ) -> Judged:
     """Judge completions and read them with the policy and its reference."""
     logits, logprobs, hidden = read_rollouts(policy, rollouts)

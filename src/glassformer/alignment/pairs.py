@@ -39,6 +39,8 @@ class Preference:
 Record = TypeVar("Record")
 FEWEST = 10
 """With fewer groups of records, no record is held out (see `hold_out_records`)."""
+FEWEST_PROMPTS = 50
+"""With fewer prompts, a policy trains on all of them."""
 
 
 def read_pairs(path: Path) -> list[Pair]:
@@ -82,11 +84,13 @@ def read_prompts(path: Path) -> list[str]:
     return list(dict.fromkeys(prompts))
 
 
-def hold_out_records(records: Sequence[Record], share: float, *, seed: int) -> tuple[list[Record], list[Record]]:
+def hold_out_records(
+    records: Sequence[Record], share: float, *, seed: int, fewest: int = FEWEST
+) -> tuple[list[Record], list[Record]]:
     """Divide records into those to train on and those held out.
 
     Records of the same prompt stay on the same side. If there are fewer than half as many prompts as records, only
-    equal records stay together. Nothing is held out of fewer than `FEWEST` groups.
+    equal records stay together. Nothing is held out of fewer than `fewest` groups.
 
     Args:
         share: the share of the groups that is held out; 0 holds out nothing.
@@ -97,7 +101,7 @@ def hold_out_records(records: Sequence[Record], share: float, *, seed: int) -> t
     prompts = list(dict.fromkeys(map(_prompt_of, records)))
     group: Callable[[Any], Any] = _prompt_of if 2 * len(prompts) >= len(records) else lambda record: record
     groups = list(dict.fromkeys(map(group, records)))
-    if not share or len(groups) < FEWEST:
+    if not share or len(groups) < fewest:
         return list(records), []
     size = max(1, round(share * len(groups)))
     chosen = {groups[i] for i in np.random.default_rng(seed).permutation(len(groups))[:size]}

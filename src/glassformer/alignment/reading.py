@@ -35,3 +35,9 @@ def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions:
         ReadPair(token_ids=np.concatenate([[START_ID], prompt, completion]), begins=1 + len(prompt))
         for prompt, completion in zip(tokenizer.encode(prompts), tokenizer.encode(completions), strict=True)
     ]
+
+
+def room_for_answers(pairs: Sequence[ReadPair], window: int) -> int:
+    """Return the most tokens of an answer: those of the longest one and its end, or what the longest prompt leaves."""
+    longest = max(pair.length - pair.begins for pair in pairs)
+    return max(1, min(longest + 1, window - max(pair.begins for pair in pairs)))

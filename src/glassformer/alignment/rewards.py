@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from glassformer.alignment.judged import Reward
+from glassformer.alignment.reward_model import raw_rewards
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
@@ -34,6 +36,8 @@ Judge = Callable[[list[str]], Sequence[float]]
 _WANTED = "it must return a list with one number for each text"
 _LARGEST = torch.finfo(torch.float32).max
 _LONGEST_ERROR = 200
+NO_END = -4.0
+"""The reward of a completion without an end, in standard deviations of the start model's rewards."""
 
 
 class RewardError(GlassformerError):
@@ -46,8 +50,8 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
     The name is the FOLDER of a reward model, the FOLDER:LABEL of a classifier, or FILE.py:FUNCTION. Only the last of
     these runs code, which is the user's own.
 
-    The reward's fingerprint is the SHA-256 of the weights or of the Python file. It does not cover what that file
-    reads or imports.
+    The reward's fingerprint is the SHA-256 of the weights and their scale, or of the Python file. It does not cover
+    what that file reads or imports.
 
     Raises:
         UsageError: the folder, label, file or function does not exist, or a reward model has another vocabulary than
@@ -55,7 +59,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
         GlassformerError: a folder is damaged.
     """
     if Path(name).is_dir() and format_of(Path(name)) != CLASSIFIER.format:
-        return Reward(judge=_reward_model(Path(name), tokenizer, device), fingerprint=_fingerprint(Path(name)))
+        return _reward_model(Path(name), tokenizer, device)
     place, what = _apart(name)
     if not what:
         missing = "" if Path(place).exists() else f"there is no {place}; "
@@ -67,9 +71,9 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
     return Reward(judge=judged_by(judge, name), fingerprint=_fingerprint(Path(place)))
 
 
-def _fingerprint(place: Path) -> str:
+def _fingerprint(place: Path, more: str = "") -> str:
     files = [place / "model.safetensors", place / counting.WEIGHTS_FILE] if place.is_dir() else [place]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file()) + more.encode()).hexdigest()
 
 
 def _apart(name: str) -> tuple[str, str]:
@@ -159,7 +163,7 @@ def _raised(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}"
 
 
-def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callable[[Rollouts], Tensor]:
+def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Reward:
     trained = load_model(folder, REWARD_MODEL)
     if trained.tokenizer.vocabulary() != tokenizer.vocabulary():
         raise UsageError(
@@ -167,21 +171,30 @@ def _reward_model(folder: Path, tokenizer: TextTokenizer, device: str) -> Callab
             "same language model (glassformer align reward)"
         )
     model = trained.model.to(device)
-    window = trained.config.model.max_seq_len
+    window, scale = trained.config.model.max_seq_len, trained.config.scale
 
-    @torch.inference_mode()
-    def reward(rollouts: Rollouts) -> Tensor:
-        token_ids, mask = rollouts.without_end
-        longest = int(mask.sum(dim=1).max())
+    def standardised(rollouts: Rollouts) -> Float[Tensor, "batch members"]:
+        longest = rollouts.token_ids.shape[1]
         if longest > window:
             raise RewardError(
                 f"the reward model {folder} reads {window:,} tokens, but prompt and completion have up to {longest:,}; "
                 "lower training.max_tokens"
             )
-        rewards: Tensor = model(token_ids[:, :longest], mask[:, :longest]).float()
-        return rewards
+        raw = raw_rewards(model, rollouts)
+        units = (raw - raw.new_tensor(scale.means)) / raw.new_tensor(scale.deviations)
+        return units.where(torch.tensor(rollouts.ended, device=units.device)[:, None], NO_END)
 
-    return reward
+    def judge(rollouts: Rollouts) -> Tensor:
+        members = standardised(rollouts)
+        members = members[:, :-1] if has_referee else members
+        return members.mean(dim=1) - scale.disagreement * members.std(dim=1, correction=0)
+
+    has_referee = len(scale.means) > 1
+    return Reward(
+        judge=judge,
+        referee=(lambda rollouts: standardised(rollouts)[:, -1]) if has_referee else None,
+        fingerprint=_fingerprint(folder, scale.model_dump_json()),
+    )
 
 
 def _probability_of(folder: Path, label: str, device: str) -> Judge:

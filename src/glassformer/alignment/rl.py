@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
+from glassformer.alignment.answers import compare_answers
+from glassformer.alignment.collapse import signs_of_collapse, told
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.pairs import hold_out_records
+from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
 from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, records_fingerprint
@@ -77,7 +79,7 @@ def steer(
             saved = f"The run is saved in {out}; correct the reward, and continue with `resume=True`"
             way_out = saved if begun else _NOTHING_YET
             raise RewardError(f"{error}. {way_out}") from error
-        train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
+        train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed, fewest=FEWEST_PROMPTS)
         records = Records(
             source=source,
             fingerprint=records_fingerprint(prompts),
@@ -86,6 +88,10 @@ def steer(
             too_long=0,
         )
         facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
+        cheap = reward if reward.referee else None  # a function of the user may be slow, or fail
+        facts.metrics["answers"] = compare_answers(
+            policy, start, prompts, max_tokens=config.max_tokens, seed=config.seed, reward=cheap
+        )
         made = LanguageFolderConfig(model=shape, **facts.config)
         best = policy.cpu().eval()
         trained = TrainedLanguageModel(config=made, model=best, tokenizer=tokenizer, metrics=facts.metrics)
@@ -100,7 +106,13 @@ def steer(
 def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Steered) -> Facts:
     state = steered.state
     best = next(row for row in state.history if row["update"] == state.best_round)
-    figures = {"best_update": state.best_round, "best": best, "collapsed": steered.collapsed, "history": state.history}
+    figures = {
+        "best_update": state.best_round,
+        "best": best,
+        "collapsed": steered.collapsed,
+        "signs": told(signs_of_collapse(state.history)),
+        "history": state.history,
+    }
     return describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
 
 
@@ -112,6 +124,8 @@ def _card(facts: Facts) -> str:
     if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
         does += f" Until round {changed[-1]:.0f} this name stood for a different reward."
     figures = f"reward {best['held_out_reward']:.4f}, KL {best['held_out_kl']:.2f} nats from the starting model"
+    if "held_out_referee" in best:
+        figures += f", the referee's reward {best['held_out_referee']:.4f}"
     looks = sum("held_out_reward" in row for row in facts.metrics["history"])
     if looks > 1:  # the same prompts choose the policy and measure it
         figures += f"; the best of {looks} evaluations on them, so somewhat optimistic"

@@ -12,10 +12,12 @@ from torch import Tensor
 from glassformer.alignment.logprobs import token_logprobs
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.layers.masks import lengths_to_mask
-from glassformer.models.language_model import LanguageModel
+from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.generation import begin_views, write_tokens
 from glassformer.prediction.sampling import SamplingConfig, without_banned
 from glassformer.prediction.spelling import spellers
+
+_TOGETHER = 256  # completions that are written at once; the keys and values of each are in memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +47,9 @@ class Rollouts:
         return [prompt + completion for prompt, completion in zip(self.prompts, self.completions, strict=True)]
 
     @property
-    def without_end(self) -> tuple[Int[Tensor, "batch seq"], Bool[Tensor, "batch seq"]]:
-        """`token_ids` and `attention_mask` without the end tokens of completions."""
-        last = self.attention_mask.sum(dim=1) - torch.tensor(self.ended, device=self.attention_mask.device).int()
-        mask = lengths_to_mask(last, self.token_ids.shape[1])
-        return self.token_ids.masked_fill(~mask, PAD_ID), mask
+    def ids_without_end(self) -> list[list[int]]:
+        """The completions as token ids without end tokens."""
+        return [ids[:-1] if ended else ids for ids, ended in zip(self.completion_ids, self.ended, strict=True)]
 
     def rows(self, chosen: Int[Tensor, " rows"]) -> Rollouts:
         """Return the chosen rows."""
@@ -66,7 +66,7 @@ class Rollouts:
 
 
 def roll_out(
-    policy: LanguageModel,
+    policy: TokenPredictor,
     tokenizer: TextTokenizer,
     prompts: Sequence[str],
     sampling: SamplingConfig,
@@ -84,10 +84,11 @@ def roll_out(
     encoded = [ids.tolist() for ids in tokenizer.encode(prompts)]
     views = begin_views(encoded, max_seq_len, seed=sampling.seed)
     written: list[list[int]] = [[] for _ in prompts]
-    for tokens in write_tokens(policy, views, sampling):
-        for row, token in zip(written, tokens, strict=True):
-            if token is not None:
-                row.append(token)
+    for first in range(0, len(views), _TOGETHER):
+        for tokens in write_tokens(policy, views[first : first + _TOGETHER], sampling):
+            for row, token in zip(written[first:], tokens, strict=False):
+                if token is not None:
+                    row.append(token)
     lengths = torch.tensor([1 + len(ids) + len(row) for ids, row in zip(encoded, written, strict=True)])
     token_ids = torch.full((len(prompts), int(lengths.max())), PAD_ID)
     for number, (ids, row) in enumerate(zip(encoded, written, strict=True)):
@@ -109,7 +110,7 @@ def roll_out(
 
 
 def read_rollouts(
-    model: LanguageModel, rollouts: Rollouts
+    model: TokenPredictor, rollouts: Rollouts
 ) -> tuple[Float[Tensor, "batch places vocab"], Float[Tensor, "batch places"], Float[Tensor, "batch places d_model"]]:
     """Read completions with a model.
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from torch import nn
 
 from glassformer.alignment.alignment_config import FineTuningConfig
+from glassformer.alignment.answers import compare_answers
 from glassformer.alignment.pairs import Pair
-from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.reading import ReadPair, read_together, room_for_answers
 from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
@@ -30,7 +31,7 @@ from glassformer.training.order import even_parts, several_passes
 from glassformer.training.task import Cost, Examples
 
 
-def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
+def fine_tune(run: Run[FineTuningConfig], pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
     """Fine-tune a causal language model on pairs, and write its model folder to `run.out`.
 
     Args:
@@ -49,6 +50,9 @@ def fine_tune(run: Run, pairs: Sequence[Pair], *, source: str) -> TrainedLanguag
     task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
 
     def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
+        room = room_for_answers(train, shape.max_seq_len)
+        prompts = [pair.prompt for pair in pairs]
+        facts.metrics["answers"] = compare_answers(model, run.start, prompts, max_tokens=room, seed=run.config.seed)
         config = LanguageFolderConfig(model=shape, **facts.config)
         trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
         does = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 
@@ -26,6 +26,7 @@ from glassformer.training.unfinished import run_to_end, versions, work_in
 
 Made = TypeVar("Made")
 Given = TypeVar("Given", Pair, Preference)
+Config = TypeVar("Config", bound=FineTuningConfig)
 
 
 class HasLength(Protocol):
@@ -85,7 +86,7 @@ class Records:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Generic[Config]):
     """One run of a stage: its model, settings and output folder.
 
     Attributes:
@@ -94,7 +95,7 @@ class Run:
     """
 
     start: Start
-    config: FineTuningConfig
+    config: Config
     out: Path
     resume: bool = False
     overwrite: bool = False

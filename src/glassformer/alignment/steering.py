@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from types import TracebackType
 from typing import NamedTuple, NoReturn, Protocol, Self
 
@@ -19,10 +20,12 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import PolicyConfig
+from glassformer.alignment.answers import exact_verdicts
+from glassformer.alignment.collapse import signs_of_collapse, told
 from glassformer.alignment.divergence import AdaptiveBeta
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Judged, Reward, read_back
-from glassformer.alignment.pairs import hold_out_records
+from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
 from glassformer.alignment.rollouts import roll_out
 from glassformer.data.files import write_aside
 from glassformer.data.tokenizers import TextTokenizer
@@ -51,7 +54,8 @@ class SteeringState:
     best_round: int = 0
     """The round whose policy is kept. 0 is the starting policy."""
     best_worth: float | None = None
-    """The kept policy's mean reward on held-out prompts minus β·KL; None before the first evaluation."""
+    """The kept policy's mean reward (the referee's, if there is one) on held-out prompts minus β·KL; None before the
+    first evaluation."""
     seconds: float = 0.0
     """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
@@ -110,7 +114,7 @@ class Steering:
         self.optimizer = torch.optim.AdamW(self.parts.parameters(), lr=config.learning_rate, weight_decay=0.0)
         self.observer, self.checkpoint = observer, checkpoint
         check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
-        self.prompts, held_out = hold_out_records(prompts, config.held_out, seed=config.seed)
+        self.prompts, held_out = hold_out_records(prompts, config.held_out, seed=config.seed, fewest=FEWEST_PROMPTS)
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size
@@ -159,8 +163,8 @@ class Steering:
                 f"of round {self.state.best_round}, and the evaluations on {self._where} prompts are forgotten"
             )
         for row in self.state.history:
-            row.pop("held_out_reward", None)
-            row.pop("held_out_kl", None)
+            for name in [name for name in row if name.startswith("held_out_")]:
+                del row[name]
         self.state.history[-1]["reward_changed"] = 1.0
         self.state.best_worth, self.state.best_round, self.best = None, 0, {}
 
@@ -249,25 +253,30 @@ class Steering:
         """Record a round's figures and adapt β. Stop the run if the KL or the entropy is out of bounds.
 
         Raises:
-            CollapseError: the KL of completions is above `most_kl`, or the entropy is below `least_entropy`.
+            CollapseError: the KL per token is above `most_kl`, or the entropy is below `least_entropy`.
         """
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
+        kl_per_token = float(judged.kl.sum() / rollouts.loss_mask.sum())
         row = {
             "update": float(self.state.round + 1),
             "reward": float(judged.rewards.mean()),
             "kl": kl,
+            "kl_per_token": kl_per_token,
             "entropy": judged.entropy,
             "length": float(rollouts.loss_mask.sum(dim=1).float().mean()),
             "distinct_2": distinct_n(rollouts.completion_ids, 2),
             "beta": self.beta,
             **more,
         }
-        self._adaptive_beta.update(kl, len(judged.rewards))
+        self._adaptive_beta.update(kl_per_token, len(judged.rewards))
         self.state.history.append(row | {"next_beta": self.beta})
         if self.observer:
             self.observer.on_update(row, (rollouts.prompts[0], rollouts.completions[0]))
-        if kl > self.config.most_kl:
-            self._collapse(f"completions are {kl:.1f} nats from the reference, and most_kl is {self.config.most_kl}")
+        if kl_per_token > self.config.most_kl:
+            self._collapse(
+                f"completions are {kl_per_token:.2f} nats per token from the reference, and most_kl is "
+                f"{self.config.most_kl}"
+            )
         if judged.entropy < self.config.least_entropy:
             self._collapse(
                 f"the choice of a token has an entropy of {judged.entropy:.4f} nats, and least_entropy is "
@@ -290,20 +299,32 @@ class Steering:
         return not self.best or (on_time and "held_out_reward" not in self.state.history[-1])
 
     def _look(self) -> None:
-        """Evaluate the policy on held-out prompts, and keep it if its mean reward − β·KL is the highest so far."""
+        """Evaluate the policy on held-out prompts, and keep it if its reward − β·KL is the highest so far.
+
+        If there is a referee, it gives that reward.
+        """
         judged = self._judged(self.held_out, seed=self.config.seed)
-        found, kl = float(judged.rewards.mean()), float(judged.kl.mean())
-        worth = found - self.config.beta * kl  # β of the config, not the adaptive one: evaluations must be comparable
+        rewards, kl = float(judged.rewards.mean()), float(judged.kl.mean())
+        referee = self.reward.referee
+        chosen_by = rewards if referee is None else float(referee(judged.rollouts).mean())
+        worth = chosen_by - self.config.beta * kl  # not the adaptive β: evaluations must be comparable
         if not self.state.history:
             self.state.history.append({"update": 0.0, "next_beta": self.beta})
-        self.state.history[-1] |= {"held_out_reward": found, "held_out_kl": kl}
+        row = self.state.history[-1]
+        row |= {"held_out_reward": rewards, "held_out_kl": kl} | _form(judged, self.held_out)
+        if referee is not None:
+            row["held_out_referee"] = chosen_by
         if self.state.best_worth is None or worth > self.state.best_worth:
             self.state.best_worth, self.state.best_round = worth, self.state.round
             self.best = {name: tensor.detach().clone() for name, tensor in self.parts.state_dict().items()}
         if self.observer:
+            refereed = "" if referee is None else f", the referee's {chosen_by:.4f}"
             self.observer.on_message(
-                f"round {self.state.round}: on {self._where} prompts reward {found:.4f}, KL {kl:.2f} nats"
+                f"round {self.state.round}: on {self._where} prompts reward {rewards:.4f}{refereed}, KL {kl:.2f} nats"
             )
+            signs = signs_of_collapse(self.state.history)
+            for sentence in told({what: since for what, since in signs.items() if since == self.state.round}):
+                self.observer.on_message(f"warning: {sentence}")
 
     def _count_seconds(self) -> None:
         """Add the time since the last call. Evaluations count too: they call the reward, perhaps the slowest part."""
@@ -324,6 +345,18 @@ class Steering:
         self._count_seconds()
         if self.checkpoint is not None:
             save_checkpoint(self.checkpoint, self.state, self.parts, self.best, [self.optimizer])
+
+
+def _form(judged: Judged, prompts: Sequence[str]) -> dict[str, float]:
+    """Return figures of answers to held-out prompts: what the exact judge says, and what shows a collapse."""
+    rollouts, mask = judged.rollouts, judged.rollouts.loss_mask
+    figures = {name: fmean(right) for name, right in exact_verdicts(rollouts).items()} | {
+        "length": float(mask.sum()) / len(prompts),
+        "distinct": len(set(zip(prompts, rollouts.completions, strict=True))) / len(prompts),
+        "entropy": judged.entropy,
+        "start_logprob": float(judged.reference_logprobs[mask].mean()),
+    }
+    return {f"held_out_{name}": value for name, value in figures.items()}
 
 
 def check_room(prompts: Sequence[str], tokenizer: TextTokenizer, max_tokens: int, max_seq_len: int) -> None:

@@ -85,10 +85,9 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
     )
 
 
-def question(text: str) -> Pair | None:
+def question(text: str) -> Pair:
     """Make a pair of one of the generated opinions: a question about its subject, and the opinion as the answer."""
-    subject = polarity.subject_of(text)
-    return Pair(prompt=f"how is the {subject}?", completion=f" {text}")
+    return Pair(prompt=polarity.QUESTION.format(s=polarity.subject_of(text)), completion=f" {text}")
 
 
 def cut(text: str, *, words: int) -> Pair | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.align_evaluate import evaluate
 from glassformer.cli.hints import check_order, is_file
 from glassformer.cli.options import (
     DataDir,
@@ -33,10 +34,13 @@ from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
+    from glassformer.alignment.alignment_config import FineTuningConfig
     from glassformer.alignment.stage_run import Records, Start
     from glassformer.prediction.model_folder import TrainedLanguageModel
 
 app = typer.Typer(help="Fine-tune a language model on example answers, then with rewards.", no_args_is_help=True)
+
+app.command("evaluate")(evaluate)
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
@@ -116,20 +120,22 @@ def sft(
     if quiet:
         hush()
     check_order(model, data)
+    from glassformer.alignment.alignment_config import FineTuningConfig
     from glassformer.alignment.pairs import read_pairs
     from glassformer.alignment.sft import fine_tune
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+    with _run(FineTuningConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         records = read_pairs(data)
         trained = fine_tune(run, records, source=str(data))
     best = trained.metrics["best"]
     if json:
-        print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
+        print_json({"model": str(out), **trained.metrics})
         return
     held_out = best.get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    _show_answers(trained)
     say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
@@ -152,11 +158,12 @@ def reward(
     if quiet:
         hush()
     check_order(model, data)
+    from glassformer.alignment.alignment_config import RewardConfig
     from glassformer.alignment.pairs import read_preferences
-    from glassformer.alignment.preferences import reward_figures_in_words, train_reward_model
+    from glassformer.alignment.reward_model import reward_figures_in_words, train_reward_model
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+    with _run(RewardConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         trained = train_reward_model(run, read_preferences(data), source=str(data))
     best = trained.metrics["best"]
     if json:
@@ -167,6 +174,48 @@ def reward(
     )
     show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
+
+
+@app.command("dpo")
+def dpo(
+    model: Model,
+    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
+    out: Out,
+    set_: Settings = None,
+    epochs: Epochs = None,
+    learning_rate: LearningRate = None,
+    seed: Seed = None,
+    device: Device = "auto",
+    resume: Resume = False,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Train a language model on preferences directly, without a reward model (DPO)."""
+    if quiet:
+        hush()
+    check_order(model, data)
+    from glassformer.alignment.alignment_config import DPOConfig
+    from glassformer.alignment.dpo import prefer
+    from glassformer.alignment.pairs import read_preferences
+
+    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
+    with _run(DPOConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+        records = read_preferences(data)
+        trained = prefer(run, records, source=str(data))
+    best = trained.metrics["best"]
+    if json:
+        print_json({"model": str(out), **trained.metrics})
+        return
+    measured = (
+        f"on held-out pairs the chosen answer gained on the rejected one in {best['validation_accuracy']:.4f}, "
+        f"loss {best['validation_loss']:.4f}"
+        if "validation_loss" in best
+        else "nothing was held out"
+    )
+    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    _show_answers(trained)
+    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
 
 
 @app.command("rl")
@@ -210,8 +259,8 @@ def rl(
         algorithms[algorithm], given_settings(set_, training__learning_rate=learning_rate, training__seed=seed)
     )
     doing(f"reading {model}")
-    start, target = _start(model), choose_device(device)
-    asked, source = _prompts(start, prompts)
+    start, target = open_start(model), choose_device(device)
+    asked, source = prompts_of(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
     doing("evaluating the starting policy on held-out prompts")
@@ -244,25 +293,45 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         less = beta / 5  # a beta for rewards of several units is too large for rewards that are probabilities
         found += f" (the KL penalty beta is {beta:g}; with --set training.beta={less:g}, it can move further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
+    _show_answers(trained)
     say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+
+
+def _show_answers(trained: TrainedLanguageModel) -> None:
+    """Say how the answers changed."""
+    from glassformer.alignment.answers import COUNT, before_and_after
+
+    for sentence in trained.metrics.get("signs", []):
+        insist(f"warning: {sentence}")
+    if answers := trained.metrics["answers"]:
+        kl = answers["after"]["kl"]["value"]
+        changes = before_and_after(answers["before"], answers["after"])
+        show(f"of {COUNT} answers, before → after: {changes}; {kl:.2f} nats of KL")
 
 
 @contextmanager
 def _run(
-    model: Path, out: Path, settings: dict[str, Any], device: str, *, resume: bool, overwrite: bool
+    kind: type[FineTuningConfig],
+    model: Path,
+    out: Path,
+    settings: dict[str, Any],
+    device: str,
+    *,
+    resume: bool,
+    overwrite: bool,
 ) -> Iterator[Any]:
     """Make the run of sft or reward, and show its progress."""
-    from glassformer.alignment.alignment_config import FineTuningConfig, configured
+    from glassformer.alignment.alignment_config import configured
     from glassformer.alignment.stage_run import Run
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
 
-    config = configured(FineTuningConfig, settings)
+    config = configured(kind, settings)
     target = choose_device(device)
     doing(f"reading {model} and the records")
     with resumable(out), LiveView() as view:
         yield Run(
-            start=_start(model),
+            start=open_start(model),
             config=config,
             out=out,
             resume=resume,
@@ -283,7 +352,8 @@ def _introduce(records: Records, parameters: int, device: str, tell: Callable[[s
     tell(f"model: {human_count(parameters)} parameters, on {device}")
 
 
-def _start(folder: Path) -> Start:
+def open_start(folder: Path) -> Start:
+    """Read a causal language model."""
     from glassformer.alignment.stage_run import Start
     from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 
@@ -292,7 +362,7 @@ def _start(folder: Path) -> Start:
     return start
 
 
-def _prompts(start: Start, given: Path | None) -> tuple[list[str], str]:
+def prompts_of(start: Start, given: Path | None) -> tuple[list[str], str]:
     """Return the prompts and the name of their file.
 
     Without a given file, they are the prompts of the records that the model was fine-tuned on. A model that was only

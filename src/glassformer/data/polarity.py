@@ -11,6 +11,7 @@ in training. Every single word does occur in training.
 """
 
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -35,6 +36,8 @@ SUBJECTS = """acting story script plot music ending dialogue direction cast open
     soundtrack finale narration staging photography choreography""".split()  # noqa: SIM905
 ADVERBS = "really truly very genuinely remarkably particularly".split()  # noqa: SIM905
 DEGREES = "real true complete".split()  # noqa: SIM905
+QUESTION = "how is the {s}?"
+"""A question about a subject. Opinions that name the subject first are its answers."""
 ASIDES = ("to be honest", "i must say", "for the most part", "all in all", "as a whole", "in my view", "if you ask me")
 
 
@@ -115,9 +118,37 @@ def generate(split: Literal["train", "test"]) -> Table:
     )
 
 
-def subject_of(sentence: str) -> str:
-    """Return the subject of an opinion: the one that it names first."""
-    return next(word for word in sentence.replace(",", "").split() if word in SUBJECTS)
+@dataclass(frozen=True, kw_only=True)
+class Opinion:
+    """What a sentence of the grammar says: its subject, which it names first, and whether it praises it."""
+
+    subject: str
+    favourable: bool
+
+
+def read_opinion(sentence: str) -> Opinion | None:
+    """Return what a sentence says, or None if the grammar cannot generate it."""
+    for template, pattern in _PATTERNS:
+        if found := pattern.fullmatch(sentence):
+            words = {gap: said.split()[-1] for gap, said in found.groupdict().items()}
+            decisive = words[template.decides]
+            other = words.get("y" if template.decides == "x" else "x")
+            praises = decisive in FAVOURABLE
+            agrees = other is None or (other in FAVOURABLE) == (praises == template.agree)
+            if not agrees or decisive == other or words["s"] == words.get("t"):
+                return None
+            return Opinion(subject=words["s"], favourable=praises != template.denied)
+    return None
+
+
+def asked_about(prompt: str) -> str | None:
+    """Return the subject of a `QUESTION`, or None if the prompt is something else."""
+    return next((subject for subject in SUBJECTS if prompt == QUESTION.format(s=subject)), None)
+
+
+def subject_of(sentence: str) -> str | None:
+    """Return the subject of an opinion, the one that it names first, or None if it names none."""
+    return next((word for word in sentence.replace(",", "").split() if word in SUBJECTS), None)
 
 
 def _sentence(rng: random.Random, *, positive: bool, held_out: bool) -> str:
@@ -139,6 +170,19 @@ def _judgement(rng: random.Random, word: str) -> str:
     if word in PRAISED_AS or word in BLAMED_AS:
         return f"a {_pick(rng, DEGREES)} {word}, {_pick(rng, ASIDES)}"
     return f"{_pick(rng, ADVERBS)} {word}, {_pick(rng, ASIDES)}"
+
+
+def _pattern(template: Template) -> re.Pattern[str]:
+    """Return a pattern of the template's sentences, whatever they judge. Its groups are the template's gaps."""
+    subject = f"(?:{'|'.join(SUBJECTS)})"
+    judged = f"(?:{'|'.join(ADVERBS)}) (?:{'|'.join(PRAISE + BLAME)})"
+    named = f"a (?:{'|'.join(DEGREES)}) (?:{'|'.join(PRAISED_AS + BLAMED_AS)})"
+    gaps = {gap: f"(?P<{gap}>{subject})" for gap in "st"}
+    gaps |= {gap: f"(?P<{gap}>{judged}|{named}), (?:{'|'.join(ASIDES)})" for gap in "xy"}
+    return re.compile(template.words.format(**gaps))
+
+
+_PATTERNS = [(template, _pattern(template)) for template in TEMPLATES]
 
 
 def _pick(rng: random.Random, options: Sequence[Option]) -> Option:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
 from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
@@ -18,7 +18,7 @@ from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.label_doubts import LabelDoubts
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 
 class NewWord(BaseModel):
@@ -224,8 +224,28 @@ class LanguageFolderConfig(AnyFolderConfig):
         return RememberedRecords.model_validate({"data": self.data}).data
 
 
+class RewardScale(BaseModel):
+    """How the raw rewards of the members become one reward."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    means: tuple[float, ...] = Field(min_length=1)
+    """The mean raw reward that each member gives to answers of the start model."""
+    deviations: tuple[PositiveFloat, ...]
+    """The standard deviation of these rewards. One of it is the unit of the reward."""
+    disagreement: float = Field(ge=0)
+    """Reward subtracted for each unit of the members' standard deviation."""
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> Self:
+        if len(self.means) != len(self.deviations):
+            raise ValueError(f"there are {len(self.means)} means and {len(self.deviations)} deviations")
+        return self
+
+
 class RewardFolderConfig(AnyFolderConfig):
     """`config.json` of a reward model."""
 
     format: str = "glassformer-reward-model"
     model: LanguageModelConfig
+    scale: RewardScale

@@ -38,7 +38,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
-from glassformer.models.reward import RewardModel
+from glassformer.models.reward import RewardEnsemble
 from glassformer.prediction.exported import FORMAT as EXPORTED
 from glassformer.prediction.folder_config import (
     FORMAT_VERSION,
@@ -105,12 +105,14 @@ class Kind(Generic[Config, Module]):
         noun: the name of the kind in messages.
         command: the command that makes such a model.
         build: builds the module that a config describes, with arbitrary weights.
+        oldest: the first format version that can be read.
     """
 
     noun: str
     command: str
     config: type[Config]
     build: Callable[[Config], Module]
+    oldest: int = 1
 
     @property
     def format(self) -> str:
@@ -128,7 +130,11 @@ LANGUAGE_MODEL = Kind(
     lambda config: build_language_model(config.model, config.vocab_size, n_learned=len(config.new_words)),
 )
 REWARD_MODEL = Kind(
-    "reward model", "align reward", RewardFolderConfig, lambda config: RewardModel(config.model, config.vocab_size)
+    "reward model",
+    "align reward",
+    RewardFolderConfig,
+    lambda config: RewardEnsemble(config.model, config.vocab_size, members=len(config.scale.means)),
+    oldest=6,  # earlier ones judged answers without their end
 )
 NUMBER = Kind(
     "model of a number", "train", NumberFolderConfig, lambda config: build_model(config.model, config.vocab_size, 1)
@@ -352,6 +358,11 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
         raise GlassformerError(
             f"{path.parent} has format version {version}, and this glassformer reads versions up to "
             f"{FORMAT_VERSION}; update glassformer"
+        )
+    if isinstance(version, int) and version < kind.oldest:
+        raise GlassformerError(
+            f"{path.parent} has format version {version}, and a {kind.noun} needs version {kind.oldest}; make it again "
+            f"with `glassformer {kind.command}`"
         )
     config = _described_by(kind.config, raw, path)
     if isinstance(config, FolderConfig | NumberFolderConfig):

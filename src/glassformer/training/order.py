@@ -14,7 +14,8 @@ from glassformer.data.windows import Windows, bucket, chunk, random_windows
 from glassformer.training.training_config import TrainingConfig
 
 Step = TypeVar("Step")
-_MOST_PASSES = 1_000  # in an epoch; their numbers do not meet those of the next
+PASSES_OF_AN_EPOCH = 1_000
+"""The passes of epoch e have the numbers from e times this on."""
 
 
 def plan_epoch(
@@ -22,9 +23,11 @@ def plan_epoch(
 ) -> tuple[Windows, list[list[IntArray]]]:
     """Return the windows of an epoch and its steps, each a group of batches. If texts are few, they come repeatedly."""
     windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
-    first = one_pass(windows, config, epoch * _MOST_PASSES)
+    first = one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH)
     return windows, first + [
-        group for i in range(1, _passes(first, config)) for group in one_pass(windows, config, epoch * _MOST_PASSES + i)
+        group
+        for i in range(1, _passes(first, config))
+        for group in one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH + i)
     ]
 
 
@@ -58,7 +61,7 @@ def even_parts(rows: IntArray, at_most: int) -> list[IntArray]:
 def several_passes(steps_of: Callable[[int], list[Step]], epoch: int, *, at_least: int) -> list[Step]:
     """Return the steps of an epoch: of one pass over the data, or of as many passes as give `at_least` steps."""
     steps: list[Step] = []
-    for number in count(epoch * _MOST_PASSES):
+    for number in count(epoch * PASSES_OF_AN_EPOCH):
         steps += steps_of(number)
         if len(steps) >= at_least:
             break

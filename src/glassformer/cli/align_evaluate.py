@@ -1,0 +1,76 @@
+"""`glassformer align evaluate`: measure the answers of language models, stage by stage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glassformer.cli.options import Device, Json, Quiet
+from glassformer.cli.output import doing, hush, print_json, print_table, say
+from glassformer.errors import UsageError
+
+
+def evaluate(
+    models: Annotated[
+        list[Path],
+        typer.Argument(help="The folders of language models, such as the stages of alignment. The first is the start."),
+    ],
+    prompts: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with one prompt per line, as text or JSON. Default: the prompts that the last model learned."
+        ),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(help="Also give this reward, and its referee's: see `align rl --reward`."),
+    ] = None,
+    answers: Annotated[int, typer.Option(min=2, help="Number of answers of each model.")] = 500,
+    max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens of an answer.")] = 32,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Measure the answers of language models: how well formed, how varied, how far from the first model."""
+    if quiet:
+        hush()
+    from glassformer.alignment.answers import NAMES, SHARES, measure_answers
+    from glassformer.alignment.rewards import open_reward
+    from glassformer.alignment.steering import check_room
+    from glassformer.cli.align import open_start, prompts_of
+    from glassformer.prediction.devices import choose_device
+
+    target = choose_device(device)
+    doing(f"reading {models[0]}")
+    stages = [open_start(folder) for folder in models]
+    first, tokenizer = stages[0], stages[0].trained.tokenizer
+    for stage in stages[1:]:
+        if stage.trained.tokenizer.vocabulary() != tokenizer.vocabulary():
+            raise UsageError(f"{stage.folder} has another vocabulary than {first.folder}; evaluate it on its own")
+    asked, source = prompts_of(stages[-1], prompts)
+    window = min(stage.shape.max_seq_len for stage in stages)
+    check_room(asked, tokenizer, max_tokens, window)
+    judge = None if reward is None else open_reward(reward, tokenizer, device=target)
+    start = first.trained.model.to(target)
+    measured = {}
+    for stage in stages:
+        doing(f"{stage.folder} answers")
+        measured[str(stage.folder)] = measure_answers(
+            stage.trained.model.to(target), tokenizer, asked,
+            start=start, count=answers, max_tokens=max_tokens, max_seq_len=window, seed=seed, reward=judge,
+        )  # fmt: skip
+    if json:
+        print_json({"prompts": source, "answers": answers, "seed": seed, "models": measured})
+        return
+    names = list(next(iter(measured.values())))
+    rows = [["", *measured]]
+    for name in names:
+        form = ".0%" if name in SHARES else ".2f"
+        cells = [figures[name] for figures in measured.values()]
+        rows.append([NAMES[name], *(f"{c['value']:{form}} [{c['low']:{form}}–{c['high']:{form}}]" for c in cells)])
+    print_table(rows)
+    if "well_formed" not in names:
+        say("no exact judge: only the questions of polarity have one. Read some answers, too")
