@@ -25,34 +25,40 @@ class FineTuningConfig(LoopConfig):
     """Share of the records that is held out to choose the best epoch, from 0 (none) to 0.5."""
 
 
-class RewardConfig(FineTuningConfig):
+class PreferenceConfig(FineTuningConfig):
+    """Settings of learning from preferences, which a reward model and DPO share."""
+
+    batch_size: Count = 32
+    corruptions: bool = True
+    """Whether to learn also that corrupted answers are worse than whole ones, and those of the start model no better
+    than chosen ones. Without it, fragments may get a high reward."""
+
+
+class RewardConfig(PreferenceConfig):
     """Settings of training a reward model (`align reward`)."""
 
     epochs: Count = 12
     patience: Count = 6
-    batch_size: Count = 32
     learning_rate: LearningRate = 2e-3
     members: int = Field(default=3, ge=1, le=64)
     """Reward models that learn side by side, from 1 on. The last of several is the referee: it has no part in the
     reward, and chooses the best policy. Raise it if reward and referee come apart during `align rl`."""
-    corruptions: bool = True
-    """Whether the members also learn that corrupted answers are worse than whole ones. Without it, a policy soon finds
-    fragments with a high reward."""
     disagreement: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """Reward subtracted for each unit of the members' standard deviation, from 0 on. Raise it if the policy finds texts
     that only some members like."""
 
 
-class DPOConfig(FineTuningConfig):
+class DPOConfig(PreferenceConfig):
     """Settings of direct preference optimisation (`align dpo`)."""
 
-    epochs: Count = 3
-    batch_size: Count = 32
+    epochs: Count = 12
+    patience: Count = 6
     learning_rate: LearningRate = 1e-3
-    beta: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    beta: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     """Units of reward per nat of KL, above 0. Raise it to keep the policy closer to the model that it starts from."""
-    label_smoothing: float = Field(default=0.0, ge=0, lt=0.5)
-    """Share of the preferences that may be the wrong way round, from 0 to below 0.5 (conservative DPO)."""
+    label_smoothing: float = Field(default=0.02, ge=0, lt=0.5)
+    """Share of the preferences that may be the wrong way round, from 0 to below 0.5 (conservative DPO). With 0, the
+    policy moves away without end if the preferences never contradict each other."""
 
 
 class PolicyConfig(BaseModel):

@@ -1,7 +1,8 @@
 """The training task of a reward model: of two answers to a prompt, give the better one the higher reward.
 
-Its loss is that of Stiennon et al. 2020, §3.4. The worse answer is the rejected one, a corrupted copy of the chosen
-one, or an answer of the start model. Each member of an ensemble leaves out other pairs.
+The loss is that of Stiennon et al. 2020, §3.4. The worse answer is the rejected one, a corrupted copy of the chosen
+one, or an answer of the start model. Each member of an ensemble leaves out other pairs. DPO learns from the same
+comparisons.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +18,7 @@ from jaxtyping import Float
 from scipy.special import expit
 from torch import Tensor, nn
 
-from glassformer.alignment.alignment_config import RewardConfig
+from glassformer.alignment.alignment_config import PreferenceConfig, RewardConfig
 from glassformer.alignment.corruptions import KINDS, Corruptor
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
 from glassformer.alignment.pairs import Preference
@@ -60,8 +62,8 @@ def read_preferred(tokenizer: TextTokenizer, preferences: Sequence[Preference]) 
     ]
 
 
-class Preferences:
-    """The task. A batch has the shape (pairs, sides, seq), so the sides of a pair stay together when it is split.
+class Comparisons:
+    """Batches of the shape (pairs, 2, seq), the better answer first. So a pair stays together when a batch is split.
 
     Args:
         window: the most tokens of a text, its end token included.
@@ -73,17 +75,14 @@ class Preferences:
     def __init__(
         self,
         train: Sequence[ReadPreference],
-        config: RewardConfig,
+        config: PreferenceConfig,
         *,
         window: int,
         held_out: Sequence[ReadPreference] = (),
         samples: Sequence[ReadPair] = (),
     ) -> None:
         self.train, self.config, self.held_out, self.samples = train, config, held_out, samples
-        self._corrupt = Corruptor([pair.chosen for pair in train], window=window - 1)
-        left_out = _LEFT_OUT if config.members > 1 else 0.0
-        drawn = np.random.default_rng([config.seed, 1]).random((len(train), config.members))
-        self._weights = torch.from_numpy((drawn >= left_out) / (1 - left_out)).float()  # (pairs, members)
+        self.corrupt = Corruptor([pair.chosen for pair in train], window=window - 1)
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
         return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
@@ -94,10 +93,12 @@ class Preferences:
         return [partial(self._assemble, rows, number) for rows in even_parts(order, size)]
 
     def _assemble(self, rows: IntArray, number: int) -> list[Examples]:
-        return [
-            as_examples([self._sides(int(row), number) for row in part], self._weights[torch.from_numpy(part)])
-            for part in even_parts(rows, self.config.batch_size)
-        ]
+        parts = even_parts(rows, self.config.batch_size)
+        return [self.examples(part, [self._sides(int(row), number) for row in part]) for part in parts]
+
+    def examples(self, rows: IntArray, sides: Sequence[Sequence[ReadPair]]) -> Examples:
+        """Return a batch of training pairs."""
+        return as_examples(sides, torch.from_numpy(rows))
 
     def _sides(self, row: int, number: int) -> list[ReadPair]:
         """Return the texts of a pair, the chosen one first. Each pass adds another worse text."""
@@ -110,7 +111,7 @@ class Preferences:
             return [pair.chosen, pair.rejected]
         if row < len(self.samples) and drawn < _REJECTED + _SAMPLED:
             return [pair.chosen, self.samples[row]]
-        return [pair.chosen, self._corrupt(pair.chosen, rng).pair]
+        return [pair.chosen, self.corrupt(pair.chosen, rng).pair]
 
     def weight(self, examples: Examples) -> float:
         return float(len(examples.labels))
@@ -118,19 +119,31 @@ class Preferences:
     def count(self, examples: Examples) -> int:
         return len(examples.labels)
 
+
+class Preferences(Comparisons):
+    """The task of a reward model. The labels of a batch (pairs, members) weigh each pair for each member."""
+
+    def __init__(self, train: Sequence[ReadPreference], config: RewardConfig, **texts: Any) -> None:
+        super().__init__(train, config, **texts)
+        left_out = _LEFT_OUT if config.members > 1 else 0.0
+        drawn = np.random.default_rng([config.seed, 1]).random((len(train), config.members))
+        self._weights = torch.from_numpy((drawn >= left_out) / (1 - left_out)).float()  # (pairs, members)
+
+    def examples(self, rows: IntArray, sides: Sequence[Sequence[ReadPair]]) -> Examples:
+        return as_examples(sides, self._weights[torch.from_numpy(rows)])
+
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
-        rewards = rewards_of(model, examples)
-        losses = bradley_terry_loss(rewards[:, 0], rewards[:, 1])  # (pairs, members)
-        chosen, rejected = rewards[:, :2].detach().mean(dim=2).unbind(dim=1)
-        correct = preference_accuracy(chosen, rejected) * len(rewards)
-        return Cost((losses * examples.labels).mean(dim=1).sum(), float(correct))
+        better, worse = rewards_of(model, examples).unbind(dim=1)  # (pairs, members)
+        losses = bradley_terry_loss(better, worse) * examples.labels
+        correct = preference_accuracy(better.detach().mean(dim=1), worse.detach().mean(dim=1)) * len(better)
+        return Cost(losses.mean(dim=1).sum(), float(correct))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         if not self.held_out:
             return {}
         figures = measure_preferences(model, self.held_out)
         if self.config.corruptions:
-            corrupted = measure_corruptions(model, self.held_out, self._corrupt)
+            corrupted = measure_corruptions(model, self.held_out, self.corrupt)
             ranks = {name: value for name, value in corrupted.items() if name != "loss"}
             figures |= ranks | {"validation_loss": (figures["validation_loss"] + corrupted["loss"]) / 2}
         return figures

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -18,15 +17,13 @@ from glassformer.alignment.alignment_config import RewardConfig
 from glassformer.alignment.corruptions import KINDS
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.preferences import Preferences, ReadPreference, read_preferred
-from glassformer.alignment.reading import ReadPair, room_for_answers
-from glassformer.alignment.rollouts import Rollouts, roll_out
+from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.stage_run import Facts, Run, Start, card
+from glassformer.alignment.start_answers import answer_as_long, sample_answers
 from glassformer.models.reward import RewardEnsemble
 from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
-from glassformer.prediction.sampling import SamplingConfig
 
-_MOST_SAMPLES = 2_000  # answers of the start model to learn from
 _SCALED_BY = 256  # answers of the start model that give the unit of the reward
 _LEAST_DEVIATION = 1e-6  # of raw rewards; below it, all answers are equally good
 
@@ -47,7 +44,7 @@ def train_reward_model(run: Run[RewardConfig], preferences: Sequence[Preference]
     model = RewardEnsemble(shape, tokenizer.vocab_size, members=config.members)
     for member in model.members:
         member.load_state_dict(run.start.trained.model.state_dict(), strict=False)  # all but the head
-    samples = _samples(run.start, train[:_MOST_SAMPLES], config) if config.corruptions and train else []
+    samples = sample_answers(run.start, train, config)
     task = Preferences(train, config, window=shape.max_seq_len, held_out=held_out, samples=samples)
 
     def save(model: RewardEnsemble, facts: Facts) -> TrainedRewardModel:
@@ -75,21 +72,10 @@ def reward_figures_in_words(row: Mapping[str, float]) -> str:
     return said + (f"; ranked below the whole answer: {', '.join(ranks)}" if ranks else "")
 
 
-def _samples(start: Start, pairs: Sequence[ReadPreference], config: RewardConfig) -> list[ReadPair]:
-    """Let the start model answer the prompt of each pair."""
-    answers = _answers(start, [pair.prompt for pair in pairs], pairs, seed=config.seed)
-    return [
-        ReadPair(
-            token_ids=np.concatenate([pair.chosen.token_ids[: pair.chosen.begins], ids]), begins=pair.chosen.begins
-        )
-        for pair, ids in zip(pairs, answers.ids_without_end, strict=True)
-    ]
-
-
 def _scale(model: RewardEnsemble, start: Start, pairs: Sequence[ReadPreference], config: RewardConfig) -> RewardScale:
     """Measure the raw rewards of the start model's answers."""
     prompts = list(dict.fromkeys(pair.prompt for pair in pairs))
-    answers = _answers(start, [prompts[i % len(prompts)] for i in range(_SCALED_BY)], pairs, seed=config.seed)
+    answers = answer_as_long(start, [prompts[i % len(prompts)] for i in range(_SCALED_BY)], pairs, seed=config.seed)
     raw = raw_rewards(model, answers)[torch.tensor(answers.ended)]
     raw = raw if len(raw) > 1 else torch.tensor([[-1.0], [1.0]]).expand(2, config.members)
     deviations = raw.std(dim=0)
@@ -98,14 +84,6 @@ def _scale(model: RewardEnsemble, start: Start, pairs: Sequence[ReadPreference],
         deviations=tuple(deviations.where(deviations > _LEAST_DEVIATION, 1.0).tolist()),
         disagreement=config.disagreement,
     )
-
-
-def _answers(start: Start, prompts: list[str], pairs: Sequence[ReadPreference], *, seed: int) -> Rollouts:
-    """Let the start model answer prompts, with as many tokens as the longest text of the pairs leaves."""
-    window = start.shape.max_seq_len
-    room = room_for_answers([text for pair in pairs for text in (pair.chosen, pair.rejected)], window)
-    sampling = SamplingConfig(max_tokens=room, seed=seed)
-    return roll_out(start.trained.model, start.trained.tokenizer, prompts, sampling, max_seq_len=window)
 
 
 @torch.inference_mode()
