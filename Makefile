@@ -19,6 +19,8 @@ demo: .venv/ready
 		"the acting is truly superb, all in all, but the story is very dull, to be honest"
 	@echo "open $(DEMO)/evaluation/report.html in a browser"
 
+# One thread: these models are so small that a second one makes them slower.
+demo-assistant: export OMP_NUM_THREADS = 1
 demo-assistant: .venv/ready
 	$(BIN)/glassformer align pairs polarity --chosen positive --out $(ASSISTANT)/pairs --overwrite
 	$(BIN)/glassformer pretrain polarity --preset tiny --out $(ASSISTANT)/lm --overwrite
@@ -28,6 +30,7 @@ demo-assistant: .venv/ready
 	$(BIN)/glassformer align reward $(ASSISTANT)/sft $(ASSISTANT)/pairs/preferences.jsonl --out $(ASSISTANT)/reward --overwrite
 	$(BIN)/glassformer align rl $(ASSISTANT)/sft --reward $(ASSISTANT)/reward --out $(ASSISTANT)/rl --overwrite
 	$(BIN)/glassformer generate $(ASSISTANT)/rl $(ASK)
+	$(BIN)/glassformer align evaluate $(ASSISTANT)/sft $(ASSISTANT)/rl --reward $(ASSISTANT)/reward
 
 lint: .venv/ready
 	$(BIN)/ruff check .
@@ -77,6 +80,7 @@ bench-full: bench bench-tables
 	$(BIN)/python -m benchmarks.distil $(BENCH)
 	$(BIN)/python -m benchmarks.rows $(BENCH)
 	$(BIN)/python -m benchmarks.bulk_shards $(BENCH)
+	$(BIN)/python -m benchmarks.assistant $(BENCH)
 	$(BIN)/python -m benchmarks.tables
 
 # Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;

@@ -3,7 +3,8 @@
     python -m benchmarks.assistant --seeds 5
 
 The data are the opinions of `polarity`, and the grammar that generated them judges the answers. Each stage runs by its
-command with its defaults. Finished stages are kept in the work folder.
+command with its defaults. Two more policies, at hardly any price of KL, show what a reward is worth far from the start:
+one learned from preferences alone, and the default. Finished stages are kept in the work folder.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from glassformer.prediction.sampling import SamplingConfig
 ANSWERS, SHOWN, MAX_TOKENS = 500, 5, 32
 BEST_OF = (4, 16)
 POLICIES = ("dpo", "ppo", "grpo")
+LOOSE = [word for setting in ("beta=0.02", "target_kl=none", "most_kl=99") for word in ("--set", f"training.{setting}")]
+"""Settings that let a policy move far from its start, to show what its reward is worth there."""
 QUESTION = "how is the acting?"
 
 
@@ -54,14 +57,23 @@ def main() -> None:
             for stage in runs[0]["stages"]
         }
         name = "assistant" if options.threads == 1 else f"assistant-{options.threads}-threads"
-        experiment.write(name, {"answers": ANSWERS, "mean": means, "worst": worst, "runs": runs})
+        short, few = _quick(experiment)
+        loose = _loose(_folder(experiment, seeds[0], options.threads), few, short) if seeds[0] == 0 else {}
+        experiment.write(name, {"answers": ANSWERS, "mean": means, "worst": worst, "loose": loose, "runs": runs})
+
+
+def _folder(experiment: Experiment, seed: int, threads: int) -> Path:
+    return experiment.work / f"assistant-{threads}" / f"seed-{seed}"
+
+
+def _quick(experiment: Experiment) -> tuple[list[str], list[str]]:
+    """Return what makes the stages, and reinforcement learning, short in a trial."""
+    return (["--set", "training.max_steps=5"], ["--set", "training.updates=1"]) if experiment.quick else ([], [])
 
 
 def _run(experiment: Experiment, seed: int, threads: int) -> dict[str, Any]:
     """Train every stage with a seed, and measure the answers of each."""
-    folder = experiment.work / f"assistant-{threads}" / f"seed-{seed}"
-    short = ["--set", "training.max_steps=5"] if experiment.quick else []
-    few = ["--set", "training.updates=1"] if experiment.quick else []
+    folder, (short, few) = _folder(experiment, seed, threads), _quick(experiment)
     pairs = folder / "pairs"
     _stage(pairs / "pairs.jsonl", "align", "pairs", "polarity", "--chosen", "positive", "--out", pairs)
     make = ["--seed", seed, "--device", "cpu", "--out"]
@@ -79,15 +91,30 @@ def _run(experiment: Experiment, seed: int, threads: int) -> dict[str, Any]:
         "--device", "cpu", "--json",
     )  # fmt: skip
     measured: dict[str, Figures] = {Path(name).name: found for name, found in json.loads(said)["models"].items()}
-    texts = _texts(folder / "ppo")
-    history = json.loads((folder / "ppo" / "metrics.json").read_text())["history"]
     return {
         "seed": seed,
         "stages": {"sft": measured["sft"], **_best_of(sft, reward), **{name: measured[name] for name in POLICIES}},
         "reward": json.loads((reward / "metrics.json").read_text())["best"],
-        "first_answers_of_ppo": texts,
-        "ppo_history": [row for row in history if "held_out_reward" in row],
+        "first_answers": {stage: _texts(folder / stage) for stage in ("lm", "sft", "ppo")},
     }
+
+
+def _loose(folder: Path, few: list[str], short: list[str]) -> dict[str, list[dict[str, float]]]:
+    """Steer by a reward from preferences alone, and by the default, at hardly any price of KL."""
+    sft, naive, found = folder / "sft", folder / "naive-reward", {}
+    make = ["--seed", 0, "--device", "cpu", "--out"]
+    alone = ["--set", "training.corruptions=false", "--set", "training.members=1"]
+    _stage(naive, "align", "reward", sft, folder / "pairs" / "preferences.jsonl", *make, naive, *alone, *short)
+    for name, judge in (("preferences alone", naive), ("corrupted answers too", folder / "reward")):
+        steered = folder / f"loose-{judge.name}"
+        _stage(steered, "align", "rl", sft, "--reward", judge, *make, steered, *LOOSE, *few)
+        found[name] = _evaluations(steered)
+    return found
+
+
+def _evaluations(folder: Path) -> list[dict[str, float]]:
+    history = json.loads((folder / "metrics.json").read_text())["history"]
+    return [row for row in history if "held_out_reward" in row]
 
 
 def _best_of(sft: Path, reward_folder: Path) -> dict[str, Figures]:

@@ -212,10 +212,34 @@ def speed_by_size(found: Document) -> str:
     return grid("Answers per second against size on disk", panels)
 
 
+def over_optimisation(found: Document) -> str:
+    """Draw reward and exact share against KL, of policies that may move far, for two rewards (Gao et al. 2022)."""
+    runs = found["loose"]
+    panels = []
+    for title, figure, label in (
+        ("what the reward model says", "held_out_reward", "reward"),
+        ("what is true: well formed and favourable", "held_out_favourable", "share"),
+    ):
+        series = [
+            Series(
+                name=name,
+                style=style,
+                points=sorted((row["held_out_kl"], row[figure]) for row in rows),
+            )
+            for (name, rows), style in zip(runs.items(), ("second", "first"), strict=True)
+        ]
+        every = [point for each in series for point in each.points]
+        x = axis("KL from the start, nats", [0, *(point[0] for point in every)])
+        y = axis(label, [point[1] for point in every] + ([0, 1] if label == "share" else []))
+        panels.append(Panel(title=title, series=series, x=x, y=y, width=(WIDTH - GAP) / 2, height=280))
+    return grid("Over-optimisation", panels)
+
+
 PLOTS: dict[str, tuple[str, Callable[[Document], str]]] = {
     "accuracy-by-time": ("bench-of-tables/test", accuracy_by_time),
     "accuracy-by-epoch": ("training-speed-disaster-tweets-small", accuracy_by_epoch),
     "speed-by-size": ("answering-speed", speed_by_size),
+    "over-optimisation": ("assistant", over_optimisation),
 }
 """Name of the file in docs/pictures → the result that it shows, and what draws it."""
 

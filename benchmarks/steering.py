@@ -50,6 +50,8 @@ PROMPTS, JUDGED, MAX_TOKENS = 500, 500, 40
 # were not used.
 BETA, RATE = 0.02, 1e-4
 UPDATES, QUICK_UPDATES = 100, 2
+FIXED: dict[str, Any] = {"target_kl": None, "most_kl": 5.0, "batch_size": 64, "minibatch_size": 32}
+"""The price of KL stays as it is, and a round is as small as it was when the result was made."""
 BATCH = 50
 SHOWN = 5  # texts of each policy, the first ones, unselected
 Judge = Callable[[Sequence[str]], np.ndarray[Any, Any]]
@@ -82,7 +84,7 @@ def main() -> None:
         runs = []
         for algorithm, kind in ALGORITHMS.items():
             for seed in range(options.seeds):
-                config = kind(seed=seed, updates=updates, max_tokens=MAX_TOKENS, beta=BETA, learning_rate=RATE)
+                config = kind(seed=seed, updates=updates, max_tokens=MAX_TOKENS, beta=BETA, learning_rate=RATE, **FIXED)
                 steered = policy(experiment, start, reward, prompts, config, reward_name=reward_name)
                 found = _judged(steered, start.trained, asked, judges, seed)
                 trained = {

@@ -12,7 +12,7 @@ from tests.cli.terminal import glassformer
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "assistant.md").read_text(encoding="utf-8")
-BUDGET = {"pretrain": "training.max_steps=5", "sft": "training.max_steps=5", "reward": "training.max_steps=5"}
+BUDGET = dict.fromkeys(("pretrain", "sft", "reward", "dpo"), "training.max_steps=5")
 STEERING = ["--set", "training.updates=1", "--set", "training.batch_size=8", "--set", "training.held_out_completions=4"]
 
 
@@ -25,7 +25,8 @@ def on_a_budget(command: str) -> list[str]:
     for name, budget in BUDGET.items():
         if name in words[1:3]:
             return [*words, "--set", budget]
-    return [*words, *STEERING] if words[1:3] == ["align", "rl"] else words
+    more = {"rl": STEERING, "evaluate": ["--answers", "20"]}
+    return [*words, *(more.get(words[2], []) if words[1] == "align" else [])]
 
 
 @pytest.mark.slow
@@ -43,14 +44,15 @@ def test_the_commands_of_the_page_run_as_written(tmp_path: Path, monkeypatch: py
 
 
 def test_the_page_names_settings_and_files_that_exist() -> None:
-    from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
+    from glassformer.alignment.alignment_config import DPOConfig, GRPOConfig, PPOConfig, RewardConfig
 
+    known = {name for kind in (PPOConfig, GRPOConfig, DPOConfig, RewardConfig) for name in kind.model_fields}
     for setting in re.findall(r"`(?:--set )?training\.(\w+)", PAGE):
-        assert setting in {*PPOConfig.model_fields, *GRPOConfig.model_fields}, setting
+        assert setting in known, setting
     for link in re.findall(r"\]\((\.\./[^)#]+)\)", PAGE):
         assert (ROOT / "docs" / link).is_file(), link
     (demo,) = re.findall(r"^demo-assistant:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
-    for stage in ("pretrain", "align pairs", "align sft", "align reward", "align rl"):
+    for stage in ("pretrain", "align pairs", "align sft", "align reward", "align rl", "align evaluate"):
         assert f"glassformer {stage} " in demo, stage
         assert f"glassformer {stage} " in PAGE, stage
     assert pl.Series(re.findall(r"generate \S+ ", demo)).n_unique() == 3  # before and after each stage

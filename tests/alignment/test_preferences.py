@@ -3,7 +3,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -251,7 +251,7 @@ def test_it_starts_from_the_trunk_of_the_language_model(tmp_path: Path) -> None:
     trained = train_reward_model(
         reward_run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
     )
-    for member in trained.model.members:
+    for member in cast(RewardEnsemble, trained.model).members:
         weights = member.state_dict()
         for name, tensor in begins.trained.model.state_dict().items():
             torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)

@@ -20,7 +20,7 @@ from tests.trained import Trained, write_csv
 
 SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
 FEW: dict[str, int] = {
-    "updates": 2, "batch_size": 8, "minibatch_size": 8, "max_tokens": 6, "held_out_completions": 4, "evaluate_every": 1
+    "updates": 2, "batch_size": 8, "minibatch_size": 8, "max_tokens": 6, "held_out_completions": 4, "evaluate_every": 1,
 }  # fmt: skip
 ROUNDS = ("--device", "cpu", *(word for name, value in FEW.items() for word in ("--set", f"training.{name}={value}")))
 SCORE = "def score(texts):\n    return [len(text) for text in texts]\n"
@@ -89,8 +89,10 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
         assert f"policy: {stages / 'sft'}" in said.err
         assert f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; " in said.err
         assert f"; {FEW['updates']} rounds of {algorithm}, on cpu" in said.err
-        assert "round 0: on held-out prompts reward " in said.err
-        assert "round 2: on held-out prompts reward " in said.err
+        assert "round 0: on its prompts reward " in said.err
+        assert ", the referee's " in said.err
+        assert "round 2: on its prompts reward " in said.err
+        assert "of 200 answers, before → after: well formed: " in said.out
         assert f"next: glassformer generate {stages / algorithm} PROMPT" in said.err
         assert json.loads((stages / algorithm / "config.json").read_text())["recipe"]["algorithm"] == algorithm
     assert f"next: glassformer generate {stages / 'sft'} 'how is the " in stages.said["sft"].err
@@ -115,7 +117,7 @@ def test_json_is_one_document(base: Path, tmp_path: Path) -> None:
     document = documents(
         glassformer("align", "rl", base, "--reward", tmp_path / "w", "--out", tmp_path / "p", *ROUNDS, "--json")
     )
-    assert document.keys() == {"model", "best_update", "best", "collapsed", "history"}
+    assert document.keys() == {"model", "best_update", "best", "collapsed", "signs", "answers", "history"}
     assert [row["update"] for row in document["history"]] == [0, 1, 2]
 
 
@@ -206,7 +208,7 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
                 "--set",
                 "training.group_size=3",
             ],
-            ["batch_size must be a multiple of group_size, got batch_size = 64, group_size = 3"],
+            ["batch_size must be a multiple of group_size, got batch_size = 128, group_size = 3"],
         ),
         (["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--prompts", "EMPTY"], ["empty.txt holds no prompt"]),
     ],
@@ -262,7 +264,10 @@ def _weights(folder: Path) -> bytes:
 def test_a_stopped_run_of_rl_goes_on_and_so_does_one_whose_reward_failed(base: Path, tmp_path: Path) -> None:
     judge, prompts = tmp_path / "judge.py", tmp_path / "prompts.txt"
     prompts.write_text("\n".join(f"how is the {word}?" for word in "abcdefghijkl"))
-    command = ("align", "rl", base, "--reward", f"{judge}:score", "--prompts", prompts, *ROUNDS, "--out")
+    command = (
+        "align", "rl", base, "--reward", f"{judge}:score", "--prompts", prompts, *ROUNDS,
+        "--seed", "2", "--set", "training.beta=0.01", "--set", "training.target_kl=none", "--out",
+    )  # fmt: skip
     judge.write_text(SCORE)
     assert glassformer(*command, tmp_path / "whole").code == 0
 
@@ -303,7 +308,8 @@ def test_a_run_that_kept_its_start_says_what_a_nat_cost(base: Path, tmp_path: Pa
     """Where all texts are worth the same, no nat buys anything."""
     (tmp_path / "judge.py").write_text("def score(texts):\n    return [1.0] * len(texts)\n")
     command = ("align", "rl", base, "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out", tmp_path / "m")
-    said = glassformer(*command, "--set", "training.learning_rate=0.1", "--set", "training.beta=0.4")
+    fixed = ("--set", "training.beta=0.4", "--set", "training.target_kl=none", "--set", "training.most_kl=99")
+    said = glassformer(*command, "--set", "training.learning_rate=0.1", *fixed)
     assert said.code == 0, said.err
     assert "which is kept (the KL penalty beta is 0.4; with --set training.beta=0.08, it can move further)" in said.out
 
@@ -336,3 +342,43 @@ def test_what_was_steered_is_steered_on_by_the_same_prompts(base: Path, tmp_path
     steered(base, "a")
     assert steered(tmp_path / "a", "b").endswith("/a, the empty prompt (name others with --prompts)")
     assert steered(tmp_path / "b", "c").endswith("/b, the empty prompt (name others with --prompts)")
+
+
+def test_dpo_leaves_a_model_and_says_how_its_answers_changed(stages: Stages, tmp_path: Path) -> None:
+    records = stages / "records" / "preferences.jsonl"
+    command = ("align", "dpo", stages / "sft", records, "--out", tmp_path / "m", *SHORT)
+    said = glassformer(*command)
+    assert said.code == 0, said.err
+    assert "on held-out pairs the chosen answer gained on the rejected one in " in said.out
+    assert "of 200 answers, before → after: well formed: " in said.out
+    misused(glassformer(*command), "--overwrite")
+    wrong = (*command, "--overwrite", "--set", "training.label_smoothing=0.5")
+    misused(glassformer(*wrong), "training.label_smoothing=0.5")
+
+
+def test_evaluate_compares_stages_by_the_exact_judge(base: Path, stages: Stages) -> None:
+    command = ("align", "evaluate", base, stages / "sft", "--answers", "40", "--device", "cpu")
+    said = glassformer(*command, "--reward", stages / "reward")
+    assert said.code == 0, said.err
+    assert [line.split("  ")[0] for line in said.out.splitlines()[1:4]] == [
+        "well formed", "about the thing asked", "favourable"
+    ]  # fmt: skip
+    assert "the referee's reward" in said.out
+    found = documents(glassformer(*command, "--json"))
+    assert found["prompts"] == str(stages / "records" / "pairs.jsonl")
+    first, second = found["models"].values()
+    assert first["kl"]["value"] == pytest.approx(0, abs=1e-5)
+    assert second["kl"]["value"] > 0
+    assert first["well_formed"].keys() == {"value", "low", "high"}
+
+
+def test_evaluate_of_other_prompts_says_that_it_has_no_exact_judge(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "prompts.txt").write_text("how is the weather?\n")
+    command = ("align", "evaluate", base, "--prompts", tmp_path / "prompts.txt", "--answers", "5", "--device", "cpu")
+    said = glassformer(*command)
+    assert said.code == 0, said.err
+    assert "well formed" not in said.out
+    assert "no exact judge" in said.err
+    misused(glassformer("align", "evaluate", tmp_path / "none"), "no such model folder")
+    misused(glassformer(*command, "--max-tokens", "999"), "leaves no room for max_tokens = 999")
+    misused(glassformer(*command, "--reward", tmp_path / "none"), "there is no")

@@ -1,13 +1,24 @@
 import re
 from collections import Counter
 from itertools import pairwise
+from typing import Literal
 
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from glassformer.data.polarity import FAVOURABLE, SUBJECTS, TEMPLATES, UNFAVOURABLE, generate
+from glassformer.data.polarity import (
+    FAVOURABLE,
+    QUESTION,
+    SUBJECTS,
+    TEMPLATES,
+    UNFAVOURABLE,
+    asked_about,
+    generate,
+    read_opinion,
+    subject_of,
+)
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 
@@ -98,3 +109,38 @@ def skeleton(sentence: str) -> str:
 def test_every_pattern_is_used() -> None:
     openings = {skeleton(text).split(" good")[0].split(" bad")[0] for text in TRAIN.frame["text"]}
     assert openings == {re.sub(r"\{[st]\}", "S", template.words).split(" {x}")[0] for template in TEMPLATES}
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_grammar_reads_what_it_generates(split: Literal["train", "test"]) -> None:
+    frame = generate(split).frame
+    for text, label in zip(frame["text"], frame["label"], strict=True):
+        found = read_opinion(text)
+        assert found is not None, text
+        assert (found.subject, found.favourable) == (subject_of(text), label == "positive")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the acting is truly superb",
+        "the acting is superb, all in all",
+        "the weather is truly superb, all in all",
+        "The acting is truly superb, all in all",
+        "the acting is truly superb, all in all.",
+        "the acting is a real superb, all in all",
+        "the acting is truly superb, all in all, and the plot is very dull, to be honest",  # they must agree
+        "the acting is truly superb, all in all, but the plot is very charming, to be honest",  # they must not
+        "the acting is truly superb, all in all, and the acting is very charming, to be honest",
+        "the acting is truly superb, all in all, and the plot is very superb, to be honest",
+        "",
+    ],
+)
+def test_what_the_grammar_cannot_generate(text: str) -> None:
+    assert read_opinion(text) is None
+
+
+def test_a_question_names_its_subject() -> None:
+    assert [asked_about(QUESTION.format(s=subject)) for subject in SUBJECTS] == SUBJECTS
+    assert asked_about("how is the weather?") is None
+    assert subject_of("it rains") is None

@@ -65,7 +65,6 @@ _WAYS: dict[str, Callable[[IntArray, np.random.Generator], IntArray]] = {
 }
 _OFF_SUBJECT = "off_subject"
 KINDS = (*_WAYS, _OFF_SUBJECT)
-_OFF_SUBJECT_SHARE = 0.6  # to compare an answer with its prompt is the hardest to learn
 
 
 class Corruptor:
@@ -81,13 +80,11 @@ class Corruptor:
         self.kinds = KINDS if len({_prompt(other) for other in others}) > 1 else tuple(_WAYS)
 
     def __call__(self, pair: ReadPair, rng: np.random.Generator, *, kind: str | None = None) -> Corrupted:
-        """Corrupt an answer in the given way, or in a random one: half of the answers are then off the subject.
+        """Corrupt an answer in the given way, or in a random one.
 
         An answer that this does not change is cut short: one of a single token cannot be shuffled.
         """
-        if kind is None:
-            off_subject = _OFF_SUBJECT in self.kinds and rng.random() < _OFF_SUBJECT_SHARE
-            kind = _OFF_SUBJECT if off_subject else KINDS[rng.integers(len(_WAYS))]
+        kind = kind or self.kinds[rng.integers(len(self.kinds))]
         answer = pair.token_ids[pair.begins :]
         if kind == _OFF_SUBJECT:
             other = self.others[int(rng.integers(len(self.others)))]

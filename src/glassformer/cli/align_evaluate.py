@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.options import Device, Json, Quiet
-from glassformer.cli.output import doing, hush, print_json, print_table, say
+from glassformer.cli.output import doing, hush, print_json, print_table, say, show
 from glassformer.errors import UsageError
 
 
@@ -37,7 +37,7 @@ def evaluate(
     """Measure the answers of language models: how well formed, how varied, how far from the first model."""
     if quiet:
         hush()
-    from glassformer.alignment.answers import NAMES, SHARES, measure_answers
+    from glassformer.alignment.answers import NAMES, SHARES, before_and_after, measure_answers
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
     from glassformer.cli.align import open_start, prompts_of
@@ -72,5 +72,7 @@ def evaluate(
         cells = [figures[name] for figures in measured.values()]
         rows.append([NAMES[name], *(f"{c['value']:{form}} [{c['low']:{form}}–{c['high']:{form}}]" for c in cells)])
     print_table(rows)
+    if len(stages) > 1:
+        show(before_and_after(*(measured[str(stage.folder)] for stage in (first, stages[-1]))))
     if "well_formed" not in names:
         say("no exact judge: only the questions of polarity have one. Read some answers, too")

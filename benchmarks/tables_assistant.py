@@ -1,0 +1,58 @@
+"""The tables of docs/assistant.md, from benchmarks/results/assistant.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.tables_common import Document, seeds_in_words
+from glassformer.alignment.answers import EXACT, NAMES
+from glassformer.experiments.published.table import markdown
+
+LEAST = 0.9
+_STAGES = {"sft": "the start (`align sft`)", "dpo": "DPO", "ppo": "PPO", "grpo": "GRPO"}
+_RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subject")
+
+
+def ways_tables(found: Document) -> Iterator[str]:
+    """Yield the ways to an assistant, by the exact judge, and what the reward models rank below whole answers."""
+    heading = ("", *(NAMES[name] for name in EXACT), "KL, nats", "worst seed")
+    rows = []
+    for stage, mean in found["mean"].items():
+        worst = min(found["worst"][stage].values())
+        shares = (f"{mean[name]:.1%}" for name in EXACT)
+        rows.append((_STAGES.get(stage, stage), *shares, f"{mean['kl']:.2f}", f"{worst:.1%}"))
+    yield markdown([heading, *rows])
+    seeds = [run["seed"] for run in found["runs"]]
+    yield (
+        f"Means over {seeds_in_words(seeds)}, {found['answers']} answers each. Every seed trains all stages anew. The "
+        f"last column is the lowest of the three shares of any seed. {_failed(found)}"
+    )
+    ranks = [
+        (
+            kind.replace("_", " "),
+            *(f"{run['reward'][f'above_{kind}']:.2f}" for run in found["runs"]),
+        )
+        for kind in _RANKS
+    ]
+    yield "How often each reward model rates a whole answer above its corrupted copy:"
+    yield markdown([("corruption", *(f"seed {seed}" for seed in seeds)), *ranks])
+
+
+def _failed(found: Document) -> str:
+    """Say which policies of which seeds have a share below the least."""
+    failed = [
+        f"{name.upper()} with seed {run['seed']}"
+        for name in ("ppo", "grpo", "dpo")
+        for run in found["runs"]
+        if min(run["stages"][name][share]["value"] for share in EXACT) < LEAST
+    ]
+    return f"Below {LEAST:.0%} in one of them: {', '.join(failed)}." if failed else f"None is below {LEAST:.0%}."
+
+
+def answers_table(found: Document) -> Iterator[str]:
+    """Yield the first answers of each stage of the first seed."""
+    run = found["runs"][0]
+    for stage, title in (("lm", "after step 1"), ("sft", "after step 2"), ("ppo", "after step 4")):
+        lines = [f"{number}. {text.strip()}" for number, text in enumerate(run["first_answers"][stage], 1)]
+        yield f"The first five, {title}:"
+        yield "\n".join(["```text", *lines, "```"])
