@@ -20,8 +20,8 @@ import torch
 
 from benchmarks.experiment import Experiment, arguments, running
 from glassformer.alignment.answers import EXACT, Figures, exact_verdicts
+from glassformer.alignment.best_of import best_of, most_kl
 from glassformer.alignment.rewards import open_reward
-from glassformer.alignment.rollouts import roll_out
 from glassformer.evaluation.intervals import wilson
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig
@@ -118,20 +118,19 @@ def _evaluations(folder: Path) -> list[dict[str, float]]:
 
 
 def _best_of(sft: Path, reward_folder: Path) -> dict[str, Figures]:
-    """Measure the best of n answers by the reward. Its KL is at most log n − (n − 1)/n (Beirami et al. 2024)."""
+    """Measure the best of n answers by the reward."""
     trained = load_model(sft, LANGUAGE_MODEL)
     reward = open_reward(str(reward_folder), trained.tokenizer, device="cpu")
     prompts = sorted({json.loads(line)["prompt"] for line in (sft.parent / "pairs" / "pairs.jsonl").open()})
     found = {}
     for n in BEST_OF:
-        asked = [prompts[i % len(prompts)] for i in range(ANSWERS) for _ in range(n)]
+        asked = [prompts[i % len(prompts)] for i in range(ANSWERS)]
         sampling = SamplingConfig(max_tokens=MAX_TOKENS, seed=1)
         window = trained.config.model.max_seq_len
-        answers = roll_out(trained.model, trained.tokenizer, asked, sampling, max_seq_len=window)
-        best = reward(answers).view(-1, n).argmax(dim=1) + torch.arange(0, len(asked), n)
-        verdicts = exact_verdicts(answers.rows(best))
+        best, _ = best_of(n, trained.model, trained.tokenizer, reward, asked, sampling, max_seq_len=window)
+        verdicts = exact_verdicts(best)
         shares = {name: wilson(sum(right), ANSWERS).model_dump() for name, right in verdicts.items()}
-        found[f"best of {n}"] = shares | {"kl": {"value": float(torch.tensor(n).log()) - (n - 1) / n}}
+        found[f"best of {n}"] = shares | {"kl": {"value": most_kl(n)}}
     return found
 
 

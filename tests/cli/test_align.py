@@ -382,3 +382,18 @@ def test_evaluate_of_other_prompts_says_that_it_has_no_exact_judge(base: Path, t
     misused(glassformer("align", "evaluate", tmp_path / "none"), "no such model folder")
     misused(glassformer(*command, "--max-tokens", "999"), "leaves no room for max_tokens = 999")
     misused(glassformer(*command, "--reward", tmp_path / "none"), "there is no")
+
+
+def test_generate_keeps_the_best_of_several(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(SCORE)
+    command = ("generate", base, "the plot", "how", "--max-tokens", "9", "--device", "cpu", "--json")
+    best = documents(glassformer(*command, "--best-of", "8", "--reward", f"{tmp_path / 'judge.py'}:score"))
+    every = documents(glassformer(*command, "--samples", "8"))["texts"]
+    for text in best["texts"]:
+        lengths = [len(one["prompt"] + one["continuation"]) for one in every if one["prompt"] == text["prompt"]]
+        assert text["reward"] == len(text["prompt"] + text["continuation"]) == max(lengths)
+    misused(glassformer(*command, "--best-of", "8"), "--best-of and --reward belong together")
+    misused(glassformer(*command, "--reward", "judge.py:score"), "--best-of and --reward belong together")
+    both = ("--best-of", "2", "--reward", f"{tmp_path / 'judge.py'}:score")
+    misused(glassformer(*command, *both, "--stop", "x"), "--stop and --best-of cannot be combined")
+    misused(glassformer(*command, *both, "--max-tokens", "500"), "leaves no room for max_tokens = 500")

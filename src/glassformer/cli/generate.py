@@ -44,6 +44,16 @@ def generate(
     ] = 1.0,
     stop: Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")] = None,
     samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
+    best_of: Annotated[
+        int,
+        typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
+    ] = 1,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     device: Device = "auto",
     quiet: Quiet = False,
@@ -66,6 +76,10 @@ def generate(
     )
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
+    if (best_of > 1) != (reward is not None):
+        raise UsageError("--best-of and --reward belong together: give both")
+    if stop and reward:
+        raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
     if prompts and file:
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
@@ -74,6 +88,13 @@ def generate(
     writer = TextGenerator.load(model, device=choose_device(device))
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
+    if reward is not None:
+        best = _best_written(writer, texts, sampling, best_of, reward, device)
+        if json:
+            print_json({"model": str(model), "reward": reward, "texts": best})
+        else:
+            _print_all(texts, [text["continuation"] for text in best])
+        return
     if json or len(texts) > 1:
         from glassformer.data.wording import counted
 
@@ -83,7 +104,7 @@ def generate(
             records = [_record(prompt, text) for prompt, text in zip(texts, written, strict=True)]
             print_json({"model": str(model), "texts": records})
         else:
-            _print_all(texts, written)
+            _print_all(texts, [continuation.text for continuation in written])
     else:
         written = _print_live(writer, texts[0], sampling)
     if any(text.slid for text in written):
@@ -91,6 +112,35 @@ def generate(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
             "without seeing its beginning"
         )
+
+
+def _best_written(
+    writer: TextGenerator, texts: list[str], sampling: SamplingConfig, n: int, name: str, device: str
+) -> list[dict[str, Any]]:
+    """Write each text n times, and return records of the best."""
+    from glassformer.alignment.best_of import best_of
+    from glassformer.alignment.rewards import open_reward
+    from glassformer.alignment.steering import check_room
+    from glassformer.prediction.devices import choose_device
+
+    check_room(texts, writer.tokenizer, sampling.max_tokens, writer.max_seq_len)
+    judge = open_reward(name, writer.tokenizer, device=choose_device(device))
+    doing(f"writing {len(texts) * n:,} texts")
+    found, rewards = best_of(
+        n, writer.model, writer.tokenizer, judge, texts, sampling, max_seq_len=writer.max_seq_len
+    )  # fmt: skip
+    return [
+        {
+            "prompt": prompt,
+            "continuation": text,
+            "reward": value,
+            "tokens": len(ids),
+            "ended": "end" if ended else "length",
+        }
+        for prompt, text, value, ids, ended in zip(
+            texts, found.completions, rewards, found.completion_ids, found.ended, strict=True
+        )
+    ]
 
 
 def _sampling(**settings: Any) -> SamplingConfig:
@@ -142,9 +192,9 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
     return written
 
 
-def _print_all(prompts: list[str], written: list[Continuation]) -> None:
-    for number, (prompt, continuation) in enumerate(zip(prompts, written, strict=True)):
-        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + continuation.text}")
+def _print_all(prompts: list[str], continuations: list[str]) -> None:
+    for number, (prompt, text) in enumerate(zip(prompts, continuations, strict=True)):
+        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + text}")
 
 
 def _record(prompt: str, continuation: Continuation) -> dict[str, Any]:
