@@ -19,7 +19,7 @@ from tests.support import unchecked_shapes
 from tests.test_house import ROOT
 
 DOCS = ROOT / "docs" / "course"
-LONGEST = 158  # lines before the exercises; the last lesson builds a whole assistant
+LONGEST, LAST = 150, 240  # lines before the exercises; the last lesson builds an assistant, lets it cheat and mends it
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
 SOLVED = [(lesson, name) for lesson in lessons() for name in lesson.solutions()]
 
@@ -76,7 +76,7 @@ def test_a_lesson_runs_and_its_solutions_are_right(
 def test_a_lesson_is_short_and_has_three_exercises(lesson: Lesson) -> None:
     assert list(lesson.solutions()) == [f"{lesson.number}.{number}" for number in (1, 2, 3)]
     lesson_itself = re.sub(r"```text\n.*?\n```\n\n", "", lesson.text.partition("## Exercises")[0], flags=re.DOTALL)
-    assert len(lesson_itself.splitlines()) <= LONGEST
+    assert len(lesson_itself.splitlines()) <= (LAST if lesson.number == 10 else LONGEST)
     lines = {kind: [cell.text for cell in lesson.cells() if cell.kind == kind] for kind in ("prose", "code")}
     prose, code = ("\n".join(lines[kind]).splitlines() for kind in ("prose", "code"))
     assert max(map(len, prose)) <= 120
