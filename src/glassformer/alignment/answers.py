@@ -114,7 +114,7 @@ def compare_answers(
     ]
     if not fit:
         return {}
-    first = start.trained.model
+    first = start.trained.model.to(next(model.parameters()).device)
     return {
         when: measure_answers(
             measured, tokenizer, fit,
