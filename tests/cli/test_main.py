@@ -48,6 +48,8 @@ def test_every_command_is_there() -> None:
         "version",
         "align pairs",
         "align sft",
+        "align dpo",
+        "align evaluate",
         "align reward",
         "align rl",
         "data list",

@@ -11,8 +11,14 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
-from glassformer.models.reward import RewardModel
-from glassformer.prediction.folder_config import FolderConfig, LanguageFolderConfig, NewWord, RewardFolderConfig
+from glassformer.models.reward import RewardEnsemble
+from glassformer.prediction.folder_config import (
+    FolderConfig,
+    LanguageFolderConfig,
+    NewWord,
+    RewardFolderConfig,
+    RewardScale,
+)
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedRewardModel, save_model
 from glassformer.words.learners import enlarged, load_learner, read_card, trunk_of
 from tests.prediction.language import trained_language_model
@@ -96,9 +102,10 @@ def test_a_folder_of_either_kind_is_read(tmp_path: Path) -> None:
 
 def test_folders_of_no_learner(tmp_path: Path) -> None:
     base = trained_language_model()
-    config = RewardFolderConfig(**base.config.model_dump(exclude={"format"}) | {"model": CAUSAL})
+    scale = RewardScale(means=(0.0,), deviations=(1.0,), disagreement=1.0)
+    config = RewardFolderConfig(**base.config.model_dump(exclude={"format"}) | {"model": CAUSAL, "scale": scale})
     judge = TrainedRewardModel(
-        config=config, model=RewardModel(CAUSAL, config.vocab_size), tokenizer=base.tokenizer, metrics={}
+        config=config, model=RewardEnsemble(CAUSAL, config.vocab_size, members=1), tokenizer=base.tokenizer, metrics={}
     )
     save_model(tmp_path / "judge", judge, card="")
     with pytest.raises(UsageError, match="holds a reward model; only classifiers and language models can learn words"):
