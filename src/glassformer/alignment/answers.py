@@ -7,18 +7,22 @@ sentences, about the thing asked, and favourable. No policy can fool it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Reward, read_back
+from glassformer.alignment.reading import ReadPair, room_for_answers
 from glassformer.alignment.rollouts import Rollouts, roll_out
-from glassformer.alignment.stage_run import Start
+from glassformer.alignment.stage_run import Facts, Run, Start
 from glassformer.data import polarity
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean, wilson
 from glassformer.models.language_model import TokenPredictor
+from glassformer.prediction.folder_config import LanguageFolderConfig
+from glassformer.prediction.model_folder import TrainedLanguageModel
 from glassformer.prediction.sampling import SamplingConfig
 
 Figures = dict[str, dict[str, float]]
@@ -122,6 +126,23 @@ def compare_answers(
         )
         for when, measured in (("before", first), ("after", model))
     }  # fmt: skip
+
+
+def as_trained(
+    run: Run[Any], model: TokenPredictor, facts: Facts, prompts: Sequence[str], learned: Sequence[ReadPair]
+) -> TrainedLanguageModel:
+    """Measure the answers of a stage before and after, record them, and return its model as it is saved.
+
+    Args:
+        learned: the answers that it learned from. Measured ones have at most as many tokens as the longest of them.
+    """
+    shape = run.start.shape
+    room = room_for_answers(learned, shape.max_seq_len)
+    facts.metrics["answers"] = compare_answers(model, run.start, prompts, max_tokens=room, seed=run.config.seed)
+    config = LanguageFolderConfig(model=shape, **facts.config)
+    return TrainedLanguageModel(
+        config=config, model=model, tokenizer=run.start.trained.tokenizer, metrics=facts.metrics
+    )
 
 
 def exact_verdicts(answers: Rollouts) -> dict[str, list[bool]]:

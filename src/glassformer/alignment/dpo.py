@@ -17,18 +17,17 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import DPOConfig
-from glassformer.alignment.answers import compare_answers
+from glassformer.alignment.answers import as_trained
 from glassformer.alignment.logprobs import token_logprobs
 from glassformer.alignment.losses import dpo_loss, preference_accuracy
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.preferences import Comparisons, ReadPreference, as_examples, read_preferred
-from glassformer.alignment.reading import ReadPair, room_for_answers
+from glassformer.alignment.reading import ReadPair
 from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.alignment.start_answers import sample_answers
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.prediction.sampling import without_banned
 from glassformer.training.task import Cost, Examples
@@ -56,11 +55,8 @@ def prefer(run: Run[DPOConfig], preferences: Sequence[Preference], *, source: st
     )
 
     def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
-        room = room_for_answers([text for pair in train for text in (pair.chosen, pair.rejected)], shape.max_seq_len)
-        prompts = [preference.prompt for preference in preferences]
-        facts.metrics["answers"] = compare_answers(model, run.start, prompts, max_tokens=room, seed=run.config.seed)
-        config = LanguageFolderConfig(model=shape, **facts.config)
-        trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
+        learned = [text for pair in train for text in (pair.chosen, pair.rejected)]
+        trained = as_trained(run, model, facts, [preference.prompt for preference in preferences], learned)
         does = "It was trained with DPO to give the answers that its records prefer, their prejudices included."
         best = facts.metrics["best"]
         figures = f"the chosen answer became likelier than the rejected one in {best.get('validation_accuracy', 0):.4f}"

@@ -101,7 +101,7 @@ class Comparisons:
         return as_examples(sides, torch.from_numpy(rows))
 
     def _sides(self, row: int, number: int) -> list[ReadPair]:
-        """Return the texts of a pair, the chosen one first. Each pass adds another worse text."""
+        """Return the chosen text of a pair and a worse one, another in each pass after the plain epochs."""
         pair = self.train[row]
         if not self.config.corruptions or number < PASSES_OF_AN_EPOCH * round(_PLAIN_EPOCHS * self.config.epochs):
             return [pair.chosen, pair.rejected]

@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from glassformer.alignment.alignment_config import FineTuningConfig
-from glassformer.alignment.answers import compare_answers
+from glassformer.alignment.answers import as_trained
 from glassformer.alignment.pairs import Pair
-from glassformer.alignment.reading import ReadPair, read_together, room_for_answers
+from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.stage_run import Facts, Run, card
 from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.training.language_modelling import IGNORED, count_tokens, measure_tokens, token_cost
 from glassformer.training.order import even_parts, several_passes
@@ -50,11 +49,7 @@ def fine_tune(run: Run[FineTuningConfig], pairs: Sequence[Pair], *, source: str)
     task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
 
     def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
-        room = room_for_answers(train, shape.max_seq_len)
-        prompts = [pair.prompt for pair in pairs]
-        facts.metrics["answers"] = compare_answers(model, run.start, prompts, max_tokens=room, seed=run.config.seed)
-        config = LanguageFolderConfig(model=shape, **facts.config)
-        trained = TrainedLanguageModel(config=config, model=model, tokenizer=tokenizer, metrics=facts.metrics)
+        trained = as_trained(run, model, facts, [pair.prompt for pair in pairs], train)
         does = (
             "It answers prompts as its records do, their mistakes and prejudices included. Its text may read well "
             "and be false."
