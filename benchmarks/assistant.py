@@ -103,7 +103,8 @@ def _loose(folder: Path, few: list[str], short: list[str]) -> dict[str, list[dic
     """Steer by a reward from preferences alone, and by the default, at hardly any price of KL."""
     sft, naive, found = folder / "sft", folder / "naive-reward", {}
     make = ["--seed", 0, "--device", "cpu", "--out"]
-    alone = ["--set", "training.corruptions=false", "--set", "training.members=1"]
+    naive_settings = ("corruptions=false", "members=1", "text_weight=0")
+    alone = [word for setting in naive_settings for word in ("--set", f"training.{setting}")]
     _stage(naive, "align", "reward", sft, folder / "pairs" / "preferences.jsonl", *make, naive, *alone, *short)
     for name, judge in (("preferences alone", naive), ("corrupted answers too", folder / "reward")):
         steered = folder / f"loose-{judge.name}"

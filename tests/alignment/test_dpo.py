@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import DPOConfig
-from glassformer.alignment.dpo import DirectPreferences, answer_logprobs, prefer
-from glassformer.alignment.losses import dpo_loss
-from glassformer.alignment.preferences import ReadPreference
+from glassformer.alignment.dpo import prefer
+from glassformer.alignment.losses import bradley_terry_loss
+from glassformer.alignment.preferences import Preferences, ReadPreference
 from glassformer.alignment.reading import ReadPair
 from glassformer.alignment.stage_run import Run
-from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
+from glassformer.data.tokenizers import START_ID
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.training.loop import InterruptedTraining
 from tests.alignment.samples import SHORT, figures, interrupted_after, preferences, start
@@ -43,51 +44,42 @@ def pairs(count: int) -> list[ReadPreference]:
     return [ReadPreference(prompt="", chosen=text(p, draw(1)), rejected=text(p, draw(1))) for p in prompts]
 
 
-def task_of(train: Sequence[ReadPreference], reference: nn.Module, **values: Any) -> DirectPreferences:
-    return DirectPreferences(train, config(**values), reference=reference, window=WINDOW)
-
-
 def alone(model: nn.Module, read: ReadPair) -> Tensor:
-    """The log-probability of one answer and its end, token by token."""
+    """The mean log-probability of a token of one answer, its end included."""
     ids = torch.tensor([[*read.token_ids, START_ID]])
-    logits = model(ids, torch.ones_like(ids, dtype=torch.bool))[0].clone()
-    logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
-    logprobs = logits.log_softmax(-1)
-    return sum((logprobs[t - 1, ids[0, t]] for t in range(read.begins, ids.shape[1])), torch.zeros(()))
+    logprobs = model(ids, torch.ones_like(ids, dtype=torch.bool))[0].log_softmax(-1)
+    return torch.stack([logprobs[t - 1, ids[0, t]] for t in range(read.begins, ids.shape[1])]).mean()
 
 
 def test_the_loss_by_hand() -> None:
     chosen, rejected = torch.tensor([math.log(3), 0.0]), torch.tensor([0.0, math.log(3)])
-    found = dpo_loss(chosen, rejected, beta=2.0)  # σ of ±2·log 3 is 9/10 and 1/10
+    found = bradley_terry_loss(2 * chosen, 2 * rejected)  # σ of ±2·log 3 is 9/10 and 1/10
     torch.testing.assert_close(found, torch.tensor([-math.log(0.9), -math.log(0.1)]))
-    smooth = dpo_loss(chosen, rejected, beta=2.0, label_smoothing=0.25)
+    smooth = bradley_terry_loss(2 * chosen, 2 * rejected, label_smoothing=0.25)
     assert smooth[0].item() == pytest.approx(-0.75 * math.log(0.9) - 0.25 * math.log(0.1), rel=1e-5)
 
 
 def test_with_smoothing_the_loss_is_least_at_a_finite_margin() -> None:
     """β·Δ = log((1 − ε)/ε)."""
     margins = torch.linspace(-1, 9, 2001)
-    losses = dpo_loss(margins, torch.zeros(2001), beta=0.5, label_smoothing=0.1)
+    losses = bradley_terry_loss(0.5 * margins, torch.zeros(2001), label_smoothing=0.1)
     assert margins[losses.argmin()].item() == pytest.approx(2 * math.log(9), abs=0.01)
 
 
-def test_only_the_answer_and_its_end_count() -> None:
-    model, made = random_model(VOCAB_SIZE, max_seq_len=WINDOW), pairs(6)
-    task = task_of(made, model)
-    found = answer_logprobs(model, task.examples(np.arange(6), [(pair.chosen, pair.rejected) for pair in made]))
-    for row, pair in enumerate(made):
-        for side, read in enumerate((pair.chosen, pair.rejected)):
-            torch.testing.assert_close(found[row, side], alone(model, read).float(), rtol=1e-4, atol=1e-5)
-
-
 def test_at_the_start_no_pair_is_decided() -> None:
-    model, made = random_model(VOCAB_SIZE, max_seq_len=WINDOW), pairs(5)
-    task = task_of(made, model)
-    for step in task.steps(0):
-        for examples in step():
-            cost = task.cost(model, examples)
-            assert cost.loss.item() == pytest.approx(len(examples.labels) * math.log(2), rel=1e-5)
-            assert cost.correct == len(examples.labels) / 2, "a tie is half right"
+    """Then the loss is log 2, and the likelihood of the chosen answers."""
+    policy, made = random_model(VOCAB_SIZE, max_seq_len=WINDOW), pairs(5)
+    task = Preferences(made, config(text_weight=0.5, label_smoothing=0.1, corruptions=False), window=WINDOW)
+    costs = [
+        (task.cost(RewardModel(policy, members=1), examples), len(examples.labels))
+        for step in task.steps(0)
+        for examples in step()
+    ]
+    passes = sum(count for _, count in costs) / 5
+    likelihood = sum(float(alone(policy, pair.chosen).detach()) for pair in made)
+    total = sum(cost.loss.item() for cost, _ in costs)
+    assert total == pytest.approx(passes * (5 * math.log(2) - 0.5 * likelihood), rel=1e-4)
+    assert all(cost.correct == count / 2 for cost, count in costs), "a tie is half right"
 
 
 def dpo_run(out: Path, *, observer: Any = None, resume: bool = False, **values: Any) -> Run[DPOConfig]:
@@ -103,7 +95,7 @@ def test_it_learns_a_preference_and_leaves_a_language_model(tmp_path: Path) -> N
     assert made.metrics["answers"]["after"]["kl"]["value"] > made.metrics["answers"]["before"]["kl"]["value"]
     loaded = load_model(tmp_path, LANGUAGE_MODEL)
     assert loaded.config == made.config
-    assert "likelier than the rejected one" in (tmp_path / "README.md").read_text()
+    assert "mean margin" in (tmp_path / "README.md").read_text()
 
 
 def test_interrupted_and_resumed_is_uninterrupted(tmp_path: Path) -> None:

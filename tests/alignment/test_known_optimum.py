@@ -12,7 +12,7 @@ from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.divergence import kl_of_logprobs
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.losses import dpo_loss
+from glassformer.alignment.losses import bradley_terry_loss
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -104,7 +104,9 @@ def test_dpo_finds_the_same_policy_from_preferences_alone(label_smoothing: float
     optimizer = torch.optim.AdamW(policy.parameters(), lr=2e-3)
     for _ in range(600):
         ratios = with_gradient(policy) - reference
-        losses = dpo_loss(ratios[:, None].expand(prefers.shape), ratios.expand(prefers.shape), BETA, label_smoothing)
+        losses = bradley_terry_loss(
+            BETA * ratios[:, None].expand(prefers.shape), BETA * ratios.expand(prefers.shape), label_smoothing
+        )
         optimizer.zero_grad()
         (prefers * losses).mean().backward()
         optimizer.step()

@@ -16,18 +16,19 @@ from glassformer.alignment.pairs import Preference
 from glassformer.alignment.preferences import (
     Preferences,
     ReadPreference,
+    answer_logprobs,
     as_examples,
     measure_preferences,
     read_preferred,
-    rewards_of,
 )
 from glassformer.alignment.reading import ReadPair
 from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.stage_run import Records
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
+from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.reward import RewardEnsemble
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, load_model
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.task import Examples
@@ -39,14 +40,15 @@ VOCAB_SIZE = 17
 
 
 class Weighs(nn.Module):
-    """A text's reward is the sum of its tokens' weights."""
+    """The log-probability of a text is the sum of its tokens' weights, and under the reference it is 0."""
 
     def __init__(self, weights: Sequence[float]) -> None:
         super().__init__()
         self.weights = nn.Parameter(torch.tensor(weights))
 
-    def forward(self, token_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        return (self.weights[token_ids] * attention_mask).sum(dim=1, keepdim=True)
+    def logprobs(self, token_ids: Tensor, attention_mask: Tensor, loss_mask: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ARG002
+        found = (self.weights[token_ids[:, 1:]] * loss_mask).sum(dim=1, keepdim=True)
+        return found, torch.zeros(len(found))
 
 
 def read(chosen: Sequence[int], rejected: Sequence[int]) -> ReadPreference:
@@ -60,8 +62,10 @@ def batch(pairs: Sequence[ReadPreference], *, members: int = 1) -> Examples:
 
 
 def task_of(pairs: Sequence[ReadPreference], **values: Any) -> Preferences:
-    held_out = values.pop("held_out_pairs", ())
-    return Preferences(pairs, reward_settings(**values), window=9, held_out=held_out)
+    """Without smoothing, and without the likelihood of chosen answers, unless a value says so."""
+    held_out, members = values.pop("held_out_pairs", ()), values.pop("members", 1)
+    config = reward_settings(**{"label_smoothing": 0.0, "text_weight": 0.0, "beta": 1.0} | values)
+    return Preferences(pairs, config, window=9, held_out=held_out, members=members)
 
 
 def weighed(margins: Sequence[float]) -> tuple[Weighs, list[ReadPreference]]:
@@ -77,12 +81,11 @@ def random_preferences(count: int) -> list[ReadPreference]:
     ]  # fmt: skip
 
 
-def random_reward_model(**values: Any) -> RewardEnsemble:
+def random_reward_model(**values: Any) -> RewardModel:
     sizes: dict[str, Any] = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 10, "max_seq_len": 9}
     with double_precision():
-        return randomise(
-            RewardEnsemble(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE, 2), std=0.4
-        ).eval()
+        language = LanguageModel(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE)
+        return randomise(RewardModel(language, 2), std=0.4).eval()
 
 
 def test_a_batch_by_hand() -> None:
@@ -91,14 +94,14 @@ def test_a_batch_by_hand() -> None:
     assert examples.inputs.attention_mask.tolist() == [
         [[True] * 4, [True, True, True, False]], [[True, True, False, False], [True] * 4]
     ]  # fmt: skip
-    assert examples.labels.shape == (2, 1)
+    assert examples.labels.tolist() == [[1, 1, 1], [1, 1, 1]], "where the answers begin, and a weight"
     assert read([5, 6], [7]).length == read([7], [5, 6]).length == 4, "with the end token"
 
 
 def test_the_loss_by_hand() -> None:
     """−log σ(margin): log 2 for none, log(4/3) where the chosen one is thrice as likely, log 4 where the other is."""
     model, pairs = weighed([0.0, math.log(3), -math.log(3)])
-    task = task_of(pairs, members=1)
+    task = task_of(pairs)
     cost = task.cost(model, batch(pairs))
     assert cost.loss.item() == pytest.approx(math.log(2) + math.log(4 / 3) + math.log(4))
     assert cost.correct == 1.5, "a tie is half right"
@@ -110,7 +113,7 @@ def test_the_loss_by_hand() -> None:
 def test_what_is_measured_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     third = math.log(3)  # σ is ¾
     model, pairs = weighed([third, third, -third, third])
-    found = measure_preferences(model, pairs)
+    found = measure_preferences(model, pairs, 1.0)
     assert found == pytest.approx({
         "validation_loss": (3 * math.log(4 / 3) + math.log(4)) / 4,
         "validation_accuracy": 0.75,
@@ -118,17 +121,19 @@ def test_what_is_measured_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         "validation_calibration_error": 0.0,
     }, abs=1e-6)  # fmt: skip
     monkeypatch.setattr(module, "_BATCH", 3)
-    assert measure_preferences(model, pairs) == pytest.approx(found)
+    assert measure_preferences(model, pairs, 1.0) == pytest.approx(found)
 
     model, pairs = weighed([third, -third, -third, 0.0])
-    assert measure_preferences(model, pairs)["validation_accuracy"] == pytest.approx(1.5 / 4), "a tie is half right"
-    assert measure_preferences(model, pairs[:3])["validation_calibration_error"] == pytest.approx(3 / 4 - 1 / 3)
+    assert measure_preferences(model, pairs, 1.0)["validation_accuracy"] == pytest.approx(1.5 / 4), (
+        "a tie is half right"
+    )
+    assert measure_preferences(model, pairs[:3], 1.0)["validation_calibration_error"] == pytest.approx(3 / 4 - 1 / 3)
 
 
 def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
     model, pairs = random_reward_model(dropout=0.5), random_preferences(5)
-    expected = measure_preferences(model, pairs)
-    assert measure_preferences(model.train(), pairs) == expected
+    expected = measure_preferences(model, pairs, 1.0)
+    assert measure_preferences(model.train(), pairs, 1.0) == expected
     assert model.training
     assert task_of(pairs).validate(model) == {}
     assert task_of(pairs, corruptions=False, held_out_pairs=pairs).validate(model) == expected
@@ -138,14 +143,8 @@ def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
 
 def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
     model, pairs = random_reward_model(), random_preferences(11)
-    task = task_of(pairs)
+    task = task_of(pairs, text_weight=0.5, label_smoothing=0.1)
     together = batch(pairs, members=2)
-    found = rewards_of(model, together)  # (pairs, 2, members)
-    for number, pair in enumerate(pairs):
-        for side, text in enumerate((pair.chosen, pair.rejected)):
-            ids = torch.tensor([[*text.token_ids, START_ID]])
-            alone = model(ids, torch.ones_like(ids, dtype=torch.bool))
-            torch.testing.assert_close(found[number : number + 1, side], alone.float(), rtol=1e-5, atol=1e-6)
     cost = task.cost(model, together)
     apart = [task.cost(model, batch([pair], members=2)) for pair in pairs]
     torch.testing.assert_close(cost.loss, torch.stack([part.loss for part in apart]).sum())
@@ -155,26 +154,27 @@ def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
 def test_a_member_learns_nothing_from_a_pair_that_it_leaves_out() -> None:
     model, pairs = random_reward_model(), random_preferences(1)
     examples = as_examples([[pairs[0].chosen, pairs[0].rejected]], torch.tensor([[1.0, 0.0]]))
-    task_of(pairs).cost(model, examples).loss.backward()
-    learned, leaves_out = (member.get_parameter("head.weight").grad for member in model.members)
+    task_of(pairs, text_weight=1.0).cost(model, examples).loss.backward()
+    learned, leaves_out = (member.get_parameter("trunk.embedding.weight").grad for member in model.members)
     assert learned is not None
     assert learned.abs().sum() > 0
     assert leaves_out is None or leaves_out.abs().sum() == 0
 
 
-def test_later_epochs_compare_with_other_worse_answers() -> None:
-    """First with the rejected answer alone, then with corrupted copies and samples of the start model as well."""
+def test_a_chosen_answer_meets_other_worse_answers_too() -> None:
+    """Corrupted copies and samples of the start model, beside the rejected answer."""
     pairs = [read([5, 6, 7, 8], [9, 10, 11])] * 200
     sample = ReadPair(token_ids=np.array([START_ID, 12]), begins=1)
-    task = Preferences(pairs, reward_settings(epochs=3), window=WINDOW, samples=[sample] * 200)
 
-    def worse(epoch: int) -> Counter[str]:
+    def worse(epoch: int, *, corruptions: bool = True) -> Counter[str]:
+        config = reward_settings(corruptions=corruptions)
+        task = Preferences(pairs, config, window=WINDOW, samples=[sample] * 200)
         rows = [row for step in task.steps(epoch) for part in step() for row in part.inputs.token_ids[:, 1].tolist()]
         texts = [tuple(token for token in row if token)[1:-1] for row in rows]
         names = {(9, 10, 11): "rejected", (12,): "sample"}
         return Counter(names.get(text, "corrupted") for text in texts)
 
-    assert worse(0) == {"rejected": 200}
+    assert worse(2, corruptions=False) == {"rejected": 200}
     found = worse(2)
     assert 40 < found["rejected"] < 100
     assert 25 < found["sample"] < 80
@@ -209,7 +209,7 @@ def test_when_memory_runs_out_the_two_of_a_pair_stay_together() -> None:
         torch.manual_seed(2)
         randomise(model, std=0.4)
         config = reward_settings(batch_size=7, max_steps=1, learning_rate=0.01, optimizer="sgd", members=2)
-        trainer = Trainer(model, Preferences(pairs, config, window=WINDOW), config)
+        trainer = Trainer(model, Preferences(pairs, config, window=WINDOW, members=2), config)
         trainer.state.micro_batches = parts
         trainer.run()
         steps.append(model.state_dict())
@@ -241,17 +241,18 @@ def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
     texts = batch(
         read_preferred(loaded.tokenizer, [Preference(prompt="", chosen=" all good 61", rejected=" all bad 61")])
     )
-    chosen, rejected = rewards_of(loaded.model, texts)[0]
+    logprobs, before, _ = answer_logprobs(loaded.model, texts)
+    (chosen, rejected) = (logprobs - before[..., None])[0]
     assert (chosen > rejected).all()
-    assert torch.equal(rewards_of(trained.model, texts)[0, 0], chosen)
+    assert torch.equal(answer_logprobs(trained.model, texts)[0], logprobs)
 
 
-def test_it_starts_from_the_trunk_of_the_language_model(tmp_path: Path) -> None:
+def test_it_starts_from_the_language_model(tmp_path: Path) -> None:
     begins = start()
     trained = train_reward_model(
         reward_run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
     )
-    for member in cast(RewardEnsemble, trained.model).members:
+    for member in cast(RewardModel, trained.model).members:
         weights = member.state_dict()
         for name, tensor in begins.trained.model.state_dict().items():
             torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)

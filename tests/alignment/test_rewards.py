@@ -14,7 +14,8 @@ from glassformer.alignment.rewards import NO_END, RewardError, judged_by, open_r
 from glassformer.alignment.rollouts import Rollouts, roll_out
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.reward import RewardEnsemble
+from glassformer.models.language_model import LanguageModel
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.prediction.predictor import Predictor
@@ -40,11 +41,12 @@ def judged(*answers: Any) -> Tensor:
 
 def saved_reward_model(
     folder: Path, *, tokenizer: TokenizerConfig = BYTES, window: int = 24, std: float = 0.2
-) -> RewardEnsemble:
+) -> RewardModel:
     language = trained_language_model(tokenizer=tokenizer)
     shape = SMALL.model_copy(update={"max_seq_len": window})
     fields = language.config.model_dump(exclude={"format", "model"}) | {"tokenizer": language.config.tokenizer}
-    model = randomise(RewardEnsemble(shape, language.config.vocab_size, members=len(SCALE.means)), std=std).eval()
+    policy = LanguageModel(shape, language.config.vocab_size)
+    model = randomise(RewardModel(policy, members=len(SCALE.means)), std=std).eval()
     config = RewardFolderConfig(model=shape, scale=SCALE, **fields)
     save_model(
         folder, TrainedRewardModel(config=config, model=model, tokenizer=language.tokenizer, metrics={}), card="x"
@@ -75,8 +77,8 @@ def test_the_reward_is_the_mean_of_the_members_minus_their_disagreement_and_the_
     assert (found.dtype, found.requires_grad) == (torch.float32, False)
     assert (found[1].item(), referee[1].item()) == (NO_END, NO_END)
     for row in (0, 2):
-        ids = written.token_ids[row : row + 1, : int(written.attention_mask[row].sum())]
-        raw = model(ids, torch.ones_like(ids, dtype=torch.bool))[0].tolist()
+        one = written.rows(torch.tensor([row]))
+        raw = model(one.token_ids, one.attention_mask, one.loss_mask)[0].tolist()
         first, second, third = (raw[0] - 0.5) / 2, (raw[1] + 1) / 0.5, (raw[2] - 2) / 4
         expected = (first + second) / 2 - 0.25 * abs(first - second) / 2
         assert found[row].item() == pytest.approx(expected, abs=1e-4)

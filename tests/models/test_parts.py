@@ -11,9 +11,7 @@ from glassformer.models.build import (
     build_language_model,
     build_model,
 )
-from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.parts import Parts, names_of, parts_of
-from glassformer.models.reward import RewardModel
 
 WITHOUT_MODULES = {"bui-dang-rows", "bui-dang-columns"}
 """Their weights are parameters of the model itself."""
@@ -24,8 +22,6 @@ def built(design: str) -> nn.Module:
         if design in LANGUAGE_DESIGNS:
             language = TypeAdapter[AnyLanguageModelConfig](AnyLanguageModelConfig).validate_python({"design": design})
             return build_language_model(language, 29)
-        if design == "reward":
-            return RewardModel(LanguageModelConfig(positions="learned"), 29)
         config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design})
         return build_model(config, 29, 3)
 
@@ -34,7 +30,7 @@ def in_order(parts: Parts) -> list[nn.Module]:
     return [*parts.embedding, *parts.blocks, *parts.norm, *parts.pooling, *parts.head]
 
 
-@pytest.mark.parametrize("design", [*DESIGNS, *LANGUAGE_DESIGNS, "reward"])
+@pytest.mark.parametrize("design", [*DESIGNS, *LANGUAGE_DESIGNS])
 def test_no_weight_is_in_two_parts(design: str) -> None:
     model = built(design)
     held = [id(parameter) for part in in_order(parts_of(model)) for parameter in part.parameters()]
@@ -43,7 +39,7 @@ def test_no_weight_is_in_two_parts(design: str) -> None:
         assert parts_of(model).embedding
 
 
-@pytest.mark.parametrize("design", ["classifier", "pretrained", "sentiment140", *LANGUAGE_DESIGNS, "reward"])
+@pytest.mark.parametrize("design", ["classifier", "pretrained", "sentiment140", *LANGUAGE_DESIGNS])
 def test_the_parts_of_a_design_with_blocks_hold_every_weight_in_the_order_of_the_model(design: str) -> None:
     model = built(design)
     assert len(parts_of(model).blocks) > 1

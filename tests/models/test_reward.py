@@ -4,81 +4,90 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor, nn
 
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.parts import parts_of
-from glassformer.models.reward import RewardEnsemble, RewardModel
+from glassformer.models.reward import RewardModel
 from tests.support import double_precision, randomise, right_padded
 
 VOCAB_SIZE, WINDOW = 13, 9
 
 
-def shape(**values: Any) -> LanguageModelConfig:
-    sizes: dict[str, Any] = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 10, "max_seq_len": WINDOW}
-    return LanguageModelConfig.model_validate(sizes | values)
-
-
-def reward_model(**values: Any) -> RewardModel:
+def reward_model(members: int = 2, **values: Any) -> RewardModel:
     """In float64, with no weight at its starting value."""
+    sizes: dict[str, Any] = {"d_model": 12, "n_layers": 2, "n_heads": 3, "d_ff": 10, "max_seq_len": WINDOW}
     with double_precision():
-        return randomise(RewardModel(shape(**values), VOCAB_SIZE), std=0.4).eval()
+        language = LanguageModel(LanguageModelConfig.model_validate(sizes | values), VOCAB_SIZE)
+        return randomise(RewardModel(language, members), std=0.4).eval()
 
 
-def test_a_reward_is_what_the_head_makes_of_the_last_token() -> None:
-    model, token_ids, mask = reward_model(), torch.randint(VOCAB_SIZE, (3, 5)), right_padded([5, 2, 4])
-    hidden = model.trunk.read(token_ids, mask)
-    last = torch.stack([hidden[0, 4], hidden[1, 1], hidden[2, 3]])
-    torch.testing.assert_close(model(token_ids, mask), last @ model.head.weight[0] + model.head.bias)
+def answers(lengths: list[int], *, begins: int = 1, seq: int | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Random tokens, in padding too, so that one of it that were read would show."""
+    mask = right_padded(lengths, seq=seq or max(lengths))
+    return torch.randint(VOCAB_SIZE, mask.shape), mask, mask[:, 1:] & (torch.arange(1, mask.shape[1]) >= begins)
+
+
+def log_likelihood(model: nn.Module, ids: Tensor, begins: int) -> Tensor:
+    """Of one row, token by token."""
+    logprobs = model(ids[None], torch.ones(1, len(ids), dtype=torch.bool))[0].log_softmax(-1)
+    return torch.stack([logprobs[t - 1, ids[t]] for t in range(begins, len(ids))]).sum()
+
+
+def test_a_reward_is_how_much_likelier_each_member_finds_the_answer() -> None:
+    model, lengths, begins = reward_model(3), [5, 3, 7], 2
+    token_ids, mask, loss_mask = answers(lengths, begins=begins)
+    found = model(token_ids, mask, loss_mask)
+    for row, length in enumerate(lengths):
+        ids = token_ids[row, :length]
+        before = log_likelihood(model.reference, ids, begins)
+        for number, member in enumerate(model.members):
+            expected = log_likelihood(member, ids, begins) - before
+            torch.testing.assert_close(found[row, number].double(), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"])
-@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4), extra=st.integers(0, 3))
+@given(lengths=st.lists(st.integers(2, 6), min_size=1, max_size=4), extra=st.integers(0, 3))
 def test_neither_padding_nor_neighbours_change_a_reward(positions: str, lengths: list[int], extra: int) -> None:
-    """Padding holds arbitrary tokens, so that one that were read would show."""
-    model, mask = reward_model(positions=positions), right_padded(lengths, seq=max(lengths) + extra)
-    token_ids = torch.randint(VOCAB_SIZE, mask.shape)
-    found = model(token_ids, mask)
+    model = reward_model(positions=positions)
+    token_ids, mask, loss_mask = answers(lengths, seq=max(lengths) + extra)
+    found = model(token_ids, mask, loss_mask)
     for row, length in enumerate(lengths):
-        alone = model(token_ids[row : row + 1, :length], torch.ones(1, length, dtype=torch.bool))
-        torch.testing.assert_close(found[row : row + 1], alone)
+        only = slice(row, row + 1)
+        alone = model(token_ids[only, :length], mask[only, :length], loss_mask[only, : length - 1])
+        torch.testing.assert_close(found[only], alone, rtol=1e-5, atol=1e-5)
 
 
-def test_every_token_of_the_text_counts() -> None:
-    model, token_ids = reward_model(), torch.randint(VOCAB_SIZE, (1, 6))
-    mask, before = torch.ones(1, 6, dtype=torch.bool), model(token_ids, torch.ones(1, 6, dtype=torch.bool))
+def test_every_token_of_the_answer_counts_and_the_prompt_is_read() -> None:
+    model = reward_model()
+    token_ids, mask, loss_mask = answers([6], begins=3)
+    before = model(token_ids, mask, loss_mask)
     for place in range(6):
         other = token_ids.clone()
         other[0, place] = (other[0, place] + 1) % VOCAB_SIZE
-        assert abs(model(other, mask) - before).item() > 1e-4
+        assert (model(other, mask, loss_mask) - before).abs().min().item() > 1e-4
 
 
-def test_it_has_the_weights_of_a_language_model_and_a_head() -> None:
-    reward, language = RewardModel(shape(), VOCAB_SIZE), LanguageModel(shape(), VOCAB_SIZE)
-    mine, theirs = ({name: tensor.shape for name, tensor in model.state_dict().items()} for model in (reward, language))
-    assert mine == theirs | {"head.weight": (1, 12), "head.bias": (1,)}
+def test_new_members_find_every_answer_as_likely_as_before() -> None:
+    language = randomise(LanguageModel(LanguageModelConfig(d_model=12, n_heads=2, n_layers=1), VOCAB_SIZE), std=0.4)
+    assert (RewardModel(language, members=2)(*answers([6, 4])) == 0).all()
 
 
-def test_an_ensemble_is_its_members_side_by_side() -> None:
-    with double_precision():
-        ensemble = randomise(RewardEnsemble(shape(), VOCAB_SIZE, members=3), std=0.4).eval()
-    token_ids, mask = torch.randint(VOCAB_SIZE, (4, 6)), right_padded([6, 3, 1, 6])
-    found = ensemble(token_ids, mask)
-    assert found.shape == (4, 3)
-    for number, member in enumerate(ensemble.members):
-        torch.testing.assert_close(found[:, number], member(token_ids, mask))
+def test_the_reference_does_not_learn_and_has_no_dropout() -> None:
+    model = reward_model(dropout=0.5).train()
+    assert not model.reference.training
+    assert all(member.training for member in model.members)
+    model(*answers([6, 4])).sum().backward()
+    assert all(parameter.grad is None for parameter in model.reference.parameters())
+    assert all(parameter.grad is not None for parameter in model.members.parameters())
 
 
-def test_new_members_differ() -> None:
-    first, second = RewardEnsemble(shape(), VOCAB_SIZE, members=2).members
-    assert not torch.equal(first.get_parameter("head.weight"), second.get_parameter("head.weight"))
-
-
-def test_blocks_of_the_same_depth_are_one_block_of_an_ensemble() -> None:
-    """So that `layer_decay`, `freeze` and Muon treat it as they treat one model."""
-    ensemble = RewardEnsemble(shape(), VOCAB_SIZE, members=3)
-    blocks = parts_of(ensemble).blocks
+def test_blocks_of_the_same_depth_are_one_block() -> None:
+    """So that `layer_decay`, `freeze` and Muon treat several members as they treat one model."""
+    model = reward_model(3)
+    blocks = parts_of(model).blocks
     assert len(blocks) == 2
     for depth, block in enumerate(blocks):
-        of_members = [parts_of(member).blocks[depth] for member in ensemble.members]
+        of_members = [parts_of(member).blocks[depth] for member in model.members]
         assert {*block.parameters()} == {parameter for one in of_members for parameter in one.parameters()}

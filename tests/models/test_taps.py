@@ -13,7 +13,6 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.models.listening import listeners, listening, taps_of
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.models.reward import RewardModel
 from tests.support import randomise, right_padded
 
 SIZES = {"batch": 3, "seq": 7, "d_model": 12, "n_heads": 2, "head_dim": 6, "d_ff": 5, "n_classes": 4}
@@ -44,7 +43,6 @@ MODELS: dict[str, nn.Module] = {
     "linear, without norms": classifier(norm="none", feed_forward="linear", attention="causal"),
     "bert": encoder(),
     "modernbert": encoder(residual="pre-norm", feed_forward="gated", positions="rotary", head_norm="layer"),
-    "reward model": RewardModel(LanguageModelConfig.model_validate(SHAPE), VOCAB_SIZE),
 }
 models = pytest.mark.parametrize("model", [randomise(m).eval() for m in MODELS.values()], ids=list(MODELS))
 
@@ -81,7 +79,7 @@ def test_listening_changes_no_answer_but_for_rounding_and_leaves_nothing_behind(
     assert torch.equal(model(*read), before)
     assert heard.keys() == taps_of(model).keys()
     assert not any(tap.heard for tap in taps_of(model).values())
-    assert torch.equal(listened, heard["reward" if isinstance(model, RewardModel) else "logits"])
+    assert torch.equal(listened, heard["logits"])
 
 
 @models

@@ -48,7 +48,7 @@ def test_a_language_model_predicts_as_it_did() -> None:
 
 def test_a_reward_model_of_that_time_is_to_be_made_again() -> None:
     with pytest.raises(
-        GlassformerError, match="version 1, and a reward model needs version 6; make it again with `glass"
+        GlassformerError, match="version 1, and a reward model needs version 7; make it again with `glass"
     ):
         load_model(FOLDERS / "reward-model", REWARD_MODEL)
 

@@ -11,7 +11,7 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.published.notes_decoder import NotesLanguageModelConfig
-from glassformer.models.reward import RewardEnsemble
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder_config import (
     FolderConfig,
     LanguageFolderConfig,
@@ -105,7 +105,10 @@ def test_folders_of_no_learner(tmp_path: Path) -> None:
     scale = RewardScale(means=(0.0,), deviations=(1.0,), disagreement=1.0)
     config = RewardFolderConfig(**base.config.model_dump(exclude={"format"}) | {"model": CAUSAL, "scale": scale})
     judge = TrainedRewardModel(
-        config=config, model=RewardEnsemble(CAUSAL, config.vocab_size, members=1), tokenizer=base.tokenizer, metrics={}
+        config=config,
+        model=RewardModel(LanguageModel(CAUSAL, config.vocab_size), members=1),
+        tokenizer=base.tokenizer,
+        metrics={},
     )
     save_model(tmp_path / "judge", judge, card="")
     with pytest.raises(UsageError, match="holds a reward model; only classifiers and language models can learn words"):

@@ -20,7 +20,7 @@ class FineTuningConfig(LoopConfig):
     patience: Count = 2
     batch_size: Count = 8
     """Windows (fine-tuning) or pairs (reward model, DPO) in a batch. Lower it if memory runs out."""
-    learning_rate: LearningRate = 4e-3
+    learning_rate: LearningRate = 8e-3
     held_out: float = Field(default=0.1, ge=0, le=0.5)
     """Share of the records that is held out to choose the best epoch, from 0 (none) to 0.5."""
 
@@ -28,7 +28,17 @@ class FineTuningConfig(LoopConfig):
 class PreferenceConfig(FineTuningConfig):
     """Settings of learning from preferences, which a reward model and DPO share."""
 
+    epochs: Count = 12
+    patience: Count = 6
     batch_size: Count = 32
+    beta: float = Field(default=0.1, gt=0, allow_inf_nan=False)
+    """Units of reward per nat of KL, above 0. Raise it to keep the model closer to the one that it starts from."""
+    label_smoothing: float = Field(default=0.02, ge=0, lt=0.5)
+    """Share of the preferences that may be the wrong way round, from 0 to below 0.5. With 0, the model moves away
+    without end if the preferences never contradict each other."""
+    text_weight: float = Field(default=2.0, ge=0, allow_inf_nan=False)
+    """Weight of the log-probability of a token of the chosen answer, beside the preference. Without it, an answer may
+    become likelier than the other while both become unlikely (Pang et al. 2024)."""
     corruptions: bool = True
     """Whether to learn also that corrupted answers are worse than whole ones, and those of the start model no better
     than chosen ones. Without it, fragments may get a high reward."""
@@ -37,12 +47,10 @@ class PreferenceConfig(FineTuningConfig):
 class RewardConfig(PreferenceConfig):
     """Settings of training a reward model (`align reward`)."""
 
-    epochs: Count = 12
-    patience: Count = 6
-    learning_rate: LearningRate = 2e-3
+    epochs: Count = 8
     members: int = Field(default=3, ge=1, le=64)
-    """Reward models that learn side by side, from 1 on. The last of several is the referee: it has no part in the
-    reward, and chooses the best policy. Raise it if reward and referee come apart during `align rl`."""
+    """Models that learn side by side, from 1 on. The last of several is the referee: it has no part in the reward, and
+    chooses the best policy. Raise it if reward and referee come apart during `align rl`."""
     disagreement: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     """Reward subtracted for each unit of the members' standard deviation, from 0 on. Raise it if the policy finds texts
     that only some members like."""
@@ -50,15 +58,6 @@ class RewardConfig(PreferenceConfig):
 
 class DPOConfig(PreferenceConfig):
     """Settings of direct preference optimisation (`align dpo`)."""
-
-    epochs: Count = 12
-    patience: Count = 6
-    learning_rate: LearningRate = 1e-3
-    beta: float = Field(default=1.0, gt=0, allow_inf_nan=False)
-    """Units of reward per nat of KL, above 0. Raise it to keep the policy closer to the model that it starts from."""
-    label_smoothing: float = Field(default=0.02, ge=0, lt=0.5)
-    """Share of the preferences that may be the wrong way round, from 0 to below 0.5 (conservative DPO). With 0, the
-    policy moves away without end if the preferences never contradict each other."""
 
 
 class PolicyConfig(BaseModel):
@@ -86,10 +85,10 @@ class PolicyConfig(BaseModel):
     """Learning rate of the policy, above 0. Lower it if the KL grows quickly."""
     clip: float = Field(default=0.2, gt=0, lt=1)
     """ε of the clipped loss, between 0 and 1. The ratio of a token's new and old probability is clipped to 1 ± ε."""
-    beta: float = Field(default=0.2, ge=0, allow_inf_nan=False)
+    beta: float = Field(default=0.1, ge=0, allow_inf_nan=False)
     """Coefficient of the KL penalty at the beginning, in units of reward per nat, from 0 (no penalty, whatever
     `target_kl` is) on. Raise it to keep the policy closer to the reference, the model that training starts from."""
-    target_kl: float | None = Field(default=0.2, gt=0, allow_inf_nan=False)
+    target_kl: float | None = Field(default=0.3, gt=0, allow_inf_nan=False)
     """Wanted KL from the reference in nats per token, above 0. `beta` is adapted to reach it. `none` keeps `beta`
     fixed. Lower it if the answers stop making sense. Raise it if the reward hardly grows."""
     held_out: float = Field(default=0.1, gt=0, le=0.5)

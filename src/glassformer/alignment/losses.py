@@ -15,14 +15,19 @@ from glassformer.alignment.logprobs import mean_over_tokens
 
 
 def bradley_terry_loss(
-    chosen_rewards: Float[Tensor, "*pairs"], rejected_rewards: Float[Tensor, "*pairs"]
+    chosen_rewards: Float[Tensor, "*pairs"], rejected_rewards: Float[Tensor, "*pairs"], label_smoothing: float = 0.0
 ) -> Float[Tensor, "*pairs"]:
-    """−log σ(chosen − rejected) of each pair, in nats.
+    """−(1 − ε)·log σ(chosen − rejected) − ε·log σ(rejected − chosen) of each pair, in nats.
 
-    Bradley & Terry 1952; Stiennon et al. 2020, eq. 1; Ouyang et al. 2022, eq. 1. Only differences count, so rewards
-    of different prompts have no common zero.
+    Bradley & Terry 1952; Stiennon et al. 2020, eq. 1; Ouyang et al. 2022, eq. 1. Only differences count, so rewards of
+    different prompts have no common zero. With rewards β·log(policy/reference) it is the loss of DPO (Rafailov et al.
+    2023, eq. 7), and with ε above 0 its conservative form (Mitchell 2023).
+
+    Args:
+        label_smoothing: ε, the share of the preferences that may be the wrong way round, from 0 to below one half.
     """
-    return -F.logsigmoid(chosen_rewards - rejected_rewards)
+    margin = chosen_rewards - rejected_rewards
+    return -(1 - label_smoothing) * F.logsigmoid(margin) - label_smoothing * F.logsigmoid(-margin)
 
 
 def preference_accuracy(
@@ -37,25 +42,6 @@ def preference_margin(
 ) -> Float[Tensor, ""]:
     """The mean of chosen − rejected over pairs."""
     return (chosen_rewards - rejected_rewards).mean()
-
-
-def dpo_loss(
-    chosen_log_ratios: Float[Tensor, "*pairs"],
-    rejected_log_ratios: Float[Tensor, "*pairs"],
-    beta: float,
-    label_smoothing: float = 0.0,
-) -> Float[Tensor, "*pairs"]:
-    """−(1 − ε)·log σ(β·Δ) − ε·log σ(−β·Δ), Δ = log ratio of the chosen − log ratio of the rejected, in nats.
-
-    Rafailov et al. 2023, eq. 7. A log ratio is log(policy/reference) of a whole completion. With ε above 0 it is the
-    conservative form, for preferences of which a share ε is the wrong way round (Mitchell 2023).
-
-    Args:
-        beta: units of reward per nat of KL: the implicit reward of a completion is β times its log ratio.
-        label_smoothing: ε, from 0 to below one half.
-    """
-    margin = beta * (chosen_log_ratios - rejected_log_ratios)
-    return -(1 - label_smoothing) * F.logsigmoid(margin) - label_smoothing * F.logsigmoid(-margin)
 
 
 def clipped_policy_loss(

@@ -1,8 +1,8 @@
-"""The training task of a reward model: of two answers to a prompt, give the better one the higher reward.
+"""The training task of reward models and DPO: of two answers to a prompt, give the better one the higher reward.
 
-The loss is that of Stiennon et al. 2020, §3.4. The worse answer is the rejected one, a corrupted copy of the chosen
-one, or an answer of the start model. Each member of an ensemble leaves out other pairs. DPO learns from the same
-comparisons.
+The reward of an answer is β·log(model/reference) (see `RewardModel`), so a reward model of one member is a policy
+trained with DPO. The worse answer is the rejected one, a corrupted copy of the chosen one, or an answer of the start
+model. Each of several members leaves out other pairs.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.special import expit
 from torch import Tensor, nn
 
-from glassformer.alignment.alignment_config import PreferenceConfig, RewardConfig
+from glassformer.alignment.alignment_config import PreferenceConfig
 from glassformer.alignment.corruptions import KINDS, Corruptor
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
 from glassformer.alignment.pairs import Preference
@@ -27,14 +27,13 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
-from glassformer.training.order import PASSES_OF_AN_EPOCH, even_parts, several_passes
+from glassformer.training.order import even_parts, several_passes
 from glassformer.training.task import Cost, Examples
 
 _BATCH = 256  # pairs per batch when they are only measured
-_LEFT_OUT = 0.1  # of the pairs, by each member of several
-_REJECTED = 0.35  # of the worse answers are rejected ones, after the plain epochs
+_LEFT_OUT = 0.3  # of the pairs, by each member of several
+_REJECTED = 0.35  # of the worse answers are rejected ones
 _SAMPLED = 0.25  # of them are answers of the start model; the others are corrupted copies
-_PLAIN_EPOCHS = 1 / 3  # of all epochs; with other worse answers from the beginning, preferences are learned far later
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +61,16 @@ def read_preferred(tokenizer: TextTokenizer, preferences: Sequence[Preference]) 
     ]
 
 
-class Comparisons:
-    """Batches of the shape (pairs, 2, seq), the better answer first. So a pair stays together when a batch is split.
+class Preferences:
+    """The task of a `RewardModel`. Its batches have the shape (pairs, 2, seq), the better answer first.
+
+    So a pair stays together when a batch is split. The labels (pairs, 2 + members) are the index of the first token of
+    each answer, and the weight of the pair for each member.
 
     Args:
         window: the most tokens of a text, its end token included.
         samples: an answer of the start model for each of the first pairs. A chosen answer is better, or as good.
+        members: the members of the model.
     """
 
     unit = "pairs"
@@ -80,9 +83,13 @@ class Comparisons:
         window: int,
         held_out: Sequence[ReadPreference] = (),
         samples: Sequence[ReadPair] = (),
+        members: int = 1,
     ) -> None:
         self.train, self.config, self.held_out, self.samples = train, config, held_out, samples
         self.corrupt = Corruptor([pair.chosen for pair in train], window=window - 1)
+        left_out = _LEFT_OUT if members > 1 else 0.0
+        drawn = np.random.default_rng([config.seed, 1]).random((len(train), members))
+        self._weights = torch.from_numpy((drawn >= left_out) / (1 - left_out)).float()  # (pairs, members)
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
         return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
@@ -94,16 +101,15 @@ class Comparisons:
 
     def _assemble(self, rows: IntArray, number: int) -> list[Examples]:
         parts = even_parts(rows, self.config.batch_size)
-        return [self.examples(part, [self._sides(int(row), number) for row in part]) for part in parts]
-
-    def examples(self, rows: IntArray, sides: Sequence[Sequence[ReadPair]]) -> Examples:
-        """Return a batch of training pairs."""
-        return as_examples(sides, torch.from_numpy(rows))
+        return [
+            as_examples([self._sides(int(row), number) for row in part], self._weights[torch.from_numpy(part)])
+            for part in parts
+        ]
 
     def _sides(self, row: int, number: int) -> list[ReadPair]:
-        """Return the chosen text of a pair and a worse one, another in each pass after the plain epochs."""
+        """Return the chosen text of a pair and a worse one, another in each pass."""
         pair = self.train[row]
-        if not self.config.corruptions or number < PASSES_OF_AN_EPOCH * round(_PLAIN_EPOCHS * self.config.epochs):
+        if not self.config.corruptions:
             return [pair.chosen, pair.rejected]
         rng = np.random.default_rng([self.config.seed, number, row])
         drawn = rng.random()
@@ -119,45 +125,38 @@ class Comparisons:
     def count(self, examples: Examples) -> int:
         return len(examples.labels)
 
-
-class Preferences(Comparisons):
-    """The task of a reward model. The labels of a batch (pairs, members) weigh each pair for each member."""
-
-    def __init__(self, train: Sequence[ReadPreference], config: RewardConfig, **texts: Any) -> None:
-        super().__init__(train, config, **texts)
-        left_out = _LEFT_OUT if config.members > 1 else 0.0
-        drawn = np.random.default_rng([config.seed, 1]).random((len(train), config.members))
-        self._weights = torch.from_numpy((drawn >= left_out) / (1 - left_out)).float()  # (pairs, members)
-
-    def examples(self, rows: IntArray, sides: Sequence[Sequence[ReadPair]]) -> Examples:
-        return as_examples(sides, self._weights[torch.from_numpy(rows)])
-
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
-        better, worse = rewards_of(model, examples).unbind(dim=1)  # (pairs, members)
-        losses = bradley_terry_loss(better, worse) * examples.labels
+        config, weights = self.config, examples.labels[:, 2:]
+        logprobs, before, lengths = answer_logprobs(model, examples)
+        better, worse = (config.beta * (logprobs - before[..., None])).unbind(dim=1)  # (pairs, members)
+        per_token = logprobs[:, 0] / lengths[:, :1]
+        losses = bradley_terry_loss(better, worse, config.label_smoothing) - config.text_weight * per_token
         correct = preference_accuracy(better.detach().mean(dim=1), worse.detach().mean(dim=1)) * len(better)
-        return Cost(losses.mean(dim=1).sum(), float(correct))
+        return Cost((losses * weights).mean(dim=1).sum(), float(correct))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
         if not self.held_out:
             return {}
-        figures = measure_preferences(model, self.held_out)
+        figures = measure_preferences(model, self.held_out, self.config.beta)
         if self.config.corruptions:
-            corrupted = measure_corruptions(model, self.held_out, self.corrupt)
+            corrupted = measure_corruptions(model, self.held_out, self.corrupt, self.config.beta)
             ranks = {name: value for name, value in corrupted.items() if name != "loss"}
             figures |= ranks | {"validation_loss": (figures["validation_loss"] + corrupted["loss"]) / 2}
         return figures
 
 
-def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference]) -> dict[str, float]:
+def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference], beta: float) -> dict[str, float]:
     """Measure a reward model on pairs that it was not trained on.
+
+    Args:
+        beta: units of reward per nat of log(member/reference).
 
     Returns:
         The mean loss in nats, the share of pairs whose chosen text gets the higher reward, the mean margin, and the
         expected calibration error of σ(margin), the probability that the chosen text is the better one. The last three
         are of the mean of all members.
     """
-    rewards = _measured(model, [[pair.chosen, pair.rejected] for pair in pairs])
+    rewards = _measured(model, [[pair.chosen, pair.rejected] for pair in pairs], beta)
     chosen, rejected = rewards.mean(dim=2).unbind(dim=1)
     sure = expit(np.abs((chosen - rejected).double().numpy()))
     return {
@@ -168,7 +167,9 @@ def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference]) -> di
     }
 
 
-def measure_corruptions(model: nn.Module, pairs: Sequence[ReadPreference], corrupt: Corruptor) -> dict[str, float]:
+def measure_corruptions(
+    model: nn.Module, pairs: Sequence[ReadPreference], corrupt: Corruptor, beta: float
+) -> dict[str, float]:
     """Measure how a reward model ranks corrupted copies, in each way, of answers that it was not trained on.
 
     Returns:
@@ -179,26 +180,27 @@ def measure_corruptions(model: nn.Module, pairs: Sequence[ReadPreference], corru
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng(number)
         sides = [[pair.chosen, corrupt(pair.chosen, rng, kind=kind).pair] for pair in pairs]
-        rewards = _measured(model, sides)
+        rewards = _measured(model, sides, beta)
         losses.append(float(bradley_terry_loss(rewards[:, 0], rewards[:, 1]).mean()))
         figures[f"above_{kind}"] = float(preference_accuracy(*rewards.mean(dim=2).unbind(dim=1)))
     return figures | {"loss": float(np.mean(losses))}
 
 
 @torch.inference_mode()
-def _measured(model: nn.Module, rows: Sequence[list[ReadPair]]) -> Float[Tensor, "pairs sides members"]:
+def _measured(model: nn.Module, rows: Sequence[list[ReadPair]], beta: float) -> Float[Tensor, "pairs sides members"]:
+    """Return rewards as the loss of training has them."""
     was_training = model.training
     model.eval()
-    device = next(model.parameters()).device
-    parts = [
-        rewards_of(model, as_examples(part, torch.zeros(len(part))).to(device))
-        for part in (rows[start : start + _BATCH] for start in range(0, len(rows), _BATCH))
-    ]
+    device, found = next(model.parameters()).device, []
+    for first in range(0, len(rows), _BATCH):
+        part = rows[first : first + _BATCH]
+        logprobs, before, _ = answer_logprobs(model, as_examples(part, torch.ones(len(part), 1)).to(device))
+        found.append(beta * (logprobs - before[..., None]))
     model.train(was_training)
-    return torch.cat(parts).float().cpu()
+    return torch.cat(found).cpu()
 
 
-def as_examples(rows: Sequence[Sequence[ReadPair]], labels: Tensor) -> Examples:
+def as_examples(rows: Sequence[Sequence[ReadPair]], weights: Float[Tensor, "rows members"]) -> Examples:
     """Return texts with their end tokens as a batch of shape (rows, sides, seq), padded on the right."""
     longest = 1 + max(text.length for row in rows for text in row)
     token_ids = np.full((len(rows), len(rows[0]), longest), PAD_ID, dtype=np.int64)
@@ -207,11 +209,26 @@ def as_examples(rows: Sequence[Sequence[ReadPair]], labels: Tensor) -> Examples:
         for side, text in enumerate(row):
             token_ids[number, side, : text.length + 1] = [*text.token_ids, START_ID]
             mask[number, side, : text.length + 1] = True
+    begins = torch.tensor([[text.begins for text in row] for row in rows])
+    labels = torch.cat([begins.float(), weights], dim=1)
     return Examples(ModelInputs(torch.from_numpy(token_ids), torch.from_numpy(mask)), labels)
 
 
-def rewards_of(model: nn.Module, examples: Examples) -> Float[Tensor, "pairs sides members"]:
-    """Return the raw rewards of all members."""
-    pairs, sides = examples.inputs.token_ids.shape[:2]
-    rewards: Tensor = model(*(tensor.flatten(0, 1) for tensor in examples.inputs)).float()
-    return rewards.view(pairs, sides, -1)
+def answer_logprobs(
+    model: Any, examples: Examples
+) -> tuple[Float[Tensor, "pairs sides members"], Float[Tensor, "pairs sides"], Int[Tensor, "pairs sides"]]:
+    """Read both answers of each pair.
+
+    Args:
+        model: a `RewardModel`, or another with its method `logprobs`.
+
+    Returns:
+        The log-probability of each answer under each member and under the reference, and its number of tokens.
+    """
+    pairs, sides, _ = examples.inputs.token_ids.shape
+    token_ids, mask = (tensor.flatten(0, 1) for tensor in examples.inputs)
+    begins = examples.labels[:, :sides].flatten()[:, None]
+    loss_mask = mask[:, 1:] & (torch.arange(1, token_ids.shape[1], device=mask.device) >= begins)
+    logprobs, before = model.logprobs(token_ids, mask, loss_mask)
+    lengths = loss_mask.sum(dim=1)
+    return logprobs.view(pairs, sides, -1), before.view(pairs, sides), lengths.view(pairs, sides)

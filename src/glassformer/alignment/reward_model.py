@@ -1,7 +1,7 @@
 """Train a reward model from a causal language model, and write its model folder.
 
-It is an ensemble (Coste et al. 2023). The reward is the mean of its members minus their disagreement. The last member
-is the referee, which has no part in the reward.
+It has several members (Coste et al. 2023). The reward is their mean minus their disagreement. The last member is the
+referee, which has no part in the reward.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from glassformer.alignment.preferences import Preferences, ReadPreference, read_
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.stage_run import Facts, Run, Start, card
 from glassformer.alignment.start_answers import answer_as_long, sample_answers
-from glassformer.models.reward import RewardEnsemble
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 
@@ -40,14 +40,12 @@ def train_reward_model(run: Run[RewardConfig], preferences: Sequence[Preference]
     """
     shape, tokenizer, config = run.start.shape, run.start.trained.tokenizer, run.config
     train, held_out, records = run.divide(preferences, partial(read_preferred, tokenizer), source=source)
-    torch.manual_seed(config.seed)
-    model = RewardEnsemble(shape, tokenizer.vocab_size, members=config.members)
-    for member in model.members:
-        member.load_state_dict(run.start.trained.model.state_dict(), strict=False)  # all but the head
     samples = sample_answers(run.start, train, config)
-    task = Preferences(train, config, window=shape.max_seq_len, held_out=held_out, samples=samples)
+    task = Preferences(
+        train, config, window=shape.max_seq_len, held_out=held_out, samples=samples, members=config.members
+    )
 
-    def save(model: RewardEnsemble, facts: Facts) -> TrainedRewardModel:
+    def save(model: RewardModel, facts: Facts) -> TrainedRewardModel:
         scale = _scale(model, run.start, train, config)
         made = RewardFolderConfig(model=shape, scale=scale, **facts.config)
         trained = TrainedRewardModel(config=made, model=model, tokenizer=tokenizer, metrics=facts.metrics)
@@ -59,7 +57,7 @@ def train_reward_model(run: Run[RewardConfig], preferences: Sequence[Preference]
         save_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
         return trained
 
-    return run.learn(model, task, records, save)
+    return run.learn(RewardModel(run.start.trained.model, config.members), task, records, save)
 
 
 def reward_figures_in_words(row: Mapping[str, float]) -> str:
@@ -72,7 +70,7 @@ def reward_figures_in_words(row: Mapping[str, float]) -> str:
     return said + (f"; ranked below the whole answer: {', '.join(ranks)}" if ranks else "")
 
 
-def _scale(model: RewardEnsemble, start: Start, pairs: Sequence[ReadPreference], config: RewardConfig) -> RewardScale:
+def _scale(model: RewardModel, start: Start, pairs: Sequence[ReadPreference], config: RewardConfig) -> RewardScale:
     """Measure the raw rewards of the start model's answers."""
     prompts = list(dict.fromkeys(pair.prompt for pair in pairs))
     answers = answer_as_long(start, [prompts[i % len(prompts)] for i in range(_SCALED_BY)], pairs, seed=config.seed)
@@ -87,7 +85,7 @@ def _scale(model: RewardEnsemble, start: Start, pairs: Sequence[ReadPreference],
 
 
 @torch.inference_mode()
-def raw_rewards(model: RewardEnsemble, answers: Rollouts) -> Float[Tensor, "answers members"]:
+def raw_rewards(model: RewardModel, answers: Rollouts) -> Float[Tensor, "answers members"]:
     """Return what each member thinks of answers."""
-    rewards: Tensor = model(answers.token_ids, answers.attention_mask).float()
+    rewards: Tensor = model(answers.token_ids, answers.attention_mask, answers.loss_mask)
     return rewards

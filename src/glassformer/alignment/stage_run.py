@@ -143,7 +143,8 @@ class Run(Generic[Config]):
             checkpoint, observer = self.out / CHECKPOINT_FOLDER / STATE_FILE, self.observer or Silent()
             trainer = Trainer(model.to(self.device), task, self.config, checkpoint=checkpoint, observer=observer)
             if self.on_prepared:
-                self.on_prepared(records, sum(parameter.numel() for parameter in model.parameters()))
+                trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
+                self.on_prepared(records, sum(trained))
             return run_to_end(
                 trainer,
                 self.out,

@@ -14,6 +14,7 @@ from glassformer.alignment.stage_run import Start
 from glassformer.prediction.sampling import SamplingConfig
 
 _MOST_SAMPLES = 2_000
+_TEMPERATURE = 1.3  # of the samples; they then hold more slips, those that this model makes now and then
 
 
 def sample_answers(start: Start, pairs: Sequence[ReadPreference], config: PreferenceConfig) -> list[ReadPair]:
@@ -25,7 +26,8 @@ def sample_answers(start: Start, pairs: Sequence[ReadPreference], config: Prefer
     pairs = pairs[:_MOST_SAMPLES]
     if not config.corruptions or not pairs:
         return []
-    answers = answer_as_long(start, [pair.prompt for pair in pairs], pairs, seed=config.seed)
+    prompts = [pair.prompt for pair in pairs]
+    answers = answer_as_long(start, prompts, pairs, seed=config.seed, temperature=_TEMPERATURE)
     return [
         ReadPair(
             token_ids=np.concatenate([pair.chosen.token_ids[: pair.chosen.begins], ids]), begins=pair.chosen.begins
@@ -34,9 +36,11 @@ def sample_answers(start: Start, pairs: Sequence[ReadPreference], config: Prefer
     ]
 
 
-def answer_as_long(start: Start, prompts: list[str], pairs: Sequence[ReadPreference], *, seed: int) -> Rollouts:
+def answer_as_long(
+    start: Start, prompts: list[str], pairs: Sequence[ReadPreference], *, seed: int, temperature: float = 1.0
+) -> Rollouts:
     """Let the start model answer prompts, with as many tokens as the longest text of the pairs leaves."""
     window = start.shape.max_seq_len
     room = room_for_answers([text for pair in pairs for text in (pair.chosen, pair.rejected)], window)
-    sampling = SamplingConfig(max_tokens=room, seed=seed)
+    sampling = SamplingConfig(max_tokens=room, seed=seed, temperature=temperature)
     return roll_out(start.trained.model, start.trained.tokenizer, prompts, sampling, max_seq_len=window)

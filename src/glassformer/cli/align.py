@@ -128,15 +128,9 @@ def sft(
     with _run(FineTuningConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         records = read_pairs(data)
         trained = fine_tune(run, records, source=str(data))
-    best = trained.metrics["best"]
-    if json:
-        print_json({"model": str(out), **trained.metrics})
-        return
-    held_out = best.get("validation_loss")
+    held_out = trained.metrics["best"].get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
-    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    _show_answers(trained)
-    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
+    _show_writer(trained, out, measured, records[0].prompt, json=json)
 
 
 @app.command("reward")
@@ -160,7 +154,7 @@ def reward(
     check_order(model, data)
     from glassformer.alignment.alignment_config import RewardConfig
     from glassformer.alignment.pairs import read_preferences
-    from glassformer.alignment.reward_model import reward_figures_in_words, train_reward_model
+    from glassformer.alignment.reward_model import train_reward_model
 
     settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
     with _run(RewardConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
@@ -169,10 +163,7 @@ def reward(
     if json:
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
-    measured = (
-        f"on held-out pairs {reward_figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
-    )
-    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    show(f"{out}: {_preferred(best)}; trained in {duration(trained.config.training_seconds)}")
     say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
@@ -203,19 +194,7 @@ def dpo(
     with _run(DPOConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
         records = read_preferences(data)
         trained = prefer(run, records, source=str(data))
-    best = trained.metrics["best"]
-    if json:
-        print_json({"model": str(out), **trained.metrics})
-        return
-    measured = (
-        f"on held-out pairs the chosen answer gained on the rejected one in {best['validation_accuracy']:.4f}, "
-        f"loss {best['validation_loss']:.4f}"
-        if "validation_loss" in best
-        else "nothing was held out"
-    )
-    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
-    _show_answers(trained)
-    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(records[0].prompt)}")
+    _show_writer(trained, out, _preferred(trained.metrics["best"]), records[0].prompt, json=json)
 
 
 @app.command("rl")
@@ -295,6 +274,23 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     _show_answers(trained)
     say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+
+
+def _show_writer(trained: TrainedLanguageModel, out: Path, measured: str, prompt: str, *, json: bool) -> None:
+    """Say what was measured of a language model that learned from records."""
+    if json:
+        print_json({"model": str(out), **trained.metrics})
+        return
+    show(f"{out}: {measured}; trained in {duration(trained.config.training_seconds)}")
+    _show_answers(trained)
+    say(f"next: glassformer generate {shlex.quote(str(out))} {shlex.quote(prompt)}")
+
+
+def _preferred(best: dict[str, float]) -> str:
+    """Say how a model ranks held-out pairs."""
+    from glassformer.alignment.reward_model import reward_figures_in_words
+
+    return f"on held-out pairs {reward_figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
 
 
 def _show_answers(trained: TrainedLanguageModel) -> None:

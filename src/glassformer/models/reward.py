@@ -1,60 +1,67 @@
-"""The reward model: it turns token ids into one reward per text. Several of them judge together."""
+"""The reward model: the reward of an answer is how much likelier a language model became to give it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import copy
+from collections.abc import Iterator
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from glassformer.layers.pooling import LastPooling
-from glassformer.layers.taps import Tap
-from glassformer.models.bricks import initialise
-from glassformer.models.classifier import Trunk
-from glassformer.models.model_config import LanguageModelConfig
+from glassformer.models.language_model import TokenPredictor
 from glassformer.models.parts import Parts, parts_of
 
 
 class RewardModel(nn.Module):
-    """trunk → last token → linear layer with one output (Stiennon et al. 2020, §3.4)."""
+    """Language models that learned preferences, beside the one that they started from, which does not learn.
 
-    def __init__(self, config: LanguageModelConfig, vocab_size: int) -> None:
-        super().__init__()
-        self.trunk = Trunk(config, vocab_size)
-        self.pooling = LastPooling()
-        self.head = nn.Linear(config.d_model, 1)
-        self.tap_pooled, self.tap_reward = Tap(), Tap()
-        initialise(self)
-        nn.init.normal_(self.head.weight, std=config.d_model**-0.5)
+    The raw reward of an answer is log(member/reference), the sum over its tokens (Rafailov et al. 2023, eq. 5, without
+    β and without the term of the prompt). So each token has a reward of its own, and an answer that the members learned
+    to find unlikely is worth little, whatever its last token is. Several members judge together (Coste et al. 2023,
+    "Reward model ensembles help mitigate overoptimization").
 
-    def forward(
-        self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
-    ) -> Float[Tensor, " batch"]:
-        hidden = self.trunk.read(token_ids, attention_mask)
-        pooled = self.tap_pooled(self.pooling(hidden, attention_mask))
-        return self.tap_reward(self.head(pooled)[:, 0])
-
-    def parts(self) -> Parts:
-        return replace(self.trunk.parts(), pooling=(self.pooling,), head=(self.head,))
-
-
-class RewardEnsemble(nn.Module):
-    """Several reward models that read the same texts (Coste et al. 2023, "Reward model ensembles help mitigate
-    overoptimization").
-
-    Their heads start at different random weights, so that they differ most on texts unlike those that they learned
-    from.
+    Args:
+        reference: the model that all members start from.
     """
 
-    def __init__(self, config: LanguageModelConfig, vocab_size: int, members: int) -> None:
+    def __init__(self, reference: TokenPredictor, members: int) -> None:
         super().__init__()
-        self.members = nn.ModuleList(RewardModel(config, vocab_size) for _ in range(members))
+        self.members = nn.ModuleList(copy.deepcopy(reference) for _ in range(members))
+        self.reference = copy.deepcopy(reference).requires_grad_(False)
 
     def forward(
-        self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        attention_mask: Bool[Tensor, "batch seq"],
+        loss_mask: Bool[Tensor, "batch places"],
     ) -> Float[Tensor, "batch members"]:
-        return torch.stack([member(token_ids, attention_mask) for member in self.members], dim=1)
+        logprobs, before = self.logprobs(token_ids, attention_mask, loss_mask)
+        return logprobs - before[:, None]
+
+    def logprobs(
+        self,
+        token_ids: Int[Tensor, "batch seq"],
+        attention_mask: Bool[Tensor, "batch seq"],
+        loss_mask: Bool[Tensor, "batch places"],
+    ) -> tuple[Float[Tensor, "batch members"], Float[Tensor, " batch"]]:
+        """Return the log-probability of each answer under each member and under the reference, in nats.
+
+        Args:
+            loss_mask: True at place t if `token_ids[:, t + 1]` is a token of the answer, its end token included. It has
+                one place less than `token_ids`.
+        """
+        with torch.no_grad():
+            before = _logprobs(self.reference, token_ids, attention_mask, loss_mask)
+        members = [_logprobs(member, token_ids, attention_mask, loss_mask) for member in self._each()]
+        return torch.stack(members, dim=1), before
+
+    def train(self, mode: bool = True) -> RewardModel:
+        """Set the mode of the members. The reference has no dropout in any mode."""
+        super().train(mode)
+        self.reference.eval()
+        return self
 
     def parts(self) -> Parts:
         """Return the parts of all members. Blocks of the same depth are one block."""
@@ -63,6 +70,21 @@ class RewardEnsemble(nn.Module):
             embedding=tuple(module for parts in every for module in parts.embedding),
             blocks=tuple(nn.ModuleList(level) for level in zip(*(parts.blocks for parts in every), strict=True)),
             norm=tuple(module for parts in every for module in parts.norm),
-            pooling=tuple(module for parts in every for module in parts.pooling),
-            head=tuple(module for parts in every for module in parts.head),
         )
+
+    def _each(self) -> Iterator[TokenPredictor]:
+        for member in self.members:
+            assert isinstance(member, TokenPredictor)
+            yield member
+
+
+def _logprobs(
+    model: TokenPredictor,
+    token_ids: Int[Tensor, "batch seq"],
+    attention_mask: Bool[Tensor, "batch seq"],
+    loss_mask: Bool[Tensor, "batch places"],
+) -> Float[Tensor, " batch"]:
+    """Return the log-probability of each answer. Logits are computed only where they count."""
+    hidden = model.read(token_ids[:, :-1], attention_mask[:, :-1])
+    losses = F.cross_entropy(model.logits(hidden[loss_mask]).float(), token_ids[:, 1:][loss_mask], reduction="none")
+    return -torch.zeros(loss_mask.shape, device=losses.device).masked_scatter(loss_mask, losses).sum(dim=1)

@@ -18,7 +18,7 @@ from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.label_doubts import LabelDoubts
 
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 
 class NewWord(BaseModel):

@@ -38,7 +38,7 @@ from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
-from glassformer.models.reward import RewardEnsemble
+from glassformer.models.reward import RewardModel
 from glassformer.prediction.exported import FORMAT as EXPORTED
 from glassformer.prediction.folder_config import (
     FORMAT_VERSION,
@@ -133,8 +133,11 @@ REWARD_MODEL = Kind(
     "reward model",
     "align reward",
     RewardFolderConfig,
-    lambda config: RewardEnsemble(config.model, config.vocab_size, members=len(config.scale.means)),
-    oldest=6,  # earlier ones judged answers without their end
+    lambda config: RewardModel(
+        build_language_model(config.model, config.vocab_size, n_learned=len(config.new_words)),
+        members=len(config.scale.means),
+    ),
+    oldest=7,  # earlier ones judged the last token alone
 )
 NUMBER = Kind(
     "model of a number", "train", NumberFolderConfig, lambda config: build_model(config.model, config.vocab_size, 1)
