@@ -3,7 +3,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +138,8 @@ def test_measuring_is_without_dropout_and_leaves_the_mode_as_it_was() -> None:
     assert task_of(pairs).validate(model) == {}
     assert task_of(pairs, corruptions=False, held_out_pairs=pairs).validate(model) == expected
     with_corruptions = task_of(pairs, held_out_pairs=pairs).validate(model)
-    assert {f"above_{kind}" for kind in KINDS} == with_corruptions.keys() - expected.keys()
+    possible = {kind for kind in KINDS if kind != "off_subject"}  # all have the same prompt
+    assert {f"above_{kind}" for kind in possible} == with_corruptions.keys() - expected.keys()
 
 
 def test_a_batch_of_pairs_costs_what_each_costs_alone() -> None:
@@ -252,7 +253,7 @@ def test_it_starts_from_the_language_model(tmp_path: Path) -> None:
     trained = train_reward_model(
         reward_run(tmp_path, start=begins, max_steps=1, learning_rate=1e-12), preferences(), source="here"
     )
-    for member in cast(RewardModel, trained.model).members:
+    for member in trained.model.members:
         weights = member.state_dict()
         for name, tensor in begins.trained.model.state_dict().items():
             torch.testing.assert_close(weights[name], tensor, rtol=0, atol=1e-9)

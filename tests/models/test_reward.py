@@ -10,6 +10,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.models.parts import parts_of
 from glassformer.models.reward import RewardModel
+from glassformer.training.optimizers import freeze
 from tests.support import double_precision, randomise, right_padded
 
 VOCAB_SIZE, WINDOW = 13, 9
@@ -81,6 +82,14 @@ def test_the_reference_does_not_learn_and_has_no_dropout() -> None:
     model(*answers([6, 4])).sum().backward()
     assert all(parameter.grad is None for parameter in model.reference.parameters())
     assert all(parameter.grad is not None for parameter in model.members.parameters())
+
+
+def test_freezing_the_members_does_not_thaw_the_reference() -> None:
+    model = reward_model()
+    freeze(model, 1)
+    learns = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert learns
+    assert not {name for name in learns if name.startswith("reference.")}
 
 
 def test_blocks_of_the_same_depth_are_one_block() -> None:

@@ -37,8 +37,8 @@ class PreferenceConfig(FineTuningConfig):
     """Share of the preferences that may be the wrong way round, from 0 to below 0.5. With 0, the model moves away
     without end if the preferences never contradict each other."""
     text_weight: float = Field(default=2.0, ge=0, allow_inf_nan=False)
-    """Weight of the log-probability of a token of the chosen answer, beside the preference. Without it, an answer may
-    become likelier than the other while both become unlikely (Pang et al. 2024)."""
+    """Weight of the mean log-probability of a token of the chosen answer, beside the preference. Without it, both
+    answers may become unlikely, the chosen one less so (Pang et al. 2024)."""
     corruptions: bool = True
     """Whether to learn also that corrupted answers are worse than whole ones, and those of the start model no better
     than chosen ones. Without it, fragments may get a high reward."""

@@ -1,8 +1,8 @@
 """The training task of reward models and DPO: of two answers to a prompt, give the better one the higher reward.
 
 The reward of an answer is β·log(model/reference) (see `RewardModel`), so a reward model of one member is a policy
-trained with DPO. The worse answer is the rejected one, a corrupted copy of the chosen one, or an answer of the start
-model. Each of several members leaves out other pairs.
+trained with DPO. The worse of two answers is the rejected one, a corrupted copy of the chosen one, or an answer of the
+start model. Each of several members leaves out other pairs.
 """
 
 from __future__ import annotations
@@ -126,15 +126,20 @@ class Preferences:
         return len(examples.labels)
 
     def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        """−log σ(β·(better − worse)), smoothed, − `text_weight` · mean log-probability of a token of the better answer.
+
+        That is the sum of DPO (Rafailov et al. 2023, eq. 7) and the likelihood of the chosen answer (Pang et al. 2024).
+        """
         config, weights = self.config, examples.labels[:, 2:]
-        logprobs, before, lengths = answer_logprobs(model, examples)
-        better, worse = (config.beta * (logprobs - before[..., None])).unbind(dim=1)  # (pairs, members)
+        logprobs, reference_logprobs, lengths = answer_logprobs(model, examples)
+        better, worse = (config.beta * (logprobs - reference_logprobs[..., None])).unbind(dim=1)  # (pairs, members)
         per_token = logprobs[:, 0] / lengths[:, :1]
         losses = bradley_terry_loss(better, worse, config.label_smoothing) - config.text_weight * per_token
         correct = preference_accuracy(better.detach().mean(dim=1), worse.detach().mean(dim=1)) * len(better)
         return Cost((losses * weights).mean(dim=1).sum(), float(correct))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
+        """Measure held-out pairs by the preference alone, without smoothing and without the likelihood."""
         if not self.held_out:
             return {}
         figures = measure_preferences(model, self.held_out, self.config.beta)
@@ -173,13 +178,16 @@ def measure_corruptions(
     """Measure how a reward model ranks corrupted copies, in each way, of answers that it was not trained on.
 
     Returns:
-        For each kind, the share of chosen answers that get a higher reward than their corrupted copy, and the mean loss
-        of all these comparisons.
+        For each kind that changes any answer, the share of chosen answers that get a higher reward than their corrupted
+        copy, and the mean loss of all these comparisons.
     """
     figures, losses = {}, []
     for number, kind in enumerate(KINDS):
         rng = np.random.default_rng(number)
-        sides = [[pair.chosen, corrupt(pair.chosen, rng, kind=kind).pair] for pair in pairs]
+        copies = [(pair, corrupt(pair.chosen, rng, kind=kind)) for pair in pairs]
+        sides = [[pair.chosen, copy.pair] for pair, copy in copies if copy.kind == kind]  # others did not change
+        if not sides:
+            continue
         rewards = _measured(model, sides, beta)
         losses.append(float(bradley_terry_loss(rewards[:, 0], rewards[:, 1]).mean()))
         figures[f"above_{kind}"] = float(preference_accuracy(*rewards.mean(dim=2).unbind(dim=1)))
@@ -194,8 +202,8 @@ def _measured(model: nn.Module, rows: Sequence[list[ReadPair]], beta: float) -> 
     device, found = next(model.parameters()).device, []
     for first in range(0, len(rows), _BATCH):
         part = rows[first : first + _BATCH]
-        logprobs, before, _ = answer_logprobs(model, as_examples(part, torch.ones(len(part), 1)).to(device))
-        found.append(beta * (logprobs - before[..., None]))
+        logprobs, reference_logprobs, _ = answer_logprobs(model, as_examples(part, torch.ones(len(part), 1)).to(device))
+        found.append(beta * (logprobs - reference_logprobs[..., None]))
     model.train(was_training)
     return torch.cat(found).cpu()
 
@@ -220,7 +228,7 @@ def answer_logprobs(
     """Read both answers of each pair.
 
     Args:
-        model: a `RewardModel`, or another with its method `logprobs`.
+        model: a `RewardModel`, or a stand-in with its method `logprobs`.
 
     Returns:
         The log-probability of each answer under each member and under the reference, and its number of tokens.
@@ -229,6 +237,6 @@ def answer_logprobs(
     token_ids, mask = (tensor.flatten(0, 1) for tensor in examples.inputs)
     begins = examples.labels[:, :sides].flatten()[:, None]
     loss_mask = mask[:, 1:] & (torch.arange(1, token_ids.shape[1], device=mask.device) >= begins)
-    logprobs, before = model.logprobs(token_ids, mask, loss_mask)
+    logprobs, reference_logprobs = model.logprobs(token_ids, mask, loss_mask)
     lengths = loss_mask.sum(dim=1)
-    return logprobs.view(pairs, sides, -1), before.view(pairs, sides), lengths.view(pairs, sides)
+    return logprobs.view(pairs, sides, -1), reference_logprobs.view(pairs, sides), lengths.view(pairs, sides)

@@ -1,7 +1,7 @@
 """Train a reward model from a causal language model, and write its model folder.
 
-It has several members (Coste et al. 2023). The reward is their mean minus their disagreement. The last member is the
-referee, which has no part in the reward.
+It has several members (Coste et al. 2023). The reward is the mean of all but the last, minus their disagreement. The
+last member is the referee.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 
 _SCALED_BY = 256  # answers of the start model that give the unit of the reward
+_TOGETHER = 256  # answers that are read at once
 _LEAST_DEVIATION = 1e-6  # of raw rewards; below it, all answers are equally good
 
 
@@ -50,8 +51,9 @@ def train_reward_model(run: Run[RewardConfig], preferences: Sequence[Preference]
         made = RewardFolderConfig(model=shape, scale=scale, **facts.config)
         trained = TrainedRewardModel(config=made, model=model, tokenizer=tokenizer, metrics=facts.metrics)
         does = (
-            "It gives an answer a number. 0 is the mean of the answers of the model that it was trained from, and 1 is "
-            "their standard deviation. It learned the preferences of its records, their prejudices included."
+            "It gives an answer a number. Each member measures it from the mean of the answers of the model that it "
+            "was trained from, in units of their standard deviation. It learned the preferences of its records, their "
+            "prejudices included."
         )
         figures = reward_figures_in_words(facts.metrics["best"]) if records.held_out else ""
         save_model(run.out, trained, card=card("A glassformer reward model", does, facts, figures))
@@ -86,6 +88,7 @@ def _scale(model: RewardModel, start: Start, pairs: Sequence[ReadPreference], co
 
 @torch.inference_mode()
 def raw_rewards(model: RewardModel, answers: Rollouts) -> Float[Tensor, "answers members"]:
-    """Return what each member thinks of answers."""
-    rewards: Tensor = model(answers.token_ids, answers.attention_mask, answers.loss_mask)
-    return rewards
+    """Return log(member/reference) of each answer, in nats."""
+    parts = torch.arange(len(answers.prompts)).split(_TOGETHER)  # logits of all answers may not fit into memory
+    each = [answers.rows(part) for part in parts]
+    return torch.cat([model(part.token_ids, part.attention_mask, part.loss_mask) for part in each])

@@ -1,4 +1,4 @@
-"""What fine-tuning and reward models share: from a language model and records to a model folder."""
+"""What fine-tuning, reward models and DPO share: from a language model and records to a model folder."""
 
 from __future__ import annotations
 

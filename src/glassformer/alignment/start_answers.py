@@ -14,7 +14,7 @@ from glassformer.alignment.stage_run import Start
 from glassformer.prediction.sampling import SamplingConfig
 
 _MOST_SAMPLES = 2_000
-_TEMPERATURE = 1.3  # of the samples; they then hold more slips, those that this model makes now and then
+_TEMPERATURE = 1.3  # above 1, samples hold more of the slips that this model sometimes makes
 
 
 def sample_answers(start: Start, pairs: Sequence[ReadPreference], config: PreferenceConfig) -> list[ReadPair]:

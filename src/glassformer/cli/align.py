@@ -67,7 +67,7 @@ def pairs(
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
-    """Make the files for sft and reward (prompts with completions, and preferences) from labelled texts."""
+    """Make the files for sft, reward and dpo (prompts with completions, and preferences) from labelled texts."""
     from glassformer.alignment.tables import cut, from_table, question, write_records
     from glassformer.data.known import resolve
 
@@ -316,7 +316,7 @@ def _run(
     resume: bool,
     overwrite: bool,
 ) -> Iterator[Any]:
-    """Make the run of sft or reward, and show its progress."""
+    """Make the run of sft, reward or dpo, and show its progress."""
     from glassformer.alignment.alignment_config import configured
     from glassformer.alignment.stage_run import Run
     from glassformer.cli.live import LiveView
@@ -345,7 +345,7 @@ def _introduce(records: Records, parameters: int, device: str, tell: Callable[[s
     tell(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
     if records.too_long:
         tell(f"  left out: {human_count(records.too_long)} × longer than the model's window")
-    tell(f"model: {human_count(parameters)} parameters, on {device}")
+    tell(f"model: {human_count(parameters)} parameters to train, on {device}")
 
 
 def open_start(folder: Path) -> Start:

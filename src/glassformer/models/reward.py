@@ -17,10 +17,10 @@ from glassformer.models.parts import Parts, parts_of
 class RewardModel(nn.Module):
     """Language models that learned preferences, beside the one that they started from, which does not learn.
 
-    The raw reward of an answer is log(member/reference), the sum over its tokens (Rafailov et al. 2023, eq. 5, without
-    β and without the term of the prompt). So each token has a reward of its own, and an answer that the members learned
-    to find unlikely is worth little, whatever its last token is. Several members judge together (Coste et al. 2023,
-    "Reward model ensembles help mitigate overoptimization").
+    The raw reward of an answer is log(member/reference) in nats, the sum over its tokens (Rafailov et al. 2023, eq. 5,
+    without β and without the term of the prompt). So each token has a reward of its own, and an answer that the members
+    learned to find unlikely is worth little, whatever its last token is. Several members judge together (Coste et al.
+    2023, "Reward model ensembles help mitigate overoptimization").
 
     Args:
         reference: the model that all members start from.
@@ -37,8 +37,8 @@ class RewardModel(nn.Module):
         attention_mask: Bool[Tensor, "batch seq"],
         loss_mask: Bool[Tensor, "batch places"],
     ) -> Float[Tensor, "batch members"]:
-        logprobs, before = self.logprobs(token_ids, attention_mask, loss_mask)
-        return logprobs - before[:, None]
+        logprobs, reference_logprobs = self.logprobs(token_ids, attention_mask, loss_mask)
+        return logprobs - reference_logprobs[:, None]
 
     def logprobs(
         self,
@@ -48,14 +48,16 @@ class RewardModel(nn.Module):
     ) -> tuple[Float[Tensor, "batch members"], Float[Tensor, " batch"]]:
         """Return the log-probability of each answer under each member and under the reference, in nats.
 
+        Here the padding and unknown tokens have probabilities too, since a text may hold unknown words.
+
         Args:
             loss_mask: True at place t if `token_ids[:, t + 1]` is a token of the answer, its end token included. It has
                 one place less than `token_ids`.
         """
         with torch.no_grad():
-            before = _logprobs(self.reference, token_ids, attention_mask, loss_mask)
-        members = [_logprobs(member, token_ids, attention_mask, loss_mask) for member in self._each()]
-        return torch.stack(members, dim=1), before
+            reference_logprobs = _logprobs(self.reference, token_ids, attention_mask, loss_mask)
+        logprobs = [_logprobs(member, token_ids, attention_mask, loss_mask) for member in self._each()]
+        return torch.stack(logprobs, dim=1), reference_logprobs
 
     def train(self, mode: bool = True) -> RewardModel:
         """Set the mode of the members. The reference has no dropout in any mode."""
@@ -86,5 +88,7 @@ def _logprobs(
 ) -> Float[Tensor, " batch"]:
     """Return the log-probability of each answer. Logits are computed only where they count."""
     hidden = model.read(token_ids[:, :-1], attention_mask[:, :-1])
-    losses = F.cross_entropy(model.logits(hidden[loss_mask]).float(), token_ids[:, 1:][loss_mask], reduction="none")
-    return -torch.zeros(loss_mask.shape, device=losses.device).masked_scatter(loss_mask, losses).sum(dim=1)
+    logits = model.logits(hidden[loss_mask])
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    losses = F.cross_entropy(logits, token_ids[:, 1:][loss_mask], reduction="none")
+    return -losses.new_zeros(loss_mask.shape).masked_scatter(loss_mask, losses).sum(dim=1)

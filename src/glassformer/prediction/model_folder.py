@@ -93,7 +93,7 @@ class Trained(Generic[Config, Module]):
 
 TrainedModel = Trained[FolderConfig, nn.Module]
 TrainedLanguageModel = Trained[LanguageFolderConfig, TokenPredictor]
-TrainedRewardModel = Trained[RewardFolderConfig, nn.Module]
+TrainedRewardModel = Trained[RewardFolderConfig, RewardModel]
 TrainedNumber = Trained[NumberFolderConfig, nn.Module]
 
 

@@ -73,7 +73,7 @@ def freeze(model: nn.Module, lowest: int | Literal["all"]) -> None:
             )
         trained = {name for name, depth in depths.items() if depth > lowest}
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(name in trained)
+        parameter.requires_grad_(parameter.requires_grad and name in trained)
 
 
 def _groups(named: Iterable[tuple[str, Tensor]], scales: dict[str, float], weight_decay: float) -> list[dict[str, Any]]:
