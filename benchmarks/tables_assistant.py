@@ -25,7 +25,7 @@ def ways_tables(found: Document) -> Iterator[str]:
     seeds = [run["seed"] for run in found["runs"]]
     yield (
         f"Means over {seeds_in_words(seeds)}, {found['answers']} answers each. Every seed trains all stages anew. The "
-        f"last column is the lowest of the three shares of any seed. {_failed(found)}"
+        f"last column is the lowest share that any seed has. {_failed(found)}"
     )
     ranks = [
         (

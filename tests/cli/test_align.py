@@ -180,7 +180,7 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["--seed -1"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--device", "abacus"], ["--device abacus"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--resume"], ["no unfinished run"]),
-        (["sft", "BASE", "PAIRS", "--out", "BASE"], ["already holds a model", "--overwrite"]),
+        (["sft", "BASE", "PAIRS", "--out", "BASE"], ["this run reads", "name another folder"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.freeze=9"], ["training.freeze = 9"]),
         (["reward", "BASE", "PAIRS", "--out", "OUT"], ["pairs.jsonl, line 1", 'there is no "chosen"']),
         (["rl", "BASE", "--reward", "none", "--out", "OUT"], ["there is no none", "FOLDER:LABEL", "FILE.py:FUNCTION"]),
@@ -349,9 +349,11 @@ def test_dpo_leaves_a_model_and_says_how_its_answers_changed(stages: Stages, tmp
     command = ("align", "dpo", stages / "sft", records, "--out", tmp_path / "m", *SHORT)
     said = glassformer(*command)
     assert said.code == 0, said.err
-    assert "on held-out pairs the chosen answer gained on the rejected one in " in said.out
+    assert "on held-out pairs accuracy " in said.out
     assert "of 200 answers, before → after: well formed: " in said.out
     misused(glassformer(*command), "--overwrite")
+    into_its_start = ("align", "dpo", stages / "sft", records, "--out", stages / "sft", "--overwrite", *SHORT)
+    misused(glassformer(*into_its_start), "name another folder, so that it is not lost")
     wrong = (*command, "--overwrite", "--set", "training.label_smoothing=0.5")
     misused(glassformer(*wrong), "training.label_smoothing=0.5")
 

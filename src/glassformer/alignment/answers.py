@@ -38,7 +38,7 @@ NAMES = {
     "repetition": "word pairs said before",
     "length": "tokens",
     "start_logprob": "log-probability of a token under the start, nats",
-    "kl": "KL from the start, nats",
+    "kl": "KL of an answer from the start, nats",
     "reward": "reward",
     "referee": "the referee's reward",
 }

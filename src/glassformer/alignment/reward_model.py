@@ -69,7 +69,7 @@ def reward_figures_in_words(row: Mapping[str, float]) -> str:
         f"calibration error {row['validation_calibration_error']:.3f}, loss {row['validation_loss']:.4f}"
     )
     ranks = [f"{kind.replace('_', ' ')} {row[f'above_{kind}']:.3f}" for kind in KINDS if f"above_{kind}" in row]
-    return said + (f"; ranked below the whole answer: {', '.join(ranks)}" if ranks else "")
+    return said + (f"; share of corrupted answers ranked below the whole one: {', '.join(ranks)}" if ranks else "")
 
 
 def _scale(model: RewardModel, start: Start, pairs: Sequence[ReadPreference], config: RewardConfig) -> RewardScale:

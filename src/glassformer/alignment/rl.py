@@ -15,7 +15,15 @@ from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
 from glassformer.alignment.ppo import ppo
 from glassformer.alignment.rewards import RewardError
-from glassformer.alignment.stage_run import Facts, Records, Start, card, describe, records_fingerprint
+from glassformer.alignment.stage_run import (
+    Facts,
+    Records,
+    Start,
+    card,
+    check_is_no_input,
+    describe,
+    records_fingerprint,
+)
 from glassformer.alignment.steering import Steered, SteeringObserver, check_room
 from glassformer.errors import GlassformerError
 from glassformer.models.language_model import LanguageModel
@@ -51,7 +59,8 @@ def steer(
         source: the name that the user gave for the prompts; empty if the only prompt is the empty text.
 
     Raises:
-        UsageError: a prompt does not fit into the window, `out` is in use, or the model is not causal.
+        UsageError: a prompt does not fit into the window, `out` is in use or read by this run, or the model is not
+            causal.
         InterruptedTraining: on Ctrl-C. The run in `out` can be resumed.
         RewardError: the reward failed. After the first evaluation on held-out prompts, the run in `out` can be resumed,
             and it calls the reward again.
@@ -60,6 +69,7 @@ def steer(
     keep_large_buffers()
     shape, tokenizer = start.shape, start.trained.tokenizer
     check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # before anything is written
+    check_is_no_input(out, start.folder, Path(reward_name.rpartition(":")[0] or reward_name))
     work = out / CHECKPOINT_FOLDER
     algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
     recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}

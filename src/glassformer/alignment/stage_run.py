@@ -137,6 +137,7 @@ class Run(Generic[Config]):
                 f"{records.source}: no record fits into the model's window of {self.start.shape.max_seq_len:,} tokens; "
                 "shorten them, or pretrain a model with a larger one (`model.max_seq_len=`)"
             )
+        check_is_no_input(self.out, self.start.folder)
         identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
         with work_in(self.out, identity, resume=self.resume, overwrite=self.overwrite):
             torch.manual_seed(self.config.seed)
@@ -194,6 +195,15 @@ def describe(
         },
         metrics=metrics,
     )
+
+
+def check_is_no_input(out: Path, *inputs: Path) -> None:
+    """Raise `UsageError` if a run would replace a folder that it reads."""
+    for folder in inputs:
+        if out.exists() and folder.exists() and out.samefile(folder):
+            raise UsageError(
+                f"`out={str(out)!r}`: this run reads {folder}; name another folder, so that it is not lost"
+            )
 
 
 def records_fingerprint(records: Sequence[Pair | Preference | str]) -> str:

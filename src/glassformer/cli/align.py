@@ -302,7 +302,7 @@ def _show_answers(trained: TrainedLanguageModel) -> None:
     if answers := trained.metrics["answers"]:
         kl = answers["after"]["kl"]["value"]
         changes = before_and_after(answers["before"], answers["after"])
-        show(f"of {COUNT} answers, before → after: {changes}; {kl:.2f} nats of KL")
+        show(f"of {COUNT} answers, before → after: {changes}; {kl:.2f} nats of KL per answer")
 
 
 @contextmanager

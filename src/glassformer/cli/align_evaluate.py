@@ -73,6 +73,8 @@ def evaluate(
         rows.append([NAMES[name], *(f"{c['value']:{form}} [{c['low']:{form}}–{c['high']:{form}}]" for c in cells)])
     print_table(rows)
     if len(stages) > 1:
-        show(before_and_after(*(measured[str(stage.folder)] for stage in (first, stages[-1]))))
+        last = stages[-1]
+        changes = before_and_after(measured[str(first.folder)], measured[str(last.folder)])
+        show(f"{first.folder} → {last.folder}: {changes}")
     if "well_formed" not in names:
         say("no exact judge: only the questions of polarity have one. Read some answers, too")

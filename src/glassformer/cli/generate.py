@@ -77,7 +77,7 @@ def generate(
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
     if (best_of > 1) != (reward is not None):
-        raise UsageError("--best-of and --reward belong together: give both")
+        raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
     if stop and reward:
         raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
     if prompts and file:
