@@ -14,7 +14,7 @@ _RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subj
 
 
 def ways_tables(found: Document) -> Iterator[str]:
-    """Yield the ways to an assistant, by the exact judge, and what the reward models rank below whole answers."""
+    """Yield the ways to an assistant, by the exact judge."""
     heading = ("", *(NAMES[name] for name in EXACT), "KL, nats", "worst seed")
     rows = []
     for stage, mean in found["mean"].items():
@@ -27,6 +27,10 @@ def ways_tables(found: Document) -> Iterator[str]:
         f"Means over {seeds_in_words(seeds)}, {found['answers']} answers each. Every seed trains all stages anew. The "
         f"last column is the lowest share that any seed has. {_failed(found)}"
     )
+
+
+def ranks_table(found: Document) -> Iterator[str]:
+    """Yield what the reward models rank below whole answers."""
     ranks = [
         (
             kind.replace("_", " "),
@@ -34,8 +38,7 @@ def ways_tables(found: Document) -> Iterator[str]:
         )
         for kind in _RANKS
     ]
-    yield "How often each reward model rates a whole answer above its corrupted copy:"
-    yield markdown([("corruption", *(f"seed {seed}" for seed in seeds)), *ranks])
+    yield markdown([("corruption", *(f"seed {run['seed']}" for run in found["runs"])), *ranks])
 
 
 def _failed(found: Document) -> str:
