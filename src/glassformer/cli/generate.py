@@ -76,10 +76,7 @@ def generate(
     )
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
-    if (best_of > 1) != (reward is not None):
-        raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
-    if stop and reward:
-        raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
+    _check_best_of(best_of, reward, stop)
     if prompts and file:
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
@@ -88,25 +85,21 @@ def generate(
     writer = TextGenerator.load(model, device=choose_device(device))
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
-    if reward is not None:
-        best = _best_written(writer, texts, sampling, best_of, reward, device)
-        if json:
-            print_json({"model": str(model), "reward": reward, "texts": best})
-        else:
-            _print_all(texts, [text["continuation"] for text in best])
-        return
-    if json or len(texts) > 1:
-        from glassformer.data.wording import counted
-
-        doing(f"writing {counted(len(texts), 'text')}")
-        written = writer.complete(texts, sampling)
-        if json:
-            records = [_record(prompt, text) for prompt, text in zip(texts, written, strict=True)]
-            print_json({"model": str(model), "texts": records})
-        else:
-            _print_all(texts, [continuation.text for continuation in written])
-    else:
+    if reward is None and not json and len(texts) == 1:
         written = _print_live(writer, texts[0], sampling)
+    else:
+        more: list[dict[str, float]] = [{} for _ in texts]
+        if reward is None:
+            written = _write_all(writer, texts, sampling)
+        else:
+            written, rewards = _best_written(writer, texts, sampling, best_of, reward, device)
+            more = [{"reward": value} for value in rewards]
+        if json:
+            records = [_record(prompt, text) | extra for prompt, text, extra in zip(texts, written, more, strict=True)]
+            judge = {} if reward is None else {"reward": reward}
+            print_json({"model": str(model), **judge, "texts": records})
+        else:
+            _print_all(texts, written)
     if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
@@ -114,14 +107,29 @@ def generate(
         )
 
 
+def _check_best_of(best_of: int, reward: str | None, stop: list[str] | None) -> None:
+    if (best_of > 1) != (reward is not None):
+        raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
+    if stop and reward:
+        raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
+
+
+def _write_all(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> list[Continuation]:
+    from glassformer.data.wording import counted
+
+    doing(f"writing {counted(len(texts), 'text')}")
+    return writer.complete(texts, sampling)
+
+
 def _best_written(
     writer: TextGenerator, texts: list[str], sampling: SamplingConfig, n: int, name: str, device: str
-) -> list[dict[str, Any]]:
-    """Write each text n times, and return records of the best."""
+) -> tuple[list[Continuation], list[float]]:
+    """Write each text n times, and return the best with their rewards."""
     from glassformer.alignment.best_of import best_of
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
     from glassformer.prediction.devices import choose_device
+    from glassformer.prediction.generation import Continuation
 
     check_room(texts, writer.tokenizer, sampling.max_tokens, writer.max_seq_len)
     judge = open_reward(name, writer.tokenizer, device=choose_device(device))
@@ -129,18 +137,11 @@ def _best_written(
     found, rewards = best_of(
         n, writer.model, writer.tokenizer, judge, texts, sampling, max_seq_len=writer.max_seq_len
     )  # fmt: skip
-    return [
-        {
-            "prompt": prompt,
-            "continuation": text,
-            "reward": value,
-            "tokens": len(ids),
-            "ended": "end" if ended else "length",
-        }
-        for prompt, text, value, ids, ended in zip(
-            texts, found.completions, rewards, found.completion_ids, found.ended, strict=True
-        )
+    best = [
+        Continuation(text=text, token_ids=ids, ended="end" if ended else "length")
+        for text, ids, ended in zip(found.completions, found.completion_ids, found.ended, strict=True)
     ]
+    return best, rewards
 
 
 def _sampling(**settings: Any) -> SamplingConfig:
@@ -192,9 +193,9 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
     return written
 
 
-def _print_all(prompts: list[str], continuations: list[str]) -> None:
-    for number, (prompt, text) in enumerate(zip(prompts, continuations, strict=True)):
-        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + text}")
+def _print_all(prompts: list[str], written: list[Continuation]) -> None:
+    for number, (prompt, continuation) in enumerate(zip(prompts, written, strict=True)):
+        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + continuation.text}")
 
 
 def _record(prompt: str, continuation: Continuation) -> dict[str, Any]:
