@@ -150,7 +150,7 @@ def _run(experiment: Experiment, entry: Entry, sources: Sources, seed: int) -> d
     found: dict[str, Any] = {
         "answers": predictor.logits(rows).argmax(axis=1),
         "counting": trained.counting.logits(rows).argmax(axis=1),
-        "transformer": predictor.transformer_logits(rows).argmax(axis=1),
+        "transformer": predictor.alone("transformer", rows).argmax(axis=1),
         "shares": (),
     }
     if trained.config.inputs is not None:

@@ -29,8 +29,9 @@ from glassformer.data.splits import Splits, make_splits
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import share_right
-from glassformer.prediction.held_out_answers import HeldOutAnswers, unseen_figures
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.held_out_numbers import unseen_figures
 from glassformer.training.recipe import load_recipe
 from glassformer.training.unlike import learn_seen
 

@@ -26,10 +26,10 @@ from glassformer.data.files import write_aside
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.errors import GlassformerError
-from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import FloatArray, confidences_of, probabilities
-from glassformer.prediction.review import Thresholds
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.probabilities import FloatArray, confidences_of, probabilities
+from glassformer.targets.review import Thresholds
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import learn_counting

@@ -37,9 +37,9 @@ from glassformer.evaluation.number_baselines import answer_with_ridge
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.prediction.model_folder import is_unfinished
-from glassformer.prediction.number import NumberPredictor
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.number import number_of
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.number import train_number
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
 
@@ -182,11 +182,12 @@ def number_run(experiment: Experiment, name: str, source: Source, seed: int) -> 
 
     decided_by = {"recipe": recipe.model_dump(mode="json"), "rows": [fingerprint(train), fingerprint(test)]}
     folder = experiment.model(f"targets/number-{_tidy(name)}-{seed}", decided_by, make)
-    predictor, texts, truth = NumberPredictor.load(folder), test.frame["text"].to_list(), numbers_of(test)
+    predictor, texts, truth = Predictor.load(folder), test.frame["text"].to_list(), numbers_of(test)
     answers = predictor.answer(texts).values
     groups = train.frame["group"].to_numpy() if "group" in train.frame.columns else None
     ridge = answer_with_ridge(train.frame["text"].to_list(), numbers_of(train), texts, groups)
-    distances = [predictor.distance(asked) or np.inf for asked in ASKED]
+    target = number_of(predictor.trained.config.target)
+    distances = [target.distance(predictor.held_out, asked) or np.inf for asked in ASKED]
     return {
         **_facts(train, test),
         "truth": truth,
@@ -238,7 +239,7 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
         config = predictor.trained.config
         columns = [config.label_set.names.index(label) for label in order]
         answers[head] = predictor.answer(texts).probs[:, columns]
-        alone = probabilities(predictor.transformer_logits(texts), multilabel=False)
+        alone = probabilities(predictor.alone("transformer", texts), multilabel=False)
         answers[f"{head}, the transformer alone"] = alone[:, columns]
         answers_by[head] = "counting alone" if config.answers_by_counting else "both readers"
     known = np.array([places[label] for label in train.frame["label"]])

@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
-from glassformer.prediction.answers import Answers
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.label_answers import LabelAnswers
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
 
@@ -54,7 +54,7 @@ def predictor() -> Predictor:
     return train(labelled())
 
 
-def answers(predictor: Predictor, texts: list[str]) -> Answers:
+def answers(predictor: Predictor, texts: list[str]) -> LabelAnswers:
     return predictor.answer(texts)
 
 

@@ -19,9 +19,9 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "errors", "pages", "layers", "models", "data", "counting", "prediction", "labels", "explanation", "tracing",
-    "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "estimators",
-    "course", "serving", "cli",
+    "errors", "pages", "layers", "models", "data", "counting", "targets", "prediction", "labels", "explanation",
+    "tracing", "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit",
+    "estimators", "course", "serving", "cli",
 )  # fmt: skip
 OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60

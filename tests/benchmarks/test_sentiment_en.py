@@ -11,8 +11,8 @@ import pytest
 from benchmarks import sentiment_en
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
-from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.held_out_answers import HeldOutAnswers
 from tests.trained import Trained
 
 

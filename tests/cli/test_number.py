@@ -256,10 +256,10 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("explain", "MODEL", "--file", "TABLE", "--html", "x"), "--html goes with a text, not with --file"),
         (("explain", "MODEL", "--file", "none.csv"), "No such file: none.csv"),
         (("explain", "MODEL", "  "), "the text has no words"),
-        (("trace", "MODEL", "a"), "holds a model of a number; a classifier is needed here"),
+        (("trace", "MODEL", "a"), "a trace is for models that answer with labels; this one answers with a number"),
         (
             ("export", "MODEL", "--format", "web", "--out", "x"),
-            "answers with a number, and the format web is for models",
+            "--format web is for models that answer with labels; this one answers with a number",
         ),
     ],
 )

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 from glassformer.cli import rows_to_answer
-from glassformer.prediction.answered_rows import RECORD_KEYS
 from tests.cli.terminal import failed, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
@@ -376,7 +375,7 @@ def test_an_answer_has_one_json_shape(reviews: Trained, tmp_path: Path) -> None:
     assert [list(answer) for answer in expected] == [
         ["text", "prediction", "confidence", "probabilities", "readers", *UNLIKE]
     ] * 3
-    assert expected[1] == {"text": " ", **dict.fromkeys(RECORD_KEYS)}
+    assert expected[1] == {"text": " ", **dict.fromkeys(key for key in expected[0] if key != "text")}
     assert glassformer("predict", reviews.folder, "--json", stdin=piped).document["answers"] == expected
     assert glassformer("predict", reviews.folder, "--file", table, "--json").document["answers"] == expected
     glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.jsonl")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from glassformer import TextClassifier
-from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.review import ReviewRule
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.review import ReviewRule
 from tests.cli.shards import answers, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused
 from tests.trained import Trained, write_csv

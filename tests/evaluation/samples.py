@@ -7,7 +7,7 @@ from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.robustness import robustness
-from glassformer.prediction.review import Thresholds
+from glassformer.targets.review import Thresholds
 
 LONG = "It went on, and on, and on. " * 60
 HISTORY = [

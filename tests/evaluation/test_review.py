@@ -9,7 +9,7 @@ from glassformer.evaluation.report import render
 from glassformer.evaluation.report_review import review_section
 from glassformer.evaluation.result import Review
 from glassformer.evaluation.review import label_sets, review, surest
-from glassformer.prediction.review import Thresholds
+from glassformer.targets.review import Thresholds
 from tests.evaluation.samples import sample_evaluation
 
 PROBS = np.array([[0.95, 0.05], [0.1, 0.9], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6]])

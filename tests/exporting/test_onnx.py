@@ -219,7 +219,7 @@ def test_a_model_that_counts_alone_has_no_transformer(reviews: Trained, tmp_path
     assert export.logits(TEXTS) == pytest.approx(Predictor(trained).logits(TEXTS))
     assert not ServedModel(name="", folder=tmp_path, predictor=export).depends_on_batch
     with pytest.raises(UsageError, match="it holds no transformer"):
-        export.transformer_logits(["film"])
+        export.alone("transformer", ["film"])
 
 
 def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,9 @@ def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, mo
     floats = exported(trained, tmp_path / "float32")
     size = {name: (tmp_path / name / "model.onnx").stat().st_size for name in ("int8", "float32")}
     assert size["int8"] < size["float32"]
-    assert export.transformer_logits(["good film"]) != pytest.approx(floats.transformer_logits(["good film"]), abs=1e-7)
+    assert export.alone("transformer", ["good film"]) != pytest.approx(
+        floats.alone("transformer", ["good film"]), abs=1e-7
+    )
     served = (ServedModel(name="", folder=tmp_path, predictor=each) for each in (export, floats))
     assert [each.depends_on_batch for each in served] == [True, False]
     monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)

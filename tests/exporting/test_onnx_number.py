@@ -13,10 +13,11 @@ import pytest
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.explanation.number import explain_number
 from glassformer.exporting.export import export
-from glassformer.prediction.exported_number import ExportedNumberPredictor
-from glassformer.prediction.load_answering import load_number
-from glassformer.prediction.model_folder import NUMBER, load_model, save_model
-from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.exported import ExportedPredictor
+from glassformer.prediction.load_answering import load_answering
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from tests.exporting.test_onnx import LIGHT
 from tests.serving.samples import of_numbers
@@ -40,15 +41,15 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def exported(model: Path) -> Path:
     out = model.parent / "exported"
     notes = export(model, out, to="onnx").notes
-    assert notes[0].startswith("The outputs of the transformer differ by at most ")
+    assert notes[0].startswith("The scores of the transformer differ by at most ")
     return out
 
 
 def test_it_answers_as_the_model_does(model: Path, exported: Path) -> None:
-    ours, theirs = NumberPredictor.load(model), load_number(exported, device="auto")
-    assert isinstance(theirs, ExportedNumberPredictor)
+    ours, theirs = Predictor.load(model), load_answering(exported, device="auto")
+    assert isinstance(theirs, ExportedPredictor)
     expected, found = ours.answer(TEXTS), theirs.answer(TEXTS)
-    assert ours.trained.config.readers.transformer == 0.5
+    assert ours.trained.config.weights["transformer"] == 0.5
     np.testing.assert_allclose(found.values, expected.values, atol=1e-4)
     np.testing.assert_allclose(found.readers["transformer"], expected.readers["transformer"], atol=1e-4)
     assert np.ptp(expected.readers["transformer"]) > 1e-3, "the transformer tells texts apart"
@@ -66,7 +67,7 @@ def test_it_answers_where_torch_is_not_installed(model: Path, exported: Path, tm
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
     (answer,) = json.loads(done.stdout)["answers"]
-    expected = next(NumberPredictor.load(model).answer(TEXTS[:1]).records())
+    expected = next(Predictor.load(model).answer(TEXTS[:1]).records())
     for name in ("prediction", "interval_low", "interval_high"):
         assert answer[name] == pytest.approx(expected[name], abs=1e-4)
 
@@ -80,19 +81,18 @@ def test_it_is_served(exported: Path) -> None:
 
 
 def test_by_counting_alone_there_is_no_transformer(model: Path, tmp_path: Path) -> None:
-    trained = load_model(model, NUMBER)
-    readers = trained.config.readers.model_copy(update={"transformer": 0.0})
-    config = trained.config.model_copy(update={"readers": readers})
+    trained = load_model(model, CLASSIFIER)
+    config = trained.config.model_copy(update={"readers": Readers.weighing(trained.config.weights["counting"], 0)})
     save_model(tmp_path / "model", replace(trained, config=config), card="")
     export(tmp_path / "model", tmp_path / "out", to="onnx")
     assert not (tmp_path / "out" / "model.onnx").exists()
-    ours, theirs = NumberPredictor.load(tmp_path / "model"), ExportedNumberPredictor.load(tmp_path / "out")
+    ours, theirs = Predictor.load(tmp_path / "model"), ExportedPredictor.load(tmp_path / "out")
     np.testing.assert_array_equal(theirs.answer(TEXTS).values, ours.answer(TEXTS).values)
 
 
 @pytest.mark.parametrize("to", ["onnx-int8", "transformers", "web"])
 def test_other_formats_are_for_labels(model: Path, tmp_path: Path, to: str) -> None:
-    with pytest.raises(UsageError, match=r"answers with a number, and the format .* `format='onnx'` takes both"):
+    with pytest.raises(UsageError, match=rf"`format='{to}'` is for models that answer with labels"):
         export(model, tmp_path / "out", to=to)
     assert not (tmp_path / "out").exists()
 
@@ -101,8 +101,8 @@ def test_a_damaged_export_is_said_to_be_so(exported: Path, tmp_path: Path) -> No
     for file in exported.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
     config = json.loads((exported / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"scale": {}}))
-    with pytest.raises(GlassformerError, match=r"scale.mean: .* the file is damaged"):
-        ExportedNumberPredictor.load(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps(config | {"target": config["target"] | {"scale": {}}}))
+    with pytest.raises(GlassformerError, match=r"target.number.scale.mean: .* the file is damaged"):
+        ExportedPredictor.load(tmp_path)
     with pytest.raises(UsageError, match="is an exported model, which only answers and explains"):
-        NumberPredictor.load(exported)
+        Predictor.load(exported)

@@ -26,7 +26,7 @@ from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from tests.checkpoints import FAMILIES
 from tests.exporting.samples import LABELS, SMALL, TEXTS, fine_tuned, from_scratch
@@ -155,7 +155,7 @@ def test_of_two_readers_the_transformer_answers_alone(tmp_path: Path) -> None:
     trained = with_readers(from_scratch(), counting=0.4, transformer=0.7)
     notes = write_transformers(trained, tmp_path)
     assert "counting reader is left out" in "\n".join(notes)
-    logits = Predictor(trained).transformer_logits(TEXTS)
+    logits = Predictor(trained).alone("transformer", TEXTS)
     expected = probabilities(0.7 * logits, temperature=0.6, multilabel=False)
     assert_allclose(theirs_of(tmp_path, TEXTS)[1], logits * 0.7 / 0.6, rtol=1e-5, atol=1e-5)
     classify = pipeline("text-classification", model=str(tmp_path), truncation=True, top_k=None)

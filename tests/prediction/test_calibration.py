@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.probabilities import probabilities
 
 
 @pytest.mark.parametrize("truth", [0.4, 1.0, 2.5])

@@ -39,6 +39,13 @@ def edited(**values: Any) -> Callable[[Path], None]:
     return edit
 
 
+def target_edited(**values: Any) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        edited(target=json.loads((folder / "config.json").read_text())["target"] | values)(folder)
+
+    return edit
+
+
 def test_what_is_saved_is_loaded(folder: Path) -> None:
     saved, loaded = small_trained_model(), load_model(folder, CLASSIFIER)
     assert loaded.config == saved.config
@@ -143,11 +150,11 @@ def written(name: str, text: str) -> Callable[[Path], None]:
         (edited(format_version=FORMAT_VERSION + 1), GlassformerError, f"format version {FORMAT_VERSION + 1}.*update"),
         (edited(format_version="new"), GlassformerError, "format_version"),
         (edited(format="another-program"), UsageError, "not a glassformer model folder"),
-        (edited(temperature="warm"), GlassformerError, "temperature.*damaged"),
-        (edited(temperature=0), GlassformerError, "temperature.*damaged"),
+        (target_edited(temperature="warm"), GlassformerError, "temperature.*damaged"),
+        (target_edited(temperature=0), GlassformerError, "temperature.*damaged"),
         (edited(model=SMALL.model_dump() | {"d_model": 2**40}), GlassformerError, "d_model.*less than or equal"),
         (edited(model=SMALL.model_dump() | {"embedding": "one-hot"}), GlassformerError, "cannot be built.*one-hot"),
-        (edited(labels=["bad", "good"]), GlassformerError, "come from different models"),
+        (target_edited(labels=["bad", "good"]), GlassformerError, "come from different models"),
         (written("config.json", '{"format": "glass'), GlassformerError, r"config\.json is not readable JSON"),
         (written("config.json", "[1]"), UsageError, "not a glassformer model folder"),
         (written("metrics.json", "{"), GlassformerError, r"metrics\.json is not readable JSON"),

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from glassformer.prediction.answers import Answers
 from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.label_answers import LabelAnswers
 from tests.prediction.samples import WORDS, small_trained_model
 
 TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "it", "see it again but not the plot"]
 NOT_KNOWN = dict.fromkeys(["unseen_share", "unlike_training"])
 
 
-def answers(probs: list[list[float]], *, multilabel: bool) -> Answers:
-    return Answers(
+def answers(probs: list[list[float]], *, multilabel: bool) -> LabelAnswers:
+    return LabelAnswers(
         labels=("a", "b", "c"),
         multilabel=multilabel,
         probs=np.array(probs, dtype=np.float32),

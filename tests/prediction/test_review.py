@@ -5,7 +5,7 @@ from scipy.special import softmax
 from scipy.stats import binom
 
 from glassformer.errors import UsageError
-from glassformer.prediction.review import ReviewRule, Thresholds, percent_of
+from glassformer.targets.review import ReviewRule, Thresholds, percent_of
 
 # Ten rows and two labels. The answer is label 0 where its probability is above a half.
 PROBS = np.array([[p, 1 - p] for p in (0.95, 0.1, 0.85, 0.8, 0.75, 0.3, 0.65, 0.6, 0.45, 0.52)])

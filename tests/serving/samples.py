@@ -7,7 +7,8 @@ from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.sources import Sources
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import SeveralTextsConfig
-from glassformer.prediction.model_folder import NUMBER, TrainedModel, load_model, save_model
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from glassformer.training.number import train_number
@@ -48,8 +49,7 @@ def of_numbers(folder: Path) -> dict[str, ServedModel]:
     """A trained model of a number, whose transformer is given a weight."""
     recipe = load_recipe(None, overrides=SETTINGS)
     train_number(Sources(train=scored(40)), recipe, out=folder)
-    trained = load_model(folder, NUMBER)
-    readers = trained.config.readers.model_copy(update={"transformer": 0.5})
-    config = trained.config.model_copy(update={"readers": readers})
+    trained = load_model(folder, CLASSIFIER)
+    config = trained.config.model_copy(update={"readers": Readers.weighing(trained.config.weights["counting"], 0.5)})
     save_model(folder, replace(trained, config=config), card="# A model of a number\n")
     return {"scores": ServedModel.load("scores", folder, device="cpu")}

@@ -1,5 +1,6 @@
 """A model that answers with a number, served."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,10 +8,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from glassformer.explanation.number import explain_number
-from glassformer.prediction.number import NumberPredictor
+from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.number import NumberAnswers
 from tests.serving.samples import of_numbers
 
 TEXT = "superb film"
@@ -29,11 +31,11 @@ def client(models: dict[str, ServedModel], tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def predictor(models: dict[str, ServedModel]) -> NumberPredictor:
-    return NumberPredictor.load(models["scores"].folder)
+def predictor(models: dict[str, ServedModel]) -> Predictor[NumberAnswers]:
+    return Predictor[NumberAnswers].load(models["scores"].folder)
 
 
-def test_answers_are_those_of_predict(client: TestClient, predictor: NumberPredictor) -> None:
+def test_answers_are_those_of_predict(client: TestClient, predictor: Predictor[NumberAnswers]) -> None:
     found = client.post("/predict", json={"texts": [TEXT, " ", "awful song"]}).json()["answers"]
     for answer, expected in zip(found, predictor.answer([TEXT, " ", "awful song"]).records(), strict=True):
         reading = answer.pop("reading")
@@ -44,7 +46,7 @@ def test_answers_are_those_of_predict(client: TestClient, predictor: NumberPredi
     assert found[1]["prediction"] is None
 
 
-def test_reasons_are_those_of_explain(client: TestClient, predictor: NumberPredictor) -> None:
+def test_reasons_are_those_of_explain(client: TestClient, predictor: Predictor[NumberAnswers]) -> None:
     expected = explain_number(predictor, TEXT).as_json()
     assert client.post("/explain", json={"text": TEXT}).json() == {"model": "scores"} | expected
     found = client.post("/predict", json={"text": TEXT, "explain": True}).json()["answers"][0]
@@ -62,13 +64,17 @@ def test_the_model_says_what_it_answers(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "says"),
     [
-        ("/predict", {"review_below": 0.9}, "an answer with a number has an interval, and no confidence"),
-        ("/explain", {"label": "good"}, "`label` is for models that answer with labels; scores answers with a number"),
+        ("/predict", {"review_below": 0.9}, "`review_below` is for models that answer with labels"),
+        (
+            "/explain",
+            {"label": "good"},
+            "`label` is for models that answer with labels; this one",
+        ),
         ("/explain", {"nearest": True}, "`nearest` is for models that answer with labels"),
-        ("/counterfactual", {}, "the model scores answers with a number"),
-        ("/heads", {}, "the model scores answers with a number"),
-        ("/attention", {"word": 0}, "the model scores answers with a number"),
-        ("/feedback", {"label": 3}, "feedback is kept for labels, and this model answers with a number"),
+        ("/counterfactual", {}, "this one answers with a number"),
+        ("/heads", {}, "this one answers with a number"),
+        ("/attention", {"word": 0}, "this one answers with a number"),
+        ("/feedback", {"label": "good"}, "`label='good'` is not a number"),
     ],
 )
 def test_what_is_for_labels_says_so(client: TestClient, path: str, body: dict[str, Any], says: str) -> None:
@@ -77,17 +83,33 @@ def test_what_is_for_labels_says_so(client: TestClient, path: str, body: dict[st
     assert says in refused.json()["reason"]
 
 
-def test_tables_and_traces_say_what_to_do(client: TestClient) -> None:
-    refused = client.post("/table", params={"name": "t.csv"}, content=b"text\na film\n")
-    assert (refused.status_code, "`glassformer predict` answers them" in refused.text) == (422, True)
+def test_a_right_number_is_kept(client: TestClient) -> None:
+    assert client.post("/feedback", json={"text": TEXT, "label": 3.5}).json() == {"status": "kept"}
+
+
+def test_tables_are_answered(client: TestClient, predictor: Predictor[NumberAnswers]) -> None:
+    lines = client.post("/table", params={"name": "t.csv"}, content=b"text,score\na film,3\n ,2\n").text.splitlines()
+    found = json.loads(lines[-1])["result"]
+    (answers,) = found["answers"]
+    expected = next(predictor.answer(["a film"]).records())
+    assert answers["first"][0]["prediction"] == expected["prediction"]
+    assert answers["first"][1] == dict.fromkeys(answers["first"][0])
+    assert (answers["counts"], answers["unanswered"]) == ({}, 1)
+    assert answers["csv"].splitlines()[0].startswith("text,score,prediction,interval_low,interval_high,")
+    assert "`glassformer evaluate` measures" in found["not_measured"]["scores"]
+
+
+def test_traces_say_what_to_do(client: TestClient) -> None:
     refused = client.post("/trace", content="text=a+film")
     assert refused.status_code == 422
     assert "answers with a number" in refused.text
 
 
 def test_drift_and_metrics_go_on(client: TestClient) -> None:
-    client.post("/predict", json={"texts": [TEXT] * 3})
+    client.post("/predict", json={"texts": [TEXT] * 100})
     (drift,) = client.get("/drift").json()
-    assert "This model answers with a number" in drift["sentence"]
+    answer = next(each for each in drift["figures"] if each["name"] == "answer")
+    assert answer["moved"] is True, "the same text again and again is not like the held-out rows"
+    assert "differ from the held-out rows of training by more than chance explains: answer" in drift["sentence"]
     assert 'glassformer_texts_total{model="scores"}' in client.get("/metrics").text
     assert client.get("/ready").json()["status"] == "ready"

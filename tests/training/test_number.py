@@ -15,10 +15,10 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
-from glassformer.prediction.model_folder import NUMBER, load_model
-from glassformer.prediction.number import NumberPredictor
-from glassformer.prediction.number_answering import rows_needed
-from glassformer.prediction.number_config import held_out_of
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.number import NumberAnswers, number_of, rows_needed
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.number import distances, train_number
 from glassformer.training.recipe import load_recipe
@@ -43,32 +43,33 @@ def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
     with pytest.raises(InterruptedTraining):
         train_number(sources, recipe, out=tmp_path / "m", observer=stopping)
     train_number(sources, recipe, out=tmp_path / "m", resume=True)
-    again = load_model(tmp_path / "m", NUMBER)
-    assert held_out_of(again.metrics) == held_out_of(whole.metrics)
+    again, target = load_model(tmp_path / "m", CLASSIFIER), whole.config.target
+    assert target.held_out(again.metrics) == target.held_out(whole.metrics)
     for name, weights in whole.model.state_dict().items():
         np.testing.assert_array_equal(again.model.state_dict()[name], weights)
 
 
 @pytest.fixture(scope="module")
-def both() -> NumberPredictor:
+def both() -> Predictor[NumberAnswers]:
     """A model whose transformer takes part, however little it helps."""
     settings = SETTINGS | {"validation.min_rows": 50, "training.min_steps_per_epoch": 40}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("glassformer.training.number._clearly_better", lambda *_: True)
-        return NumberPredictor(train_number(Sources(train=scored(120)), load_recipe(None, overrides=settings)))
+        return Predictor(train_number(Sources(train=scored(120)), load_recipe(None, overrides=settings)))
 
 
-def test_both_readers_add_up(both: NumberPredictor) -> None:
-    assert both.trained.config.readers.transformer > 0
+def test_both_readers_add_up(both: Predictor[NumberAnswers]) -> None:
+    assert both.trained.config.weights["transformer"] > 0
     answers = both.answer(["superb film", "awful song"])
-    np.testing.assert_allclose(both.base + sum(answers.readers.values()), answers.values)
+    base = number_of(both.trained.config.target).base
+    np.testing.assert_allclose(base + sum(answers.readers.values()), answers.values)
     assert answers.values[0] > answers.values[1]
     first = next(answers.records())
     assert set(first["readers"]) == {"counting", "transformer"}
-    assert first["interval_high"] - first["interval_low"] == pytest.approx(2 * (both.distance() or 0), rel=1e-4)
+    assert first["interval_high"] - first["interval_low"] == pytest.approx(2 * (answers.distance or 0), rel=1e-4)
 
 
-def test_each_reader_is_measured_alone(both: NumberPredictor, tmp_path: Path) -> None:
+def test_each_reader_is_measured_alone(both: Predictor[NumberAnswers], tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     scored(30).frame.select("text", score="label").write_csv(table)
     (tmp_path / "model").mkdir()
@@ -81,25 +82,21 @@ def test_each_reader_is_measured_alone(both: NumberPredictor, tmp_path: Path) ->
     assert any("rows in memory" in note for note in found.notes)
 
 
-def test_a_reader_without_weight_is_not_asked(both: NumberPredictor) -> None:
-    def asked(**weights: float) -> list[str]:
-        readers = both.trained.config.readers.model_copy(update=weights)
+def test_a_reader_without_weight_is_not_asked(both: Predictor[NumberAnswers]) -> None:
+    def asked(counting: float | None, transformer: float) -> list[str]:
+        readers = Readers.weighing(counting, transformer)
         config = both.trained.config.model_copy(update={"readers": readers})
-        return list(NumberPredictor(replace(both.trained, config=config)).read(["a film"]))
+        answering = Predictor[NumberAnswers](replace(both.trained, config=config))
+        if not (counting and transformer):
+            base = number_of(config.target).base
+            near = answering.answer(["a film", "a song"]).values
+            assert counting or transformer or near == pytest.approx(base), "one reader is always asked"
+        return list(answering.scores(["a film"]))
 
-    assert asked(counting=0.0) == ["transformer"]
-    assert asked(transformer=0.0) == ["counting"]
-    assert asked(counting=0.0, transformer=0.0) == ["counting"]
-
-
-def test_a_transformer_alone_answers_even_with_weight_0(both: NumberPredictor) -> None:
-    readers = both.trained.config.readers.model_copy(update={"counting": None, "transformer": 0.0})
-    config = both.trained.config.model_copy(update={"readers": readers})
-    alone = NumberPredictor(replace(both.trained, config=config, counting=None))
-    answers = alone.answer(["a film", "a song"])
-    np.testing.assert_allclose(answers.values, [alone.base, alone.base])
-    assert list(answers.readers) == ["transformer"]
-    assert not config.answers_by_counting
+    assert asked(0.0, 0.5) == ["transformer"]
+    assert asked(0.5, 0.0) == ["counting"]
+    assert asked(0.0, 0.0) == ["counting"]
+    assert asked(None, 0.0) == ["transformer"]
 
 
 def test_held_out_rows_of_one_number_measure_nothing() -> None:
@@ -113,10 +110,11 @@ def test_too_few_held_out_rows_give_no_interval_and_training_says_so() -> None:
     few = replace(scored(8), frame=scored(8).frame.with_columns(text=pl.col("text") + " !"))
     seen, settings = Memory(), SETTINGS | {"training.epochs": 0}
     sources = Sources(train=scored(40), validation=few)
-    model = NumberPredictor(train_number(sources, load_recipe(None, overrides=settings), observer=seen))
+    model = Predictor(train_number(sources, load_recipe(None, overrides=settings), observer=seen))
     said = "8 rows were held out in training, and intervals of 90% need at least 9"
-    assert model.why_no_interval() == said
-    assert model.why_no_interval(0.8) is None
+    target = number_of(model.trained.config.target)
+    assert target.why_no_interval(model.held_out) == said
+    assert target.why_no_interval(model.held_out, 0.8) is None
     assert any("8 rows were held out, and intervals of 90% need at least 9" in each for each in seen.messages)
 
 
@@ -140,13 +138,14 @@ def test_an_r2_below_zero_has_a_minus() -> None:
     assert [in_r2(value) for value in (-0.0004, -0.02, 0.5)] == [".000", "−.020", ".500"]
 
 
-def test_coverage_is_a_share_below_one(both: NumberPredictor) -> None:
+def test_coverage_is_a_share_below_one(both: Predictor[NumberAnswers]) -> None:
     with pytest.raises(UsageError, match="no interval holds every number"):
-        both.distance(1)
-    assert (both.distance(0.5) or 0) <= (both.distance(0.8) or 0)
+        both.answer(["a film"], coverage=1)
+    half, most = (both.answer(["a film"], coverage=share).distance for share in (0.5, 0.8))
+    assert (half or 0) <= (most or 0)
 
 
-def test_damaged_weights_are_not_an_answer(both: NumberPredictor) -> None:
+def test_damaged_weights_are_not_an_answer(both: Predictor[NumberAnswers]) -> None:
     damaged = copy.deepcopy(both)
     head: Any = damaged.trained.model.get_submodule("head")
     head.weight.data.fill_(math.nan)

@@ -11,8 +11,8 @@ import pytest
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
 from glassformer.evaluation.number_result import NumberEvaluation
-from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number_config import held_out_of
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number import number_of
 from glassformer.training import number_report
 from glassformer.training.number import train_number
 from glassformer.training.recipe import load_recipe
@@ -29,7 +29,7 @@ def extreme(rows: int) -> Table:
     return replace(table, frame=table.frame.with_columns(label=changed))
 
 
-def drawn(sources: Sources, out: Path, **given: Any) -> tuple[NumberEvaluation, TrainedNumber]:
+def drawn(sources: Sources, out: Path, **given: Any) -> tuple[NumberEvaluation, TrainedModel]:
     """The figures of the report that a run writes, and its model."""
     found: list[NumberEvaluation] = []
 
@@ -44,7 +44,7 @@ def drawn(sources: Sources, out: Path, **given: Any) -> tuple[NumberEvaluation, 
 
 def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -> None:
     found, trained = drawn(Sources(train=extreme(80)), tmp_path)
-    page, figures = (tmp_path / "report.html").read_text(), held_out_of(trained.metrics)
+    page, figures = (tmp_path / "report.html").read_text(), number_of(trained.config.target).held_out(trained.metrics)
     assert figures is not None
     assert (found.data.source, found.data.split, found.metrics.rows) == ("scores", "cross-validation", 80)
     assert found.metrics.r2.value == pytest.approx(figures.r2, abs=1e-5)
@@ -78,10 +78,10 @@ def test_each_reader_is_measured_alone(tmp_path: Path) -> None:
     held_out = replace(rows, frame=rows.frame.tail(30), source="held_out")
     sources = Sources(train=replace(rows, frame=rows.frame.head(60)), validation=held_out)
     found, trained = drawn(sources, tmp_path, settings=SETTINGS)
-    figures = held_out_of(trained.metrics)
+    figures = number_of(trained.config.target).held_out(trained.metrics)
     assert figures is not None
     assert figures.transformer is not None
-    assert trained.config.readers.counting_alone
+    assert trained.config.answers_by_counting
     alone = {each.name: each.metrics.r2.value for each in found.duel.readers}
     assert alone == {"the transformer alone": pytest.approx(figures.transformer.r2)}
     page = (tmp_path / "report.html").read_text()

@@ -23,7 +23,7 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.prediction import predictor as prediction
 from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.probabilities import probabilities
 from glassformer.training import readers as readers_module
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining, NotANumberError

@@ -14,9 +14,9 @@ from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.held_out_answers import HeldOutAnswers
 from glassformer.training import preparation
 from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError

@@ -12,6 +12,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.prediction.folder_config import FolderConfig, LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel
+from glassformer.targets.labels import labels_target
 from tests.support import randomise
 
 SHAPE = ModelConfig(d_model=12, n_layers=1, n_heads=2, d_ff=20, max_seq_len=16)
@@ -48,9 +49,7 @@ def trained_on_known(kind: str = "word", *, model: ModelConfig = SHAPE, seed: in
         model=model,
         vocab_size=tokenizer.vocab_size,
         tokenizer=tokenizer_config,
-        labels=("bad", "good"),
-        multilabel=False,
-        temperature=1.25,
+        target=labels_target(("bad", "good"), temperature=1.25),
         data={
             "source": "reviews.csv", "rows": 9, "validation_rows": 0, "text_column": "text", "label_column": "label",
             "fingerprint": "abc",

@@ -25,8 +25,9 @@ from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
-from glassformer.prediction.model_folder import CLASSIFIER, REWARD_MODEL, load_model
+from glassformer.prediction.model_folder import REWARD_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
 
 Judge = Callable[[list[str]], Sequence[float]]
@@ -58,7 +59,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
             the policy.
         GlassformerError: a folder is damaged.
     """
-    if Path(name).is_dir() and format_of(Path(name)) != CLASSIFIER.format:
+    if Path(name).is_dir() and format_of(Path(name)) != FolderConfig.formats["labels"]:
         return _reward_model(Path(name), tokenizer, device)
     place, what = _apart(name)
     if not what:

@@ -24,12 +24,10 @@ from glassformer.evaluation.seen_rows import remembered_rows, split_again
 from glassformer.exporting.export import RECORD_FILE
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.folder_format import check_is_folder, format_of
-from glassformer.prediction.model_folder import NUMBER
-from glassformer.prediction.number import NumberPredictor
-from glassformer.prediction.number_config import NumberFolderConfig
+from glassformer.prediction.folder_format import check_is_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
+from glassformer.targets.labels import Labels
 
 Say = Callable[[str], None]
 
@@ -62,7 +60,7 @@ def audit(
     is_export = is_exported(folder) or (folder / RECORD_FILE).is_file()
     if not is_export:
         say("reading the model and its training table")
-        predictor = (NumberPredictor if format_of(folder) == NUMBER.format else Predictor).load(folder, device=device)
+        predictor = Predictor.load(folder, device=device)
         splits = _training_rows(predictor.trained.config, train, data_dir)
         inputs = predictor.trained.config.inputs
         unread = unmeasured = splits if isinstance(splits, str) else ""
@@ -103,17 +101,17 @@ def _exported_inputs(folder: Path) -> Inputs | None:
         return None
 
 
-def _membership(predictor: Predictor | NumberPredictor, splits: Splits, say: Say) -> Membership:
-    if isinstance(predictor, NumberPredictor):
+def _membership(predictor: Predictor, splits: Splits, say: Say) -> Membership:
+    if not isinstance(predictor.trained.config.target, Labels):
         raise CannotMeasureError(
             "the attacks need a model that answers with labels, and this one answers with a number"
         )
     return measure_membership(predictor, splits, say=say)
 
 
-def _training_rows(config: FolderConfig | NumberFolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:
+def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model learned and those that were held out, or say why this is impossible."""
-    labels = config.label_set if isinstance(config, FolderConfig) else None
+    labels = config.label_set if isinstance(config.target, Labels) else None
     if "teacher" in config.data:
         return "the model is a student, which learned answers of its teacher; audit the teacher for its labelled rows"
     if train is None:

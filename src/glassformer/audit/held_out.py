@@ -25,14 +25,14 @@ from glassformer.audit.traces import word_runs
 from glassformer.counting.folds import folds_of
 from glassformer.counting.ngrams import runs_of, words_of
 from glassformer.counting.reader import CountingReader
+from glassformer.counting.unlike import Seen
 from glassformer.data.inputs import texts_alone
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import FloatArray
-from glassformer.prediction.unlike import Seen
+from glassformer.targets.probabilities import FloatArray
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE
@@ -233,7 +233,7 @@ class _Measured:
         untrained = self.config.answers_by_counting and not self.predictor.trained.metrics.get("history")
         if untrained or not self.sides.transformer:
             return None
-        return [self.predictor.transformer_logits(texts) for texts in self.texts]
+        return [self.predictor.alone("transformer", texts) for texts in self.texts]
 
     @cached_property
     def answers(self) -> list[FloatArray] | None:
@@ -249,10 +249,10 @@ class _Measured:
     def _answered(self, texts: Sequence[str]) -> FloatArray:
         readers = self.config.readers
         if readers is None:
-            return self.predictor.transformer_logits(texts)
+            return self.predictor.alone("transformer", texts)
         logits = self._counted(texts)
         if readers.transformer.weight:
-            logits = logits + readers.transformer.weight * self.predictor.transformer_logits(texts)
+            logits = logits + readers.transformer.weight * self.predictor.alone("transformer", texts)
         return logits
 
     def _twins(self) -> tuple[Twins, Attack]:

@@ -19,7 +19,7 @@ from glassformer.audit.result import Attack, Twins
 from glassformer.data.inputs import BEGIN, MARK, SEPARATOR, with_texts_changed
 from glassformer.evaluation.intervals import LEVEL, bootstrap_mean, normal
 from glassformer.evaluation.record import Estimate
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.probabilities import probabilities
 
 Scores = np.ndarray[Any, np.dtype[np.float64]]
 LogitsOf = Callable[[Sequence[str]], np.ndarray[Any, Any]]

@@ -13,14 +13,14 @@ from glassformer.audit.patterns import NAME, capitalised_runs, masked, masked_na
 from glassformer.audit.result import Traced
 from glassformer.counting.ngrams import LONGEST_RUN, words_of
 from glassformer.counting.reader import CountingReader
+from glassformer.counting.unlike import HashArray, pair_hashes
 from glassformer.data.inputs import BEGIN, SEPARATOR, values_of, without_columns
-from glassformer.prediction.model_folder import TrainedModel, TrainedNumber
-from glassformer.prediction.unlike import HashArray, pair_hashes
+from glassformer.prediction.model_folder import TrainedModel
 
 _ROWS, _EXAMPLES = 5, 3
 
 
-def trace(rows: pl.DataFrame, model: TrainedModel | TrainedNumber) -> tuple[Traced, ...]:
+def trace(rows: pl.DataFrame, model: TrainedModel) -> tuple[Traced, ...]:
     """Find personal data in training rows, and say for each kind what the folder tells about it.
 
     Args:
@@ -64,7 +64,7 @@ def word_runs(reader: CountingReader) -> frozenset[str]:
 class _Told:
     """What the files of a model tell to anyone who reads them."""
 
-    def __init__(self, model: TrainedModel | TrainedNumber, columns: Columns) -> None:
+    def __init__(self, model: TrainedModel, columns: Columns) -> None:
         self.runs = frozenset() if model.counting is None else word_runs(model.counting)
         self.tokens = frozenset(model.tokenizer.vocabulary())
         marks = [word for word in self.runs | self.tokens if BEGIN in word]  # a column's value is one word

@@ -13,7 +13,7 @@ import typer
 from glassformer.cli.explain_file import Reasons, explain_file
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.number import is_number_model, load_number, refuse
+from glassformer.cli.number import is_number_model, refuse
 from glassformer.cli.number_explain import explain_number, number_reasons
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say
@@ -88,17 +88,18 @@ def explain(
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
     _check(given, file, of_a_text, of_a_file, json=json)
     check_parent("--html", html)
-    if is_number_model(model):
-        refuse("explain", method=method, **{name: value for name, value in of_a_text.items() if name != "html"})
-        numbers = load_number(model, device)
-        if file is not None:
-            explain_file(numbers, number_reasons(numbers), file, out, text, safe_csv=safe_csv, json=json)
-        else:
-            explain_number(numbers, _from_standard_input() if given == "-" else given or "", html, json=json)
-        return
     from glassformer.prediction.load_answering import load_answering
 
+    number = is_number_model(model)
+    if number:
+        refuse("explain", method=method, **{name: value for name, value in of_a_text.items() if name != "html"})
     predictor = load_answering(model, device=device)
+    if number:
+        if file is not None:
+            explain_file(predictor, number_reasons(predictor), file, out, text, safe_csv=safe_csv, json=json)
+        else:
+            explain_number(predictor, _from_standard_input() if given == "-" else given or "", html, json=json)
+        return
     if predictor.trained.config.answers_by_counting:
         _note_counting(method=method, heads=heads, neighbours=neighbours)
     if file is not None:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from glassformer.prediction.answering import Answering
-    from glassformer.prediction.number_answering import NumberAnswering
 
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
 
@@ -42,7 +41,7 @@ class Reasons:
 
 
 def explain_file(
-    predictor: Answering | NumberAnswering,
+    predictor: Answering,
     reasons: Reasons,
     file: Path,
     out: Path | None,

@@ -23,8 +23,8 @@ FLAGS = {
         "dictionary_dir", "file", "fold_labels", "format", "group", "heads", "host", "init", "into", "keep_feedback",
         "keep_texts", "label", "labelled", "method", "minutes", "multilabel", "objective", "order", "out", "over",
         "overwrite", "port", "preset", "pretrain", "prompts", "recipe", "rejected", "replay", "resume", "reward",
-        "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "train",
-        "unlabelled", "vary", "workers",
+        "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "top_k",
+        "train", "unlabelled", "vary", "workers",
     )
 } | {"from_file": "--from"}  # fmt: skip
 """The flag of each setting of the library that a command takes."""

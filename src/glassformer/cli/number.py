@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from glassformer.data.sources import Sources
     from glassformer.evaluation.number_result import NumberEvaluation
-    from glassformer.prediction.model_folder import TrainedNumber
-    from glassformer.prediction.number_answering import NumberAnswering
+    from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.preparation import Prepared
     from glassformer.training.recipe import Recipe
 
@@ -24,13 +23,6 @@ def is_number_model(folder: Path) -> bool:
     from glassformer.prediction.folder_format import answers_with_number
 
     return answers_with_number(folder)
-
-
-def load_number(folder: Path, device: str) -> NumberAnswering:
-    """Read a model of a number, exported or not."""
-    from glassformer.prediction.load_answering import load_number as load
-
-    return load(folder, device=device)
 
 
 def train_number(
@@ -75,21 +67,22 @@ def _worded(evaluation: NumberEvaluation) -> NumberEvaluation:
     )
 
 
-def _show_trained(trained: TrainedNumber, out: Path, *, json: bool) -> None:
+def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
     import shlex
 
     from glassformer.data.inputs import example_of
     from glassformer.data.wording import figure, short
     from glassformer.prediction.folder_names import REPORT_FILE
-    from glassformer.prediction.number_config import held_out_of
+    from glassformer.targets.number import number_of
 
-    config, held_out = trained.config, held_out_of(trained.metrics)
+    config, target = trained.config, number_of(trained.config.target)
+    held_out = target.held_out(trained.metrics)
     if json:
-        found = {
+        found: dict[str, Any] = {
             "model": str(out),
-            "target": config.target,
-            "scale": config.scale.model_dump(),
-            "readers": config.readers.model_dump(),
+            "target": target.column,
+            "scale": target.scale.model_dump(),
+            "readers": {"bias": target.bias, **config.weights},
             "held_out": None if held_out is None else held_out.model_dump(exclude={"distances"}),
             "training_seconds": config.training_seconds,
             "data": config.data,

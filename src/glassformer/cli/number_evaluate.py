@@ -27,10 +27,11 @@ def evaluate_numbers(
     from glassformer.cli.flags import as_flags
     from glassformer.evaluation.evaluate_number import evaluate_number
     from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.number import NumberPredictor
+    from glassformer.prediction.predictor import Predictor
+    from glassformer.targets.number import NumberAnswers
 
     doing(f"reading {model} and {data}")
-    predictor = NumberPredictor.load(model, device=choose_device(device))  # what was exported is not measured
+    predictor = Predictor[NumberAnswers].load(model, device=choose_device(device))  # what was exported is not measured
 
     def announce(what: str) -> None:
         say(what)

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from glassformer.explanation.number import NumberExplanation, WordEffect
-    from glassformer.prediction.number_answering import NumberAnswering
+    from glassformer.prediction.answering import Answering
 
 _WORDS_SHOWN = 8
 
 
-def explain_number(predictor: NumberAnswering, text: str, html: Path | None, *, json: bool) -> None:
+def explain_number(predictor: Answering, text: str, html: Path | None, *, json: bool) -> None:
     """Show what the answer to a text loses without each word, and write a page of it to `html`."""
     from glassformer.explanation.number import explain_number as explain
 
@@ -28,8 +28,9 @@ def explain_number(predictor: NumberAnswering, text: str, html: Path | None, *, 
     found = explain(predictor, composed)
     if html is not None:
         from glassformer.explanation.number_page import write_number_explanation
+        from glassformer.targets.number import number_of
 
-        write_number_explanation(html, found, predictor.trained.config.target)
+        write_number_explanation(html, found, number_of(predictor.trained.config.target).column)
         say(f"page: {html}")
     if found.unlike_training:
         say("warning: the text is unlike the training data; its answer means little")
@@ -39,7 +40,7 @@ def explain_number(predictor: NumberAnswering, text: str, html: Path | None, *, 
         _show(found)
 
 
-def number_reasons(predictor: NumberAnswering) -> Reasons:
+def number_reasons(predictor: Answering) -> Reasons:
     """Return how the rows of a table are explained. A text that is too long gets an answer without reasons."""
     from glassformer.explanation.number import MOST_WORDS, answer_alone, can_be_explained
     from glassformer.explanation.number import explain_number as explain

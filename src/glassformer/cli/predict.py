@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.number import is_number_model, refuse
-from glassformer.cli.number_predict import predict_numbers
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
@@ -25,7 +23,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
-    from glassformer.prediction.answers import Answers
+    from glassformer.targets.answers import Answers
 
 
 def predict(
@@ -79,7 +77,7 @@ def predict(
     json: Json = False,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
-    """Predict the labels of texts, with probabilities."""
+    """Predict the labels of texts with probabilities, or their numbers with intervals."""
     if quiet:
         hush()
     texts = None if texts == ["-"] else texts
@@ -93,26 +91,26 @@ def predict(
         predict_shards(model, file, out, by=by, overwrite=overwrite, json=json, **asked)
         return
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
-    if is_number_model(model):
-        refuse("predict", top_k=top_k, automatic=automatic)
-        predict_numbers(model, texts, file, out, text, style, device, safe_csv=safe_csv)
-        return
     from glassformer.prediction.load_answering import load_answering
+    from glassformer.targets.labels import labels_of
 
     predictor = load_answering(model, device=device)
+    if top_k is not None:
+        labels_of(predictor.trained.config.target, "`top_k=`")
     below = review_below(predictor, automatic)
+    asked = {} if below is None else {"review_below": below}
     if file is None:
-        _answer_texts(predictor, texts, top_k, style, below)
+        _answer_texts(predictor, texts, top_k, style, asked)
     else:
-        _answer_file(predictor, file, out, text, style, below, safe_csv=safe_csv)
+        _answer_file(predictor, file, out, text, style, asked, safe_csv=safe_csv)
     if style == "plain":
         _notes(predictor)
 
 
 def _notes(predictor: Answering) -> None:
-    """Say what the model does not do."""
-    if predictor.trained.config.answers_by_counting:
-        say("note: the model answers by counting alone")
+    """Say what the answers are, and what the model does not do."""
+    for note in predictor.notes:
+        say(f"note: {note}")
     note_what_is_not_kept(predictor.trained.seen)
 
 
@@ -163,7 +161,7 @@ def _is_folder(file: Path | None) -> bool:
 
 
 def _answer_texts(
-    predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style, below: float | None
+    predictor: Answering, texts: list[str] | None, top_k: int | None, style: Style, asked: dict[str, Any]
 ) -> None:
     """Answer texts in batches. Those of a pipe are answered as they arrive."""
     from glassformer.data.inputs import shown
@@ -175,7 +173,7 @@ def _answer_texts(
         for batch in batches:
             pace.begin()
             rows, composed = given_rows(predictor, batch, misread)
-            answers = predictor.answer(composed, on_progress=pace.on_progress, review_below=below)
+            answers = predictor.answer(composed, on_progress=pace.on_progress, **asked)
             if style == "plain":
                 write(text_lines(answers, [shown(text) for text in composed], top_k))
             else:
@@ -193,7 +191,7 @@ def _answer_file(
     out: Path | None,
     text: str | None,
     style: Style,
-    below: float | None,
+    asked: dict[str, Any],
     *,
     safe_csv: bool,
 ) -> None:
@@ -208,7 +206,7 @@ def _answer_file(
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
             batch = texts_of(frame)
-            answers = predictor.answer(batch, on_progress=pace.on_progress, review_below=below)
+            answers = predictor.answer(batch, on_progress=pace.on_progress, **asked)
             write(frame, answers)
             told.add(answers, batch)
             pace.end(frame.height)
@@ -237,12 +235,11 @@ class _Told:
         self.rows = 0
         self._empty, self._wordless, self._unlike = Marked(), Marked(), Marked()
         self.needs_review: int | None = None
-        self._labels: Counter[str] = Counter()
+        self._given: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
     def add(self, answers: Answers, texts: Sequence[str]) -> None:
         from glassformer.data.inputs import without_columns
-        from glassformer.data.wording import label_cell
 
         wordless = [is_punctuation(without_columns(text)) for text in texts]
         for marked, which in ((self._empty, answers.empty), (self._unlike, answers.unlike), (self._wordless, wordless)):
@@ -251,7 +248,7 @@ class _Told:
         if (review := answers.needs_review) is not None:
             self.needs_review = (self.needs_review or 0) + int((review & ~answers.empty).sum())
         self.rows += len(answers.empty)
-        self._labels.update(label_cell(label) for label in answers.predictions() if label is not None)
+        self._given.update(answers.counts())
         self._unknown.update(answers.unknown)
 
     @property
@@ -261,7 +258,7 @@ class _Told:
 
     def predictions(self) -> dict[str, int]:
         """Return how often each answer was given, the most frequent first."""
-        return dict(self._labels.most_common())
+        return dict(self._given.most_common())
 
     def warn(self) -> None:
         """Warn of unknown words, of texts unlike the training data, of punctuation only, and of empty texts."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
     from glassformer.prediction.answered_rows import TextsOf
     from glassformer.prediction.answering import Answering
-    from glassformer.prediction.number_answering import NumberAnswering
 
 ROWS_PER_BATCH = 4096
 
@@ -65,7 +64,7 @@ class Misread:
 
 
 def given_rows(
-    predictor: Answering | NumberAnswering, lines: list[str], misread: Misread | None = None
+    predictor: Answering, lines: list[str], misread: Misread | None = None
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return each given text as a row, and what the model reads: the text, or of a row in JSON its inputs.
 

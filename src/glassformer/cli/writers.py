@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from glassformer.data.rows import Delimited
     from glassformer.prediction.answer_files import WriteAnswers
-    from glassformer.prediction.answers import Answers
+    from glassformer.targets.answers import Answers
 
 WriteLines = Callable[[Iterable[str]], None]
 Style = Literal["plain", "json", "jsonl"]
@@ -184,17 +184,7 @@ def write_lines(style: Style) -> Iterator[WriteLines]:
 
 
 def text_lines(answers: Answers, texts: Sequence[str], top_k: int | None) -> Iterator[str]:
-    """Yield a line per text: its label, the most likely labels, whether it needs review, and how the text begins."""
-    from glassformer.data.wording import decimals, label_text
-
-    review = answers.needs_review
-    for row, (text, label) in enumerate(zip(texts, answers.predictions(), strict=True)):
-        if label is None:
-            cells = ["(no text)", ""]
-        else:
-            ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in answers.ranked(row, top_k))
-            cells = [label_text(label), ranked]
-        if review is not None:
-            cells.append("" if label is None else "needs review" if review[row] else "automatic")
+    """Yield a line per text: its answer, and how the text begins."""
+    for row, text in enumerate(texts):
         beginning = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-        yield "\t".join(map(one_line, [*cells, beginning]))
+        yield "\t".join(map(one_line, [*answers.cells(row, top_k), beginning]))

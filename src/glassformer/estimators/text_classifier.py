@@ -18,11 +18,13 @@ from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.explain import Explanation, explain
-from glassformer.prediction.answers import Answers, BoolArray
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.targets.answers import BoolArray
+from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.probabilities import THRESHOLD
 from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
@@ -81,7 +83,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         time_lapse_: the snapshots of `fit`, or None. `time_lapse_.write(path)` writes a page, which shows some texts.
     """
 
-    _kind, _card, _answering = CLASSIFIER, model_card, Predictor
+    _format, _card = FolderConfig.formats["labels"], model_card
     _sources: Sources | None
     """The rows that were learned, for `add`. None if the model was loaded."""
 
@@ -337,9 +339,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         least = self.predictor_.thresholds.label_threshold(coverage)
         return self._answer(X).label_sets(least)
 
-    def _answer(self, texts: Iterable[Any]) -> Answers:
+    def _answer(self, texts: Iterable[Any]) -> LabelAnswers:
         given = self._read(texts)
-        answers: Answers = self.predictor_.answer(given)
+        answers: LabelAnswers = self.predictor_.answer(given)
         warn_of_empty(answers.empty)
         return answers
 

@@ -14,19 +14,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from glassformer.counting.unlike import NOT_KEPT, Seen
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.devices import choose_device
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import CLASSIFIER, KINDS, NUMBER, Kind, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
-from glassformer.prediction.unlike import NOT_KEPT, Seen
+from glassformer.targets.answers import BoolArray
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
@@ -34,7 +36,10 @@ from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.unfinished import prepare_out
 
-_LOADED_BY = {CLASSIFIER.format: "TextClassifier", NUMBER.format: "TextRegressor"}
+_LOADED_BY = {
+    FolderConfig.formats["labels"]: ("labels", "TextClassifier"),
+    FolderConfig.formats["number"]: ("a number", "TextRegressor"),
+}
 
 
 class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -44,10 +49,9 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         history_: a row of figures for each epoch.
     """
 
-    _kind: ClassVar[Kind[Any, Any]]
+    _format: ClassVar[str]
+    """The format of its model folders."""
     _card: ClassVar[Callable[[Any], str]]
-    _answering: ClassVar[Callable[..., Any]]
-    """Makes what answers of a trained model: `predictor_`."""
 
     def __init__(
         self,
@@ -195,15 +199,16 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         place = folder_of(folder)
         found = format_of(place)
-        if found in _LOADED_BY and found != cls._kind.format:
-            raise UsageError(f"{place} holds a {KINDS[found].noun}; read it with `{_LOADED_BY[found]}.load`")
-        return cls._of(load_model(place, cls._kind), device)
+        if found in _LOADED_BY and found != cls._format:
+            answers, other = _LOADED_BY[found]
+            raise UsageError(f"{place} holds a model that answers with {answers}; read it with `{other}.load`")
+        return cls._of(load_model(place, CLASSIFIER), device)
 
     @classmethod
     def _of(cls, trained: Any, device: str) -> Self:
         """Return an estimator that answers with this model."""
         estimator = cls(device=device, **cls._parameters_of(trained.config))
-        estimator._take(cls._answering(trained, device=choose_device(device)))
+        estimator._take(Predictor(trained, device=choose_device(device)))
         return estimator
 
     @classmethod

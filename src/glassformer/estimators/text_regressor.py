@@ -13,9 +13,9 @@ from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
 from glassformer.explanation.number import NumberExplanation, explain_number
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.model_folder import NUMBER
-from glassformer.prediction.number import NumberPredictor
-from glassformer.prediction.number_answering import COVERAGE, NumberAnswers
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.number import COVERAGE, NumberAnswers, number_of
 from glassformer.training.number import train_number
 from glassformer.training.number_card import number_card
 
@@ -36,7 +36,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         history_: a row of figures for each epoch.
     """
 
-    _kind, _card, _answering = NUMBER, number_card, NumberPredictor
+    _format, _card = FolderConfig.formats["number"], number_card
 
     def fit(self, X: Iterable[Any], y: Iterable[Any]) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts or rows `X` and their numbers `y`. Empty texts are left out, with a warning.
@@ -50,7 +50,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         sources, recipe, how = self._run(table, start)
         trained = train_number(sources, recipe, **how)
         warn_of_dropped(table)
-        self._take(NumberPredictor(trained, device=choose_device(self.device)))
+        self._take(Predictor(trained, device=choose_device(self.device)))
         return self
 
     def predict(self, X: Iterable[Any]) -> Numbers:  # noqa: N803
@@ -66,9 +66,9 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         Raises:
             UsageError: it is not such a share, or too few rows were held out in training.
         """
-        answers = self._answer(X, coverage=coverage)
+        answers, target = self._answer(X, coverage=coverage), number_of(self.predictor_.trained.config.target)
         if answers.distance is None:
-            raise UsageError(f"there are no intervals: {self.predictor_.why_no_interval(coverage)}")
+            raise UsageError(f"there are no intervals: {target.why_no_interval(self.predictor_.held_out, coverage)}")
         return answers.values[:, None] + np.array([-answers.distance, answers.distance])
 
     def explain(self, text: Any) -> NumberExplanation:

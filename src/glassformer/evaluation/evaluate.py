@@ -32,8 +32,8 @@ from glassformer.evaluation.review import review
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import TRANSFORMER, TWO_READERS, verdict
 from glassformer.evaluation.worst_errors import worst_errors
-from glassformer.prediction.probabilities import probabilities
-from glassformer.prediction.review import Thresholds
+from glassformer.targets.probabilities import probabilities
+from glassformer.targets.review import Thresholds
 
 
 def evaluate(

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
+from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
@@ -34,12 +35,11 @@ from glassformer.evaluation.weak_spots import InputShare
 from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
 from glassformer.prediction.answering_config import Readers
-from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel, TrainedNumber
+from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import FloatArray
-from glassformer.prediction.unlike import SEEN_FILE
+from glassformer.targets.answers import Reader
 
 Say = Callable[[str], None]
 
@@ -173,7 +173,7 @@ def measure_model(
         rows, overlap = learnable(seen, table, trained)
         notes += overlap
         baselines = _run_baselines(rows, trained, texts, say)
-    held_out = predictor.held_out_answers
+    held_out = predictor.held_out
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     return evaluate(
         logits=np.sum(list(by_reader.values()), axis=0),
@@ -249,7 +249,7 @@ def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | No
     return seen
 
 
-def learnable(seen: Splits, measured: Table, trained: TrainedModel | TrainedNumber) -> tuple[Table, list[str]]:
+def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
     A counting reader learned from the validation rows too. Without one, validation rows that are measured now are left

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue
 
+from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.known import KNOWN
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import read_like_training
@@ -19,7 +19,7 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, other_columns
 from glassformer.data.wording import counted, short
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.evaluate_model import dropped_rows, learnable
+from glassformer.evaluation.evaluate_model import dropped_rows, learnable, model_summary
 from glassformer.evaluation.input_shares import number_input_shares
 from glassformer.evaluation.intervals import RESAMPLES, share_right
 from glassformer.evaluation.number_baselines import NumberOutcome, answer_with_mean, answer_with_ridge
@@ -39,13 +39,12 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import DataSummary, Machine
 from glassformer.evaluation.seen_rows import counted_of, remembered_rows, shared, split_again
 from glassformer.evaluation.verdict import share, signed
-from glassformer.models.build import parameter_count
-from glassformer.prediction.answers import Reader
-from glassformer.prediction.folder_config import Remembered
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedNumber
-from glassformer.prediction.number import NumberPredictor
-from glassformer.prediction.number_config import NumberFolderConfig
-from glassformer.prediction.unlike import SEEN_FILE
+from glassformer.prediction.folder_config import FolderConfig, Remembered
+from glassformer.prediction.model_folder import COUNTING_FILES, FILES
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.answers import Reader
+from glassformer.targets.number import NumberAnswers, number_of
+from glassformer.targets.probabilities import FloatArray
 
 Numbers = NDArray[np.float64]
 ASKED = (0.8, 0.9, 0.95)
@@ -54,7 +53,7 @@ _ROOM, _MANY_OUTSIDE = 0.1, 0.1  # a tenth of the rows, by more than a tenth of 
 
 
 def evaluate_number(
-    predictor: NumberPredictor,
+    predictor: Predictor[NumberAnswers],
     folder: Path,
     data: str,
     *,
@@ -72,7 +71,7 @@ def evaluate_number(
     Raises:
         UsageError: the table cannot be read, a label is not a number, or all numbers are the same.
     """
-    config = predictor.trained.config
+    config, target = predictor.trained.config, number_of(predictor.trained.config.target)
     remembered = config.remembered
     table = read_like_training(
         data, remembered.read_as, data_dir, text=text, label=label, multilabel=None, labels=(), inputs=config.inputs
@@ -83,8 +82,8 @@ def evaluate_number(
     seen = _seen(remembered, train, data_dir)
     say(f"answering {counted(len(texts), 'text')} of {table.source}")
     began = time.perf_counter()
-    by_reader = predictor.read(texts, on_progress)
-    answers, seconds = predictor.total(by_reader), time.perf_counter() - began
+    by_reader = predictor.scores(texts, on_progress=on_progress)
+    answers, seconds = target.values(predictor.weighed(by_reader, len(texts))), time.perf_counter() - began
     outcomes: list[NumberOutcome] = []
     if isinstance(seen, str):
         notes.append(f"{seen}; no baseline could be trained. `train=` names a table of the training rows")
@@ -112,13 +111,13 @@ def evaluate_number(
             trained_on=remembered.data.source,
             training_rows=remembered.data.rows,
         ),
-        model=number_summary(predictor.trained, folder),
-        target=config.target,
+        model=model_summary(predictor.trained, folder),
+        target=target.column,
         metrics=model.metrics,
         duel=duel_of(measured, model, answers, outcomes, _alone(predictor, by_reader)),
         intervals=_coverage(predictor, answers, truth),
         points=points_of(truth, answers),
-        by_answer=by_answer(answers, truth, predictor.distance()),
+        by_answer=by_answer(answers, truth, target.distance(predictor.held_out)),
         far_off=far_off(texts, answers, truth, columns),
         doubts=doubtful_numbers(predictor.trained.metrics, seen),
         inputs=number_input_shares(lambda rows: predictor.answer(rows).values, texts, truth, config.inputs),
@@ -134,12 +133,13 @@ def evaluate_number(
     return found.model_copy(update={"next_steps": number_next_steps(found)})
 
 
-def _differences(column: str | None, truth: Numbers, config: NumberFolderConfig) -> list[str]:
+def _differences(column: str | None, truth: Numbers, config: FolderConfig) -> list[str]:
     """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
-    scale, found = config.scale, []
-    if column is not None and column.casefold() != config.target.casefold():
+    target, found = number_of(config.target), list[str]()
+    scale = target.scale
+    if column is not None and column.casefold() != target.column.casefold():
         found.append(
-            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(config.target)}; "
+            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
             "`label=` names another column"
         )
     room = _ROOM * (scale.highest - scale.lowest)
@@ -251,11 +251,15 @@ def duel_of(
     )
 
 
-def _alone(predictor: NumberPredictor, by_reader: Mapping[Reader, Numbers]) -> dict[str, Numbers]:
+def _alone(predictor: Predictor[NumberAnswers], by_reader: Mapping[Reader, FloatArray]) -> dict[str, Numbers]:
     """Return the answers of each reader alone, with the bias and weight that fit the held-out rows of training."""
     if len(by_reader) < 2:  # its answers are those of the model
         return {}
-    found = {f"{NAMES[reader]} alone": predictor.alone(reader, values) for reader, values in by_reader.items()}
+    target = number_of(predictor.trained.config.target)
+    found = {
+        f"{NAMES[reader]} alone": target.alone(predictor.held_out, reader, scores)
+        for reader, scores in by_reader.items()
+    }
     return {name: answers for name, answers in found.items() if answers is not None}
 
 
@@ -273,7 +277,7 @@ def _seen(remembered: Remembered, train: str | None, data_dir: Path | None) -> S
     return seen
 
 
-def _learnable(seen: Splits, measured: Table, predictor: NumberPredictor) -> tuple[Table, list[str]]:
+def _learnable(seen: Splits, measured: Table, predictor: Predictor[NumberAnswers]) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, and notes on measured texts among them."""
     rows, _ = learnable(seen, measured, predictor.trained)
     both = shared(measured, rows)
@@ -287,10 +291,10 @@ def _baselines(rows: Table, texts: list[str], say: Callable[[str], None]) -> lis
     return [answer_with_mean(truth, len(texts)), answer_with_ridge(train_texts, truth, texts, groups)]
 
 
-def _coverage(predictor: NumberPredictor, answers: Numbers, truth: Numbers) -> tuple[IntervalCoverage, ...]:
+def _coverage(predictor: Predictor[NumberAnswers], answers: Numbers, truth: Numbers) -> tuple[IntervalCoverage, ...]:
     found = []
     for asked in ASKED:
-        distance = predictor.distance(asked)
+        distance = number_of(predictor.trained.config.target).distance(predictor.held_out, asked)
         if distance is not None:
             inside = np.abs(answers - truth) <= distance
             coverage = share_right(inside, seed=predictor.trained.config.seed)
@@ -312,20 +316,3 @@ def worst_numbers(
     return tuple(
         NumberError(row=rows[i], text=texts[i], truth=float(truth[i]), prediction=float(answers[i])) for i in order
     )
-
-
-def number_summary(trained: TrainedNumber, folder: Path) -> dict[str, JsonValue]:
-    """Return the facts about a model that its report shows. The folder gives it its name."""
-    config = trained.config
-    return {
-        "name": folder.resolve().name,
-        "parameters": parameter_count(config.model, config.vocab_size, 1),
-        "vocabulary": config.vocab_size,
-        "tokenizer": config.tokenizer.kind,
-        "shape": config.model.model_dump(mode="json"),
-        "readers": config.readers.model_dump(mode="json"),
-        "training_seed": config.seed,
-        "best_epoch": trained.metrics.get("best_epoch"),
-        "created": config.created,
-        "versions": dict(config.versions),
-    }

@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
-from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.targets.probabilities import THRESHOLD
 
 
 def measure(

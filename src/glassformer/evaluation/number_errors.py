@@ -13,7 +13,7 @@ from glassformer.data.splits import Splits
 from glassformer.evaluation.doubtful_labels import text_of
 from glassformer.evaluation.number_result import AnswerRange, DoubtfulNumber, DoubtfulNumbers, FarOff
 from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
-from glassformer.prediction.number_config import NumberMetrics
+from glassformer.prediction.folder_config import ClassifierMetrics
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 _FAR = 0.8  # of the rows are nearer than a row that is far off
@@ -65,7 +65,7 @@ def doubtful_numbers(metrics: dict[str, Any], seen: Splits | str) -> DoubtfulNum
         metrics: the contents of its `metrics.json`.
         seen: the rows that the model was trained and validated on, or why they cannot be read.
     """
-    doubts = NumberMetrics.model_validate(metrics).number_doubts
+    doubts = ClassifierMetrics.model_validate(metrics).number_doubts
     if doubts is None or not doubts.doubtful:
         return None
     rows = None if isinstance(seen, str) else (seen.validation or seen.train).frame

@@ -4,7 +4,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
 from glassformer.evaluation.result import Reliability, ReliabilityBin
-from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.targets.probabilities import THRESHOLD
 
 N_BINS = 15
 

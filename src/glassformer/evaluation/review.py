@@ -18,8 +18,8 @@ from glassformer.evaluation.result import (
     LabelSets,
     Review,
 )
-from glassformer.prediction.probabilities import confidences_of
-from glassformer.prediction.review import Thresholds
+from glassformer.targets.probabilities import confidences_of
+from glassformer.targets.review import Thresholds
 
 ASKED, ASKED_OF_SETS = (0.8, 0.9, 0.95, 1.0), (0.8, 0.9, 0.95)
 BY_CLASS = 0.9

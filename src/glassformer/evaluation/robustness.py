@@ -15,7 +15,7 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.text_changes import negated, with_typos, without_punctuation
 from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import THRESHOLD, probabilities
+from glassformer.targets.probabilities import THRESHOLD, probabilities
 
 MOST_ROWS, MOST_CHARACTERS = 500, 150_000  # answering them takes about a quarter of an evaluation on 1,000 rows
 TYPOS = 0.05  # of the words

@@ -9,7 +9,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import THRESHOLD
+from glassformer.targets.probabilities import THRESHOLD
 
 WORST_ERRORS = 20
 EXPLAINED = 5

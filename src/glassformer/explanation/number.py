@@ -12,8 +12,9 @@ from glassformer.data.input_layout import Layout
 from glassformer.errors import UsageError, brief
 from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.words import TextInWords, Word
-from glassformer.prediction.answers import Reader
-from glassformer.prediction.number_answering import NumberAnswering, significant
+from glassformer.prediction.answering import Answering
+from glassformer.targets.answers import Reader
+from glassformer.targets.number import NumberAnswers, significant
 
 MOST_WORDS = 2_000
 _WORDS_SHOWN = 8
@@ -97,7 +98,7 @@ class NumberExplanation:
         }
 
 
-def answer_alone(predictor: NumberAnswering, text: str) -> NumberExplanation:
+def answer_alone(predictor: Answering[NumberAnswers], text: str) -> NumberExplanation:
     """Answer a text without an explanation: one that `explain_number` refuses."""
     answers = predictor.answer([text])
     unlike = answers.unlike
@@ -115,7 +116,7 @@ def can_be_explained(text: str) -> bool:
     return 0 < len(TextInWords.cut(text).words) <= MOST_WORDS
 
 
-def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
+def explain_number(predictor: Answering[NumberAnswers], text: str) -> NumberExplanation:
     """Answer the text, and again without each of its words (leave one out: Li et al. 2016).
 
     Raises:
@@ -131,7 +132,8 @@ def explain_number(predictor: NumberAnswering, text: str) -> NumberExplanation:
         )
     answers = predictor.answer([text, *(cut.without([number]) for number in range(len(cut.words)))])
     layout = Layout.of(text, predictor.trained.config.inputs)
-    lost = {name: values[0] - values[1:] for name, values in answers.readers.items()}
+    asked = [name for name, weight in predictor.trained.config.weights.items() if weight]
+    lost = {name: answers.readers[name][0] - answers.readers[name][1:] for name in asked}
     total = np.sum(list(lost.values()), axis=0)
     unlike = answers.unlike
     return NumberExplanation(

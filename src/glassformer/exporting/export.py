@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from safetensors import SafetensorError
 
@@ -15,9 +14,9 @@ from glassformer.data.files import folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
-from glassformer.prediction.folder_format import answers_with_number
-from glassformer.prediction.model_folder import CLASSIFIER, NUMBER, Trained, load_model
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
+from glassformer.targets.labels import labels_of
 
 RECORD_FILE = "glassformer.json"
 """The file that marks a folder as an export. Only such a folder is replaced."""
@@ -39,7 +38,7 @@ class Exported:
 
 
 def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime: Path | None = None) -> Exported:
-    """Write the classifier or the model of a number of a model folder into the folder `out`, in one of `FORMATS`.
+    """Write the model of a model folder into the folder `out`, in one of `FORMATS`.
 
     Args:
         runtime: the folder of ONNX Runtime Web, for the format `web`.
@@ -55,18 +54,13 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime:
     if runtime is not None and not FORMATS[to].in_browsers:
         raise UsageError("`runtime=` is for `format='web'`; leave it out")
     check_out(out, overwrite=overwrite)
-    number = answers_with_number(model)
-    trained: Trained[Any, Any] = load_model(model, NUMBER if number else CLASSIFIER)
-    write = FORMATS[to].write_number if number else FORMATS[to].write
-    if write is None:
-        raise UsageError(
-            f"{shown(model)} answers with a number, and the format {to} is for models that answer with labels; "
-            "`format='onnx'` takes both"
-        )
+    trained = load_model(model, CLASSIFIER)
+    if not FORMATS[to].numbers:
+        labels_of(trained.config.target, f"`format={to!r}`")
     given = {"name": model.absolute().name, "runtime": runtime} if FORMATS[to].in_browsers else {}
     try:
         with folder_written_aside(out) as aside:
-            notes = write(trained, aside, **given)
+            notes = FORMATS[to].write(trained, aside, **given)
             record = {"format": to, "glassformer": __version__}
             (aside / RECORD_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             mode = (aside / RECORD_FILE).stat().st_mode

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from glassformer.exporting.onnx import write_onnx
-from glassformer.exporting.onnx_number import write_onnx_number
 from glassformer.exporting.transformers_folder import write_transformers
 from glassformer.exporting.web import write_web
 
@@ -22,7 +21,7 @@ class Format:
             for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
             cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
         use: what to do next: a command or a sentence with `{out}` and `{text}`, or Python with `{path!r}`.
-        write_number: as `write`, for a model that answers with a number. None if the format cannot express it.
+        numbers: whether it can express a model that answers with a number.
         in_browsers: whether browsers run the model. Then `write` also takes `name`, and `runtime` (see `write_web`).
     """
 
@@ -30,7 +29,7 @@ class Format:
     write: Callable[..., list[str]]
     use: str
     in_browsers: bool = False
-    write_number: Callable[..., list[str]] | None = None
+    numbers: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -42,7 +41,7 @@ FORMATS: dict[str, Format] = {
     "onnx": Format(
         purpose="A folder that predict, explain and serve read without PyTorch.",
         write=partial(write_onnx, precision="float32"),
-        write_number=write_onnx_number,
+        numbers=True,
         use="glassformer predict {out} {text}",
     ),
     "onnx-int8": Format(

@@ -1,4 +1,4 @@
-"""Export a classifier to ONNX: the transformer as `model.onnx`, beside all else that its answers depend on.
+"""Export a model to ONNX: the transformer as `model.onnx`, beside all else that its answers depend on.
 
 `prediction/exported.py` reads such a folder, without PyTorch.
 """
@@ -40,7 +40,6 @@ TOLERANCE = 1e-4
 """The largest difference of a logit between the model and its export in float32."""
 LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
 """An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
-_LABELS_SHOWN = 20
 _SHAPES = ((1, 1), (1, 2), (3, 17), (2, 64))  # of random token ids that are compared
 
 
@@ -100,6 +99,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         text_column=predictor.text_column,
         parameters=0 if config.answers_by_counting else sum(weight.numel() for weight in trained.model.parameters()),
         held_out_answers=trained.metrics.get("held_out_answers"),
+        held_out=trained.metrics.get("held_out"),
         made_of={"created": config.created, "versions": config.versions, "data": config.data, "recipe": config.recipe},
         checked=checked,
         **{name: getattr(config, name) for name in _SHARED},
@@ -130,7 +130,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")
 
 
-_SHARED = ("vocab_size", "tokenizer", "labels", "multilabel", "temperature", "readers", "unlike", "inputs")
+_SHARED = ("vocab_size", "tokenizer", "target", "readers", "unlike", "inputs")
 
 
 def _write_config(folder: Path, config: ExportedConfig) -> None:
@@ -249,7 +249,7 @@ def _compared(predictor: Predictor, exported: ExportedPredictor, rows: Table) ->
 def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
     if config.answers_by_counting:
         return ["The model answers by counting alone, so the export holds no transformer."]
-    notes = [f"The logits of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
+    notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
         notes = [
             f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
@@ -259,17 +259,16 @@ def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
 
 
 def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
-    labels = ", ".join(map(str, config.labels[:_LABELS_SHOWN])) + (", …" if len(config.labels) > _LABELS_SHOWN else "")
     said = "\n".join(f"- {note}" for note in notes)
     runs = "" if config.answers_by_counting else " with ONNX Runtime,"
     weights = "" if config.answers_by_counting else f"- Weights of the transformer: {config.precision}\n"
-    return f"""# An exported text classifier
+    return f"""# An exported model
 
     glassformer predict FOLDER {example_of(config.inputs)}
 
 It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` read it too.
 
-- Labels: {labels}
+- {config.target.in_words}
 {weights}{said}
 """
 

@@ -135,10 +135,10 @@ def _check_tokenizer(trained: TrainedModel) -> None:
 
 def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
     """Return what the page needs to know, and nothing of where the model came from."""
-    config = trained.config.model_dump(
-        mode="json", include={"multilabel", "temperature", "readers", "unlike", "tokenizer"}
-    )
+    config = trained.config.model_dump(mode="json", include={"readers", "unlike", "tokenizer"})
     return config | {
+        "multilabel": trained.config.multilabel,
+        "temperature": trained.config.temperature,
         "name": name,
         "labels": [str(label) for label in trained.config.labels],
         "max_seq_len": trained.config.model.max_seq_len,

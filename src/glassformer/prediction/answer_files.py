@@ -13,14 +13,8 @@ import polars as pl
 
 from glassformer.data.rows import Delimited
 from glassformer.errors import UsageError
-from glassformer.prediction.answered_rows import (
-    NEEDS_REVIEW,
-    RECORD_KEYS,
-    only_answers,
-    record_lines,
-    refuse_taken,
-)
-from glassformer.prediction.answers import Answers
+from glassformer.prediction.answered_rows import record_lines, refuse_taken
+from glassformer.targets.answers import Answers
 
 WriteAnswers = Callable[[pl.DataFrame, Answers], None]
 
@@ -55,10 +49,10 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
 
 
 def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
-    """Return a function that writes a frame with the columns of `only_answers`."""
+    """Return a function that writes a frame with the columns of the answers."""
 
     def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
-        added = only_answers(answers)
+        added = answers.columns()
         refuse_taken(frame, added.columns, source)
         check_columns(frame, separator)
         write(frame.hstack(added))
@@ -70,7 +64,7 @@ def json_answers(write: Callable[[Iterable[str]], None], *, source: str) -> Writ
     """Return a function that writes a frame as the lines of `record_lines`."""
 
     def write_records(frame: pl.DataFrame, answers: Answers) -> None:
-        refuse_taken(frame, [*RECORD_KEYS, *([] if answers.review_below is None else [NEEDS_REVIEW])], source)
+        refuse_taken(frame, answers.record_keys, source)
         check_columns(frame, None)
         write(record_lines(frame, answers))
 
@@ -82,7 +76,7 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
     kept: list[pl.DataFrame] = []
 
     def write(frame: pl.DataFrame, answers: Answers) -> None:
-        kept.append(only_answers(answers))
+        kept.append(answers.columns())
         refuse_taken(frame, kept[-1].columns, str(table))
 
     yield write

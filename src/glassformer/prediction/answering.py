@@ -1,4 +1,5 @@
-"""How a classifier answers: both readers, their sum, the temperature. Subclasses say how the transformer computes.
+"""How a model answers: both readers, and what their scores mean to its target. Subclasses say how the transformer
+computes.
 
 Without PyTorch, which exported models do not need.
 """
@@ -9,24 +10,26 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Generic, Protocol
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from glassformer.counting.reader import CountingReader
+from glassformer.counting.unlike import Seen
 from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
-from glassformer.errors import UsageError
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.answers import Answers, BoolArray, Reader
-from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.probabilities import FloatArray, probabilities
-from glassformer.prediction.review import Thresholds
-from glassformer.prediction.unlike import Seen
+from glassformer.targets.answers import Answers, BoolArray, Reader, Scores
+from glassformer.targets.probabilities import FloatArray
+from glassformer.targets.review import Thresholds
+
+Given = TypeVar("Given", bound=Answers, default=Any)
+"""The answers of a model, if it is known what it answers."""
 
 
 class Answerable(Protocol):
-    """A classifier without its transformer."""
+    """A model without its transformer."""
 
     @property
     def config(self) -> AnsweringConfig: ...
@@ -38,8 +41,8 @@ class Answerable(Protocol):
     def seen(self) -> Seen | None: ...
 
 
-class Answering(ABC):
-    """Answers texts with a trained classifier."""
+class Answering(ABC, Generic[Given]):
+    """Answers texts with a trained model."""
 
     trained: Answerable
 
@@ -55,27 +58,27 @@ class Answering(ABC):
 
     @property
     @abstractmethod
-    def held_out_answers(self) -> HeldOutAnswers | None:
-        """The figures of its answers to held-out rows. None if it does not know them."""
+    def held_out(self) -> Any:
+        """The figures of its answers to held-out rows (see `Target.held_out`). None if it does not know them."""
 
     @property
     def thresholds(self) -> Thresholds:
         """The thresholds that held-out rows give.
 
         Raises:
-            UsageError: the model does not know them.
+            UsageError: see `Target.thresholds`.
         """
-        known = self.held_out_answers
-        if known is None or known.thresholds is None:
-            raise UsageError(
-                "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
-                "without held-out rows; train it again with held-out rows"
-            )
-        return known.thresholds
+        return self.trained.config.target.thresholds(self.held_out)
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about its answers."""
+        alone = ["the model answers by counting alone"] if self.trained.config.answers_by_counting else []
+        return [*alone, *self.trained.config.target.notes(self.held_out)]
 
     @abstractmethod
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
-        """Return the logits (texts, n_classes) of the transformer alone.
+        """Return the scores (texts, width) of the transformer alone.
 
         Args:
             rows: the token ids of each text, without the start token.
@@ -84,7 +87,7 @@ class Answering(ABC):
 
     @abstractmethod
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
-        """Return the logits (windows, n_classes) of windows with padding, by the transformer alone.
+        """Return the scores (windows, width) of windows with padding, by the transformer alone.
 
         Args:
             token_ids: (windows, seq), each with the start token.
@@ -92,18 +95,36 @@ class Answering(ABC):
         """
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
-        """Return the logits (texts, n_classes), not divided by the temperature."""
-        return _total(self.reader_logits(texts))
+        """Return the sum (texts, width) of `reader_logits`, not divided by the temperature."""
+        total: FloatArray = np.sum(list(self.reader_logits(texts).values()), axis=0)
+        return total
 
     def reader_logits(
         self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
-    ) -> dict[Reader, FloatArray]:
-        """Return the weighted logits (texts, n_classes) of each reader. They add up to `logits`.
+    ) -> dict[Reader, Scores]:
+        """Return the weighted scores (texts, width) of each reader. They add up to `logits`.
 
-        A reader of weight 0 is not asked: its logits are 0. `on_progress` is called with the share of tokens that the
+        A reader of weight 0 is not asked: its scores are 0. `on_progress` is called with the share of tokens that the
         transformer has read.
         """
+        return self.weighed(self.scores(texts, on_progress=on_progress), len(texts))
+
+    def scores(
+        self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
+    ) -> dict[Reader, FloatArray]:
+        """Return the scores (texts, width) of each reader that is asked, without its weight."""
         return self._read(texts, self._tokens(texts), on_progress)
+
+    def weighed(self, scores: Mapping[Reader, FloatArray], rows: int) -> dict[Reader, Scores]:
+        """Return the result of `scores` as that of `reader_logits`."""
+        target, found = self.trained.config.target, dict[Reader, Scores]()
+        for name, weight in self.trained.config.weights.items():
+            if name not in scores:
+                found[name] = np.zeros((rows, target.width), target.precision)
+                continue
+            wide = scores[name].astype(target.precision, copy=False)
+            found[name] = wide if weight == 1 else weight * wide
+        return found
 
     def _tokens(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, or nothing if the transformer is not asked."""
@@ -112,57 +133,43 @@ class Answering(ABC):
     def _read(
         self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
     ) -> dict[Reader, FloatArray]:
-        readers, counting = self.trained.config.readers, self.trained.counting
-        if readers is None or counting is None:
-            return {"transformer": self.score(rows, on_progress)}
-        counted = readers.counting.weight * counting.logits(texts)
-        weight = readers.transformer.weight
         return {
-            "counting": counted,
-            "transformer": weight * self.score(rows, on_progress) if weight else np.zeros_like(counted),
+            name: self.score(rows, on_progress) if name == "transformer" else self._counted(texts)
+            for name, weight in self.trained.config.weights.items()
+            if weight
         }
 
-    def transformer_logits(self, texts: Sequence[str]) -> FloatArray:
-        """Return the logits (texts, n_classes) of the transformer alone, also of one with the weight 0."""
-        return self.score(self.trained.tokenizer.encode(texts))
+    def _counted(self, texts: Sequence[str]) -> FloatArray:
+        assert self.trained.counting is not None
+        return self.trained.counting.logits(texts)
+
+    def alone(self, reader: Reader, texts: Sequence[str]) -> FloatArray:
+        """Return the scores (texts, width) of one reader without its weight, also if that is 0."""
+        return self.score(self.trained.tokenizer.encode(texts)) if reader == "transformer" else self._counted(texts)
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
         return Counter(word for text in texts for word in self.trained.tokenizer.unknown_words(text))
 
     def answer(
-        self,
-        texts: Sequence[str],
-        *,
-        on_progress: Callable[[float], None] | None = None,
-        review_below: float | None = None,
-    ) -> Answers:
-        """Return calibrated probabilities.
+        self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None, **asked: Any
+    ) -> Given:
+        """Return the answers.
 
         Args:
             on_progress: called with the share of tokens that are done.
-            review_below: see `Answers`.
+            asked: see `Target.answers`.
         """
-        config = self.trained.config
         rows = self._tokens(texts)
-        by_reader = self._read(texts, rows, on_progress)
-        probs = probabilities(_total(by_reader), temperature=config.temperature, multilabel=config.multilabel)
         # A model that answers by counting alone encodes no rows.
         with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]
-        return Answers(
-            labels=config.labels,
-            multilabel=config.multilabel,
-            probs=probs.astype(np.float32),
-            readers={name: logits / config.temperature for name, logits in by_reader.items()},
+        answers: Any = self.trained.config.target.answers(
+            self.weighed(self._read(texts, rows, on_progress), len(texts)),
+            self.held_out,
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
             texts=texts,
             seen=self.trained.seen,
             find_unknown=partial(self.unknown_words, with_unknown),
-            review_below=review_below,
+            **asked,
         )
-
-
-def _total(by_reader: Mapping[Reader, FloatArray]) -> FloatArray:
-    """Add up the logits of the readers."""
-    total: FloatArray = np.sum(list(by_reader.values()), axis=0)
-    return total
+        return answers

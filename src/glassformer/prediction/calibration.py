@@ -8,7 +8,7 @@ from jaxtyping import Float, Shaped
 from scipy.optimize import minimize_scalar
 from scipy.special import log_expit, log_softmax
 
-from glassformer.prediction.probabilities import TEMPERATURE_BOUNDS
+from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
 
 MIN_ROWS = 20
 

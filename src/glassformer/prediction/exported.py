@@ -13,41 +13,44 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from glassformer.counting.reader import CountingReader
+from glassformer.counting.unlike import Seen
 from glassformer.data.arrays import check_is_file
 from glassformer.data.json_files import read_json
 from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.windows import bucket, covering_windows, padded
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answering import Answering
+from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.answers import BoolArray
-from glassformer.prediction.folder_format import format_of
-from glassformer.prediction.held_out_answers import HeldOutAnswers
+from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.installed import pip_install
-from glassformer.prediction.probabilities import FloatArray
-from glassformer.prediction.unlike import Seen
+from glassformer.targets.answers import BoolArray
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.held_out_numbers import HeldOutNumbers
+from glassformer.targets.probabilities import FloatArray
 
-FORMAT, MODEL_FILE = "glassformer-onnx", "model.onnx"
+MODEL_FILE = "model.onnx"
 TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"
 """The names of the inputs and the output of the ONNX model."""
-Config = TypeVar("Config", bound=BaseModel)
-
+_FORMAT_VERSION = 2
 _BATCH_TOKENS, _BATCH_SIZE = 2_048, 256
 
 
 class ExportedConfig(AnsweringConfig):
     """`config.json` of an exported model."""
 
-    format: Literal["glassformer-onnx"] = "glassformer-onnx"
-    format_version: Literal[1] = 1
-    precision: Literal["float32", "int8"]
+    formats: ClassVar = {"labels": "glassformer-onnx", "number": EXPORTED_NUMBER_FORMAT}
+
+    format: str = ""
+    """By default that of the target."""
+    format_version: int = Field(default=_FORMAT_VERSION, ge=1, le=_FORMAT_VERSION)
+    precision: Literal["float32", "int8"] = "float32"
     max_seq_len: int = Field(ge=2)
     """The most tokens that the transformer reads at once, with the start token."""
     text_column: str | None = None
@@ -55,7 +58,9 @@ class ExportedConfig(AnsweringConfig):
     parameters: int = 0
     """Of the transformer. 0 if the model answers by counting alone."""
     held_out_answers: HeldOutAnswers | None = None
-    """The figures of the model's answers to held-out rows. None if it does not know them."""
+    """The figures of the labels of held-out rows. None if the model does not know them."""
+    held_out: HeldOutNumbers | None = None
+    """The same of numbers."""
     made_of: dict[str, Any]
     """The model folder that was exported: when it was made, its versions, and its training data."""
     checked: dict[str, Any]
@@ -77,7 +82,7 @@ class Exported:
     seen: Seen | None
 
 
-class ExportedPredictor(Answering):
+class ExportedPredictor(Answering[Given]):
     """Answers texts with an exported model."""
 
     trained: Exported
@@ -93,17 +98,14 @@ class ExportedPredictor(Answering):
             UsageError: ONNX Runtime is not installed.
             GlassformerError: a file is missing or damaged, of a later format, or does not match the others.
         """
-        config = read_config(folder / "config.json", ExportedConfig)
+        config = _read_config(folder / "config.json")
         tokenizer = read_tokenizer(folder, config.vocab_size)
-        counting = None
-        if config.readers is not None:
-            counting = CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
         return cls(
             Exported(
                 config=config,
                 tokenizer=tokenizer,
                 session=None if config.answers_by_counting else open_session(folder / MODEL_FILE, config.n_classes),
-                counting=counting,
+                counting=read_counting(folder, config),
                 seen=None if config.unlike is None else Seen.load(folder, config.unlike),
             )
         )
@@ -117,8 +119,8 @@ class ExportedPredictor(Answering):
         return self.trained.config.text_column
 
     @property
-    def held_out_answers(self) -> HeldOutAnswers | None:
-        return self.trained.config.held_out_answers
+    def held_out(self) -> Any:
+        return self.trained.config.held_out_answers or self.trained.config.held_out
 
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.
@@ -173,7 +175,7 @@ def score_windows(
 
 def is_exported(folder: Path) -> bool:
     """Whether the folder holds an exported model. The rest of its `config.json` may be damaged."""
-    return format_of(folder) == FORMAT
+    return format_of(folder) in ExportedConfig.formats.values()
 
 
 def open_session(path: Path, n_classes: int) -> Any:
@@ -210,6 +212,13 @@ def threads_asked() -> int:
     return int(asked) if asked.isdigit() else 0
 
 
+def read_counting(folder: Path, config: AnsweringConfig) -> CountingReader | None:
+    """Read the counting reader, if the model asks it (raises what `CountingReader.load` raises)."""
+    if "counting" not in config.weights:
+        return None
+    return CountingReader.load(folder, n_classes=config.target.width, multilabel=config.target.multilabel)
+
+
 def read_tokenizer(folder: Path, vocab_size: int) -> TextTokenizer:
     """Read the tokenizer. Raises `GlassformerError` if it does not belong to `config.json`."""
     tokenizer = TextTokenizer.load(folder / "tokenizer.json")
@@ -221,17 +230,18 @@ def read_tokenizer(folder: Path, vocab_size: int) -> TextTokenizer:
     return tokenizer
 
 
-def read_config(path: Path, kind: type[Config]) -> Config:
+def _read_config(path: Path) -> ExportedConfig:
     """Read the `config.json` of an export. Raises `GlassformerError` if it is damaged or of a later format."""
     check_is_file(path)
     raw = read_json(path)
     version = raw.get("format_version") if isinstance(raw, dict) else None
-    if isinstance(version, int) and version > 1:
+    if isinstance(version, int) and version > _FORMAT_VERSION:
         raise GlassformerError(
-            f"{path} was written by a later glassformer (format {version}); this one reads format 1; upgrade it"
+            f"{path} was written by a later glassformer (format {version}); this one reads formats up to "
+            f"{_FORMAT_VERSION}; upgrade it"
         )
     try:
-        return kind.model_validate(raw)
+        return ExportedConfig.model_validate(raw)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"])) or "config.json"

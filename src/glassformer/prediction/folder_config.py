@@ -15,10 +15,12 @@ from glassformer.data.wording import counted, label_name
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.prediction.folder_format import NUMBER_FORMAT
+from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.held_out_numbers import HeldOutNumbers
 
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 
 
 class NewWord(BaseModel):
@@ -53,13 +55,17 @@ class _Epoch(BaseModel):
 
 
 class ClassifierMetrics(FolderMetrics):
-    """The same for a classifier. Its report shows every epoch."""
+    """The same for a model that answers texts. Its report shows every epoch."""
 
     history: list[_Epoch] = []  # type: ignore[assignment] # rows with named fields
     held_out_answers: HeldOutAnswers | None = None
     """None if no rows were held out, or if an older version trained the model."""
     label_doubts: LabelDoubts | None = None
     """None if the labels could not be doubted, or if an older version trained the model."""
+    held_out: HeldOutNumbers | None = None
+    """Of a number. None if no rows were held out."""
+    number_doubts: NumberDoubts | None = None
+    """None if the numbers could not be doubted, or if an older version trained the model."""
 
 
 class AnyFolderConfig(BaseModel):
@@ -177,14 +183,15 @@ def check_texts(model: BaseModel, inputs: Inputs | None) -> None:
 
 
 class FolderConfig(AnsweringConfig, AnyFolderConfig):
-    """`config.json` of a classifier."""
+    """`config.json` of a model that answers texts."""
 
     metrics = ClassifierMetrics
 
-    format: str = "glassformer-classifier"
+    formats: ClassVar = {"labels": "glassformer-classifier", "number": NUMBER_FORMAT}
+
+    format: str = ""
+    """By default that of the target."""
     model: AnyModelConfig
-    ordered: bool = Field(default=False, exclude_if=lambda ordered: not ordered)
-    """Whether each label is more than the one before it."""
 
     @model_validator(mode="after")
     def _reads_its_texts(self) -> Self:

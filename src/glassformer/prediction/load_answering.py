@@ -8,10 +8,8 @@ from typing import NoReturn
 from glassformer.errors import UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor, is_exported
-from glassformer.prediction.exported_number import ExportedNumberPredictor
-from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, check_is_folder, format_of
+from glassformer.prediction.folder_format import check_is_folder, format_of
 from glassformer.prediction.installed import is_installed
-from glassformer.prediction.number_answering import NumberAnswering
 from glassformer.prediction.shipped import shown
 
 
@@ -30,18 +28,6 @@ def load_answering(folder: Path, *, device: str) -> Answering:
     from glassformer.prediction.predictor import Predictor
 
     return Predictor.load(folder, device=choose_device(device))
-
-
-def load_number(folder: Path, *, device: str) -> NumberAnswering:
-    """Return what answers with the model of a number in a folder (raises what `load_answering` raises)."""
-    if format_of(folder) == EXPORTED_NUMBER_FORMAT:
-        return ExportedNumberPredictor.load(folder)
-    if not is_installed("torch"):
-        _refuse(folder)
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.number import NumberPredictor
-
-    return NumberPredictor.load(folder, device=choose_device(device))
 
 
 def _refuse(folder: Path) -> NoReturn:

@@ -32,6 +32,7 @@ from safetensors import SafetensorError
 from torch import nn
 
 from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader
+from glassformer.counting.unlike import SEEN_FILE, Seen
 from glassformer.data.files import why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
@@ -39,7 +40,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.exported import FORMAT as EXPORTED
+from glassformer.prediction.exported import is_exported, read_counting
 from glassformer.prediction.folder_config import (
     FORMAT_VERSION,
     AnyFolderConfig,
@@ -49,7 +50,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, check_is_folder, format_of
+from glassformer.prediction.folder_format import check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
@@ -62,8 +63,6 @@ from glassformer.prediction.folder_names import (
     STATE_FILE,
 )
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
-from glassformer.prediction.number_config import NumberFolderConfig
-from glassformer.prediction.unlike import SEEN_FILE, Seen
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -94,7 +93,6 @@ class Trained(Generic[Config, Module]):
 TrainedModel = Trained[FolderConfig, nn.Module]
 TrainedLanguageModel = Trained[LanguageFolderConfig, TokenPredictor]
 TrainedRewardModel = Trained[RewardFolderConfig, RewardModel]
-TrainedNumber = Trained[NumberFolderConfig, nn.Module]
 
 
 @dataclass(frozen=True)
@@ -113,11 +111,6 @@ class Kind(Generic[Config, Module]):
     config: type[Config]
     build: Callable[[Config], Module]
     oldest: int = 1
-
-    @property
-    def format(self) -> str:
-        """The name of the kind in `config.json`."""
-        return str(self.config.model_fields["format"].default)
 
 
 CLASSIFIER = Kind(
@@ -139,10 +132,11 @@ REWARD_MODEL = Kind(
     ),
     oldest=7,  # earlier ones judged the last token alone
 )
-NUMBER = Kind(
-    "model of a number", "train", NumberFolderConfig, lambda config: build_model(config.model, config.vocab_size, 1)
-)
-KINDS: dict[str, Kind[Any, Any]] = {kind.format: kind for kind in (CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, NUMBER)}
+KINDS: dict[str, Kind[Any, Any]] = {
+    **dict.fromkeys(FolderConfig.formats.values(), CLASSIFIER),
+    LanguageFolderConfig.model_fields["format"].default: LANGUAGE_MODEL,
+    RewardFolderConfig.model_fields["format"].default: REWARD_MODEL,
+}
 """The kinds of models by their format."""
 
 
@@ -269,7 +263,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         GlassformerError: a file is missing, incomplete or of a later format, or does not match the others.
     """
     check_is_folder(folder, command=kind.command)
-    if format_of(folder) in (EXPORTED, EXPORTED_NUMBER_FORMAT):
+    if is_exported(folder):
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
         )
@@ -309,17 +303,12 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
 
 def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | None:
     """Read the counting reader, if `config.json` says that there is one."""
-    if isinstance(config, NumberFolderConfig):
-        has_one = config.readers.counting is not None
-        return CountingReader.load(folder, n_classes=1, multilabel=False) if has_one else None
-    if not isinstance(config, FolderConfig) or config.readers is None:
-        return None
-    return CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
+    return read_counting(folder, config) if isinstance(config, FolderConfig) else None
 
 
 def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:
     """Read the words of the training texts, if `config.json` says when a text is unlike them."""
-    unlike = config.unlike if isinstance(config, FolderConfig | NumberFolderConfig) else None
+    unlike = config.unlike if isinstance(config, FolderConfig) else None
     return None if unlike is None else Seen.load(folder, unlike)
 
 
@@ -351,7 +340,7 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
         raise UsageError(
             f"{path.parent} is not a glassformer model folder: its config.json was written by another program"
         )
-    if found != kind.format:
+    if KINDS[found] is not kind:
         raise UsageError(
             f"{path.parent} holds a {KINDS[found].noun}; a {kind.noun} is needed here "
             f"(`glassformer {kind.command}` makes one)"
@@ -368,7 +357,7 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
             f"with `glassformer {kind.command}`"
         )
     config = _described_by(kind.config, raw, path)
-    if isinstance(config, FolderConfig | NumberFolderConfig):
+    if isinstance(config, FolderConfig):
         _described_by(Remembered, {"data": config.data, "recipe": config.recipe}, path)
     if isinstance(config, LanguageFolderConfig):
         _described_by(RememberedRecords, {"data": config.data}, path)

@@ -1,22 +1,22 @@
-"""The predictor: it answers texts with a trained classifier."""
+"""The predictor: it answers texts with a trained model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from glassformer.data.store import IntArray, TokenStore
-from glassformer.prediction.answering import Answering
-from glassformer.prediction.answers import BoolArray
-from glassformer.prediction.held_out_answers import HeldOutAnswers
+from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, array_logits_of, logits_of, score
+from glassformer.targets.answers import BoolArray
 
 
-class Predictor(Answering):
-    """Answers texts with a trained model. Logits are computed in float32."""
+class Predictor(Answering[Given]):
+    """Answers texts with a trained model. Scores are computed in float32."""
 
     trained: TrainedModel
 
@@ -38,10 +38,9 @@ class Predictor(Answering):
         remembered = self.trained.config.remembered
         return None if remembered.read_as is None else remembered.data.text_column
 
-    @property
-    def held_out_answers(self) -> HeldOutAnswers | None:
-        found = self.trained.metrics.get("held_out_answers")
-        return None if found is None else HeldOutAnswers.model_validate(found)
+    @cached_property
+    def held_out(self) -> Any:
+        return self.trained.config.target.held_out(self.trained.metrics)
 
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         on_cpu = next(self.trained.model.parameters()).device.type == "cpu"

@@ -14,7 +14,7 @@ from glassformer.data.store import IntArray, TokenStore
 from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
-from glassformer.prediction.answers import BoolArray
+from glassformer.targets.answers import BoolArray
 
 FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Precision = TypeVar("Precision", np.float32, np.float64)

@@ -21,6 +21,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -31,13 +32,13 @@ from glassformer.data.input_columns import composer
 from glassformer.data.locks import only_writer
 from glassformer.data.rows import FORMATS, OPENERS, Delimited, check_file, format_of, iterate_rows
 from glassformer.data.shards import shards_in
-from glassformer.data.wording import counted, label_cell
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.answer_files import answer_file
 from glassformer.prediction.answered_rows import texts_in
 from glassformer.prediction.answering import Answering
-from glassformer.prediction.answers import Answers
 from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256, sha256_of
+from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
 _EXTENSIONS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet"}
@@ -63,6 +64,11 @@ class Job:
     safe_csv: bool = False
     device: str = "cpu"
     review_below: float | None = None
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """What is asked of the answers (see `Target.answers`)."""
+        return {} if self.review_below is None else {"review_below": self.review_below}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +308,7 @@ class _Counts:
         self.unlike += 0 if answers.unlike is None else int(answers.unlike.sum())
         review = answers.needs_review
         self.needs_review += 0 if review is None else int((review & ~answers.empty).sum())
-        self.predictions.update(label_cell(label) for label in answers.predictions() if label is not None)
+        self.predictions.update(answers.counts())
 
 
 def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_rows: OnRows) -> _Counts:
@@ -321,7 +327,7 @@ def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_
     name = Path(answers_name(shard))
     with answer_file(aside, name=name, table=shard, like=like, safe=job.safe_csv) as write:
         for frame in itertools.chain([first], frames):
-            answers = predictor.answer(texts_of(frame), review_below=job.review_below)
+            answers = predictor.answer(texts_of(frame), **job.asked)
             write(frame, answers)
             counts.add(answers)
             on_rows(frame.height)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from fastapi import FastAPI
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import BaseModel, Field
 
-from glassformer.prediction.held_out_answers import HeldOutAnswers, Mean
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.held_out_numbers import HeldOutNumbers, share_of
+from glassformer.targets.target import Followed
 
 RECENT, FEWEST = 1_000, 100  # texts
+Usual = HeldOutAnswers | HeldOutNumbers
 _SURE = 3.29  # standard deviations: chance alone goes as far in 1 of 1,000 cases
-
-
-class _Seen(NamedTuple):
-    labels: tuple[str, ...]
-    confidence: float
-    unseen_share: float | None
-    unlike_training: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +40,7 @@ class Compared:
 @dataclass(kw_only=True)
 class _Recent:
     model: ServedModel
-    answers: deque[_Seen] = field(default_factory=lambda: deque(maxlen=RECENT))
+    answers: deque[dict[str, Any]] = field(default_factory=lambda: deque(maxlen=RECENT))
 
 
 class Drift:
@@ -61,34 +57,25 @@ class Drift:
         return found
 
     def add(self, model: ServedModel, answers: Iterable[Mapping[str, Any]]) -> None:
-        """Count answers (`Answers.records`). Those to empty texts are left out, and numbers."""
+        """Count answers (`Answers.records`). Those to empty texts are left out."""
+        figures = ("prediction", "confidence", "unseen_share", "unlike_training")
         for answer in answers:
-            if answer.get("confidence") is not None:
-                given = answer["prediction"]
-                labels = tuple(map(str, given)) if isinstance(given, list) else (str(given),)
-                seen = _Seen(labels, answer["confidence"], answer["unseen_share"], answer["unlike_training"])
-                self._of(model).answers.append(seen)
+            if answer["prediction"] is not None:
+                self._of(model).answers.append({name: answer.get(name) for name in figures})
 
-    def compare(self, model: ServedModel) -> tuple[int, HeldOutAnswers | None, list[Compared]]:
+    def compare(self, model: ServedModel) -> tuple[int, Usual | None, list[Compared]]:
         """Return the number of recent answers, those to the held-out rows, and both figure by figure."""
-        recent, usual = list(self._of(model).answers), model.predictor.held_out_answers
+        recent, usual = list(self._of(model).answers), model.predictor.held_out
         if not recent:
             return 0, usual, []
-        texts, rows = len(recent), 0 if usual is None else usual.rows
-        counts = Counter(label for each in recent for label in each.labels)
-        figures = [
-            _share(f"answer {label}", counts[label] / texts, texts, usual.labels.get(label) if usual else None, rows)
-            for label in map(str, model.predictor.trained.config.labels)
-        ]
-        sure = [each.confidence for each in recent]
-        figures.append(_mean("confidence", sure, usual.confidence if usual else None, rows))
-        unseen = [each.unseen_share for each in recent if each.unseen_share is not None]
+        followed = model.target.followed(recent, usual)
+        unseen = [each["unseen_share"] for each in recent if each["unseen_share"] is not None]
         if unseen:
-            figures.append(_mean("unseen words and pairs", unseen, usual.unseen_share if usual else None, rows))
-            unlike = sum(bool(each.unlike_training) for each in recent) / texts
-            usually = usual.unlike_training if usual else None
-            figures.append(_share("unlike the training data", unlike, texts, usually, rows))
-        return texts, usual, figures
+            followed.append(Followed("unseen words and pairs", unseen, usual.unseen_share if usual else None))
+            unlike = [bool(each["unlike_training"]) for each in recent]
+            usually = None if usual is None or usual.unlike_training is None else share_of(usual.unlike_training)
+            followed.append(Followed("unlike the training data", unlike, usually))
+        return len(recent), usual, [_compared(each, 0 if usual is None else usual.rows) for each in followed]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the figures for Prometheus."""
@@ -99,8 +86,6 @@ class Drift:
             labels=["model", "figure", "of"],
         )
         for name, model in list(self._models.items()):
-            if model.is_number:
-                continue
             count, _, figures = self.compare(model)
             texts.add_metric([name], count)
             for figure in figures:
@@ -110,27 +95,21 @@ class Drift:
         yield from (texts, both)
 
 
-def _share(name: str, recent: float, texts: int, usual: float | None, rows: int) -> Compared:
-    """Compare two shares by the standard error of their difference, if both are the same share."""
+def _compared(figure: Followed, rows: int) -> Compared:
+    """Compare two means by the standard error of their difference. Two shares are compared as if they were the same."""
+    texts, recent = len(figure.values), sum(figure.values) / len(figure.values)
+    usual = figure.usual
     if usual is None:
-        return Compared(name=name, recent=round(recent, 6), held_out=None, moved=None)
-    both = (recent * texts + usual * rows) / (texts + rows)
-    error = math.sqrt(both * (1 - both) * (1 / texts + 1 / rows))
-    return _compared(name, recent, texts, usual, error)
-
-
-def _mean(name: str, values: list[float], usual: Mean | None, rows: int) -> Compared:
-    recent, texts = sum(values) / len(values), len(values)
-    if usual is None:
-        return Compared(name=name, recent=round(recent, 6), held_out=None, moved=None)
-    variance = sum((value - recent) ** 2 for value in values) / texts
-    return _compared(name, recent, texts, usual.mean, math.sqrt(variance / texts + usual.sd**2 / rows))
-
-
-def _compared(name: str, recent: float, texts: int, usual: float, error: float) -> Compared:
+        return Compared(name=figure.name, recent=round(recent, 6), held_out=None, moved=None)
+    if isinstance(figure.values[0], bool):
+        both = (recent * texts + usual.mean * rows) / (texts + rows)
+        error = math.sqrt(both * (1 - both) * (1 / texts + 1 / rows))
+    else:
+        variance = sum((value - recent) ** 2 for value in figure.values) / texts
+        error = math.sqrt(variance / texts + usual.sd**2 / rows)
     # What is kept of the held-out rows has six decimals.
-    moved = abs(recent - usual) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
-    return Compared(name=name, recent=round(recent, 6), held_out=usual, moved=moved)
+    moved = abs(recent - usual.mean) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
+    return Compared(name=figure.name, recent=round(recent, 6), held_out=usual.mean, moved=moved)
 
 
 class DriftOfModel(BaseModel):
@@ -153,10 +132,6 @@ def add_drift(app: FastAPI, drift: Drift, models: Mapping[str, ServedModel]) -> 
         """Compare the recent answers of each model with its answers to held-out rows."""
         found = []
         for name, model in list(models.items()):
-            if model.is_number:
-                sentence = "This model answers with a number. Drift is measured for models that answer with labels."
-                found.append({"model": name, "texts": 0, "held_out_rows": None, "figures": [], "sentence": sentence})
-                continue
             texts, usual, figures = drift.compare(model)
             found.append(
                 {
@@ -170,7 +145,7 @@ def add_drift(app: FastAPI, drift: Drift, models: Mapping[str, ServedModel]) -> 
         return found
 
 
-def _sentence(texts: int, usual: HeldOutAnswers | None, figures: list[Compared]) -> str:
+def _sentence(texts: int, usual: Usual | None, figures: list[Compared]) -> str:
     if usual is None:
         return "This model does not know its answers to held-out rows; train it again to compare them."
     if texts < FEWEST:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -17,14 +16,13 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
 from glassformer.data.inputs import refuse_several
-from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
 from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status
 from glassformer.serving.watching import note
 
-_LABELS_SHOWN = 10
 _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
 
 
@@ -34,7 +32,7 @@ class FeedbackRequest(BodyOfRequest):
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "label": "positive"}]})
 
     text: str
-    label: Label | list[Label] = Field(description="The right label; a list if a text has several.")
+    label: Label | list[Label] = Field(description="The right label or number; a list if a text has several labels.")
     model: str | None = Field(default=None, description="The model that was asked. Default: the first one.")
 
 
@@ -93,10 +91,8 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         service.limits.check_texts([body.text])
         model = named(service.models, body.model)
         config = model.predictor.trained.config
-        if model.is_number:
-            raise UsageError("feedback is kept for labels, and this model answers with a number")
         refuse_several(config.inputs, "feedback is kept for", "add rows with their labels to the training table")
-        _check_label(body.label, config.labels, multilabel=config.multilabel)
+        config.target.check_right(body.label)
         note(request, model.name, [body.text])
         # Not `worker.answer`: the metrics count the texts of /predict.
         (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [body.text])))
@@ -104,18 +100,9 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
             "text": body.text,
             "label": body.label,
             "prediction": answer["prediction"],
-            "confidence": answer["confidence"],
+            "confidence": answer.get("confidence"),
             "model": model.name,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         await run_in_threadpool(file.add, record)
         return {"status": "kept"}
-
-
-def _check_label(label: Any, labels: Sequence[Any], *, multilabel: bool) -> None:
-    if multilabel != isinstance(label, list):
-        raise UsageError("`label`: give a list of labels" if multilabel else "`label`: give one label, not a list")
-    for given in label if multilabel else [label]:
-        if given not in labels:
-            known = ", ".join(map(str, labels[:_LABELS_SHOWN])) + (" …" if len(labels) > _LABELS_SHOWN else "")
-            raise UsageError(f"`label={brief_value(given)}`: the model has no such label, only {known}")

@@ -7,13 +7,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
-from glassformer.errors import UsageError
 from glassformer.explanation.counterfactual import Counterfactual, Steps
 from glassformer.serving import inside_shapes as shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
+from glassformer.targets.labels import labels_of
 
 
 def add_inside(app: FastAPI, service: Service) -> None:
@@ -51,8 +51,7 @@ def _asked(
 ) -> tuple[ServedModel, str]:
     """Return the model that is asked, and what it reads."""
     model = named(service.models, body.model)
-    if model.is_number:
-        raise UsageError(f"the model {model.name} answers with a number; this is for models that answer with labels")
+    labels_of(model.target)
     text = model.read(body.text)
     service.limits.check_explained(text)
     note(request, model.name, [text])

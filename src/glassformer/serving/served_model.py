@@ -15,16 +15,20 @@ from glassformer.data.inputs import MISSING, OTHER, Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
+from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.evaluation.result import Evaluation
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
+from glassformer.explanation.number import explain_number
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
-from glassformer.prediction.folder_format import answers_with_number
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
+from glassformer.targets.labels import labels_of
+from glassformer.targets.number import Number
+from glassformer.targets.target import Target
 
 if TYPE_CHECKING:
     from glassformer.prediction.predictor import Predictor
@@ -70,10 +74,6 @@ class ServedModel:
     def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
         """Read a model folder or an exported model (raises what `load_answering` raises)."""
         version = version_of(folder)
-        if answers_with_number(folder):
-            from glassformer.serving.served_number import ServedNumber  # it imports this file
-
-            return ServedNumber.read_folder(name, folder, version, device=device)
         predictor = load_answering(folder, device=device)
         return cls(name=name, folder=folder, predictor=predictor, version=version, device=device)
 
@@ -96,9 +96,9 @@ class ServedModel:
         return isinstance(self.predictor, ExportedPredictor)
 
     @property
-    def is_number(self) -> bool:
-        """Whether it answers with a number."""
-        return False
+    def target(self) -> Target:
+        """What its answers are."""
+        return self.predictor.trained.config.target
 
     @property
     def depends_on_batch(self) -> bool:
@@ -160,6 +160,11 @@ class ServedModel:
         Raises:
             UsageError: what `explain` raises.
         """
+        if isinstance(self.target, Number):
+            given = {"label": label is not None, "method": method is not None, "nearest": nearest}
+            for key in (key for key, value in given.items() if value):
+                labels_of(self.target, f"`{key}`")
+            return explain_number(self.predictor, text).as_json()
         return explain(self.predictor, text, label=label, method=method, nearest=nearest).as_json()
 
     def counterfactual(self, text: str, *, label: Any) -> Steps:
@@ -207,7 +212,7 @@ class ServedModel:
     @property
     def has_heads(self) -> bool:
         """Whether attention heads take part in the answers."""
-        if self.exported or self.predictor.trained.config.answers_by_counting:
+        if self.exported or self.predictor.trained.config.answers_by_counting or isinstance(self.target, Number):
             return False
         from glassformer.explanation.heads import blocks_with_heads
 
@@ -251,9 +256,8 @@ class ServedModel:
             keeps_texts, created = trained.kept is not None, trained.config.created
             parameters = sum(weight.numel() for weight in trained.model.parameters())
         return {
-            "labels": list(config.labels),
-            "multilabel": config.multilabel,
-            "has_counting_reader": config.readers is not None,
+            **config.target.described(),
+            "has_counting_reader": "counting" in config.weights,
             "keeps_texts": keeps_texts,
             "parameters": parameters,
             "created": created,
@@ -261,13 +265,19 @@ class ServedModel:
 
     def _measured(self) -> dict[str, Any] | None:
         """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
-        if (found := figures_in(self.folder, Evaluation)) is None:
+        found: Evaluation | NumberEvaluation | None
+        if isinstance(self.target, Number):
+            found = figures_in(self.folder, NumberEvaluation)
+            figures = {} if found is None else {"r2": found.metrics.r2, "mean_absolute_error": found.metrics.mae}
+        else:
+            found = figures_in(self.folder, Evaluation)
+            figures = {} if found is None else {"accuracy": found.metrics.accuracy}
+        if found is None:
             return None
-        accuracy = found.metrics.accuracy
         return {
             "data": found.data.source,
             "rows": found.metrics.rows,
-            "accuracy": {"value": accuracy.value, "low": accuracy.low, "high": accuracy.high},
+            **{name: {"value": each.value, "low": each.low, "high": each.high} for name, each in figures.items()},
             "verdict": found.duel.verdict,
         }
 

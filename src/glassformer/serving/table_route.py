@@ -18,7 +18,6 @@ from starlette.types import Receive, Scope, Send
 
 from glassformer.data.inputs import shown
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answers import Answers
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.service import REFUSALS, Service
 from glassformer.serving.tables import (
@@ -28,7 +27,6 @@ from glassformer.serving.tables import (
     check_columns,
     compared,
     first_rows,
-    joined,
     kept_for_now,
     labelled_rows,
     measured,
@@ -36,6 +34,7 @@ from glassformer.serving.tables import (
     table_of_answers,
 )
 from glassformer.serving.watching import note
+from glassformer.targets.answers import Answers
 
 _EXAMPLE = '{"answered": 64, "rows": 100}\n{"answered": 100, "rows": 100}\n{"result": {"rows": 100, "answers": []}}\n'
 _RESPONSES = REFUSALS | {
@@ -95,11 +94,6 @@ class _Lines(StreamingResponse):
 
 def _read(path: Path, name: str, service: Service, text: str | None, label: str | None) -> SentTable:
     model = next(iter(service.models.values()))
-    if any(each.is_number for each in service.models.values()):
-        raise UsageError(
-            "tables are not answered with numbers here; `glassformer predict` answers them, and `glassformer evaluate` "
-            "measures the answers"
-        )
     try:
         sent = read_sent(path, name, model, service.limits, text=text, label=label)
         check_columns(sent, service.models)
@@ -118,7 +112,7 @@ async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> Async
             for name, model in service.models.items():
                 parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts)))
             yield _line({"answered": start + len(texts), "rows": rows})
-        answers = {name: joined(found) for name, found in parts.items()}
+        answers = {name: type(found[0]).joined(found) for name, found in parts.items()}
         yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})
     except GlassformerError as error:
         yield _line({"reason": error.message})

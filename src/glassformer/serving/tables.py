@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import read_like_training
 from glassformer.data.table import Table
-from glassformer.data.wording import label_cell, label_name
+from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
@@ -26,10 +25,11 @@ from glassformer.evaluation.paired_comparison import compare_right_rows
 from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
-from glassformer.prediction.answered_rows import added_columns, refuse_taken, texts_in, with_answers
-from glassformer.prediction.answers import Answers
+from glassformer.prediction.answered_rows import refuse_taken, texts_in
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.answers import Answers
+from glassformer.targets.label_answers import LabelAnswers
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
@@ -111,7 +111,7 @@ def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
     if any(each != inputs[0] for each in inputs):
         raise UsageError("these models read different inputs, so they cannot answer one table; serve each by itself")
     for model in models.values():
-        refuse_taken(table.frame, added_columns(model.predictor.trained.config.labels), table.name)
+        refuse_taken(table.frame, model.target.columns, table.name)
 
 
 def first_rows(table: SentTable, model: ServedModel) -> list[dict[str, str | None]] | None:
@@ -126,31 +126,16 @@ def first_rows(table: SentTable, model: ServedModel) -> list[dict[str, str | Non
     ).to_dicts()
 
 
-def joined(parts: Sequence[Answers]) -> Answers:
-    """Join the answers to parts of a table."""
-    first = parts[0]
-    return replace(
-        first,
-        probs=np.concatenate([part.probs for part in parts]),
-        empty=np.concatenate([part.empty for part in parts]),
-        texts=[text for part in parts for text in part.texts],
-        find_unknown=lambda: sum((part.unknown for part in parts), Counter()),
-        readers={name: np.concatenate([part.readers[name] for part in parts]) for name in first.readers},
-    )
-
-
 def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> dict[str, Any]:
     """Return what the page shows of a model's answers, and all of them as CSV."""
-    given = [None if label is None else label_cell(label) for label in answers.predictions()]
+    columns = answers.columns()
+    first = [name for name in columns.columns if not name.startswith("probability_")]
     return {
         "model": model.name,
-        "counts": dict(Counter(label for label in given if label is not None).most_common()),
+        "counts": dict(answers.counts().most_common()),
         "unanswered": int(answers.empty.sum()),
-        "first": [
-            {"prediction": label, "confidence": round(confidence, 6)}
-            for label, confidence in zip(given[:ROWS_SHOWN], answers.confidences().tolist(), strict=False)
-        ],
-        "csv": with_answers(table.frame, answers).write_csv(),
+        "first": columns.head(ROWS_SHOWN).select(first).to_dicts(),
+        "csv": table.frame.hstack(columns).write_csv(),
     }
 
 
@@ -166,6 +151,8 @@ class Labelled:
 
 def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Labelled | str:
     """Return the rows to measure on, or say why there are none."""
+    if not isinstance(answers, LabelAnswers):
+        return "`glassformer evaluate` measures a model that answers with a number."
     try:
         config = model.whole.trained.config
         remembered, labels = config.remembered, config.label_set

@@ -13,6 +13,7 @@ from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons, ReasonsOfNumber
 from glassformer.serving.watching import note
+from glassformer.targets.labels import labels_of
 
 
 def add_texts(app: FastAPI, service: Service) -> None:
@@ -25,8 +26,8 @@ def add_texts(app: FastAPI, service: Service) -> None:
             raise UsageError("give `text` or `texts`, and not both")
         texts = [body.text] if body.texts is None else body.texts
         model = named(service.models, body.model)
-        if body.review_below is not None and model.is_number:
-            raise UsageError("`review_below` is for labels: an answer with a number has an interval, and no confidence")
+        if body.review_below is not None:
+            labels_of(model.target, "`review_below`")
         asked = [model.read(text) for text in texts if text is not None]
         service.limits.check_texts(asked)
         if body.explain:

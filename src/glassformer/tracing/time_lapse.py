@@ -20,8 +20,8 @@ from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import asset, embedded, page, scrolling
 from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
+from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Snapshot, Subject
 
 _JSON_FILE, _NUMBERS_FILE = "snapshots.json", "snapshots.safetensors"

@@ -16,7 +16,8 @@ from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.labels import labels_of
+from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.hearing import Array, hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step
@@ -86,6 +87,7 @@ def trace(predictor: Predictor, text: str) -> Trace:
         UsageError: the text is empty or too long.
     """
     config = predictor.trained.config
+    labels_of(config.target, "a trace")
     refuse_several(config.inputs, "a trace follows", "`glassformer explain` says what each input adds")
     if not text.strip():
         raise UsageError("the text is empty, so there is nothing to trace")

@@ -54,7 +54,7 @@ def add_to(
         raise UsageError(f"`add=`: {folder} is a checkpoint without rows of its own; `init=` names a model folder here")
     if not folder.is_dir():
         raise UsageError(f"`init={str(folder)!r}`: no such model folder")
-    if format_of(folder) != CLASSIFIER.format:
+    if format_of(folder) != FolderConfig.formats["labels"]:
         raise UsageError(f"`add=`: {folder} is no classifier, and rows can only be added to one")
     check_source(added)
     trained = load_model(folder, CLASSIFIER)

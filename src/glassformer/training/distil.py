@@ -34,8 +34,8 @@ from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.distillation import Distillation, Known
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer, Silent

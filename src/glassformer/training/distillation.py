@@ -11,8 +11,8 @@ from torch import nn
 
 from glassformer.data.store import IntArray
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.classification import Classification, TrainingData, right_answers
 from glassformer.training.objectives import distillation
 from glassformer.training.task import Cost, Examples

@@ -14,11 +14,12 @@ from glassformer.data.table import Table
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import Readers
-from glassformer.prediction.answers import Answers, Reader
-from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
+from glassformer.targets.answers import Reader
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import LearnedCounting
 
@@ -101,7 +102,7 @@ def held_out_figures(
     labels = prepared.labels
     total = reduce(np.add, held_out.by_reader().values())
     probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
-    answers = Answers(
+    answers = LabelAnswers(
         labels=labels.names,
         multilabel=labels.multilabel,
         probs=probs,

@@ -32,6 +32,7 @@ from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
+    KINDS,
     LANGUAGE_MODEL,
     TrainedLanguageModel,
     TrainedModel,
@@ -88,7 +89,8 @@ class InitialWeights:
         if isinstance(config, LanguageFolderConfig):
             trunk, free = _trunk(config, name), frozenset({"pooling"})
             return cls(model=trunk, labels=None, multilabel=False, free=free, **around)
-        around |= {"labels": config.label_set.names, "multilabel": config.multilabel, "inputs": config.inputs}
+        target = config.target
+        around |= {"labels": target.names, "multilabel": target.multilabel, "inputs": config.inputs}
         shape = config.model
         if isinstance(shape, SeveralTextsConfig):
             shape = ModelConfig(**shape.model_dump(exclude={"design", "texts"}))
@@ -124,7 +126,7 @@ def read_initial_weights(name: str) -> InitialWeights:
         raise UsageError(
             f"`init={name!r}`: no such model folder (a checkpoint of another library is named {HUB}{name})"
         )
-    if format_of(folder) == LANGUAGE_MODEL.format:
+    if KINDS.get(format_of(folder) or "") is LANGUAGE_MODEL:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
     return InitialWeights.of(load_model(folder, CLASSIFIER), name)
 

@@ -26,12 +26,13 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.readers import NAMES
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number_answering import COVERAGE, rows_needed
-from glassformer.prediction.number_config import NumberFolderConfig, held_out_of
-from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, ReaderAlone, Scale
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.targets.held_out_numbers import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
+from glassformer.targets.number import COVERAGE, Number, number_of, rows_needed
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card
@@ -88,7 +89,7 @@ def train_number(
     init: InitialWeights | None = None,
     worded: NumberWorded | None = None,
     processes: Processes = ALONE,
-) -> TrainedNumber:
+) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and weigh both readers. With `out`, write a model folder there.
 
     Args:
@@ -103,7 +104,7 @@ def train_number(
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
 
-    def page(trained: TrainedNumber, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
+    def page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
         if rows is None or worded is None or kept.out is None:
             return None
         return number_page(trained, rows, prepared, kept.out, worded)
@@ -111,8 +112,8 @@ def train_number(
     way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=page)
     kept = Kept(source=source, out=out)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained: TrainedNumber = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
-    _warn(held_out_of(trained.metrics), observer)
+        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
+    _warn(number_of(trained.config.target).held_out(trained.metrics), observer)
     return trained
 
 
@@ -211,7 +212,7 @@ def _finished(
     counting: LearnedCounting | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> tuple[TrainedNumber, HeldOutNumberRows | None]:
+) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     """Weigh both readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
@@ -219,18 +220,17 @@ def _finished(
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
         transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
-    readers, held_out, off = _weighed(prepared, counting, transformer)
+    bias, readers, held_out, off = _weighed(prepared, counting, transformer)
     rows = _held_out_rows(prepared, counting, off)
-    if held_out is not None:
-        trainer.observer.on_message(_in_words(readers, held_out))
     seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
     splits, seen = prepared.splits, None
     if recipe.training.keep_seen_words:
-        seen, _ = learn_seen(splits.train, splits.validation)
-    config = NumberFolderConfig(
+        seen, unseen = learn_seen(splits.train, splits.validation)
+        if held_out is not None and seen is not None and unseen is not None:
+            held_out = held_out.model_copy(update=unseen_figures(unseen, seen.config.threshold))
+    config = FolderConfig(
         model=recipe.model,
-        target=prepared.labels.names[0],
-        scale=prepared.scale,
+        target=Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias),
         readers=readers,
         vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
@@ -244,12 +244,14 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
-    trained = TrainedNumber(
+    if held_out is not None:
+        trainer.observer.on_message(_in_words(held_out, by_counting=config.answers_by_counting))
+    trained = TrainedModel(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
         metrics=state.metrics() | _held_out_metrics(source, held_out, rows),
-        counting=None if counting is None else counting.fitted.reader,
+        counting=counting.fitted.reader if counting is not None and "counting" in config.weights else None,
         seen=seen,
     )
     return trained, rows
@@ -282,20 +284,21 @@ def _held_out_metrics(
 
 def _weighed(
     prepared: PreparedNumber, counting: LearnedCounting | None, transformer: FloatArray | None
-) -> tuple[NumberReaders, HeldOutNumbers | None, Off | None]:
+) -> tuple[float, Readers | None, HeldOutNumbers | None, Off | None]:
     """Find the weights of both readers. The transformer gets 0 unless both together are clearly better than counting.
 
     Args:
         transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
 
     Returns:
-        The weights, figures, and how far each held-out row is off. The last two are None if nothing was held out.
+        The bias, the weights, figures, and how far each held-out row is off. The last two are None if nothing was held
+        out.
     """
     counted = None if counting is None else counting.held_out[:, 0]
     truth = prepared.validation_labels if counting is None else counting.labels
     asked = [each for each in (counted, transformer) if each is not None]
     if truth is None or not asked:
-        return NumberReaders(bias=0, counting=None if counting is None else 1, transformer=1), None, None
+        return 0.0, None if counting is None else Readers.weighing(1, 1), None, None
     alone = [None if each is None else join_numbers([each], truth) for each in (counted, transformer)]
     joined = join_numbers(asked, truth)
     first = alone[0]
@@ -304,11 +307,7 @@ def _weighed(
     weights = dict(
         zip(("counting", "transformer") if counting is not None else ("transformer",), joined.weights, strict=False)
     )
-    readers = NumberReaders(
-        bias=joined.bias,
-        counting=None if counting is None else weights["counting"],
-        transformer=weights.get("transformer", 0.0),
-    )
+    readers = Readers.weighing(weights.get("counting"), weights.get("transformer", 0.0))
     answers = joined.bias + np.stack(asked, axis=1).astype(np.float64) @ joined.weights
     off = joined.left_out * prepared.scale.deviation  # the weights were fitted to these rows
     spread = float(np.square(truth - truth.mean()).sum())
@@ -325,6 +324,7 @@ def _weighed(
         counting=by_itself[0],
         transformer=by_itself[1],
         distances=distances(np.abs(off)),
+        answer=Mean.of(prepared.scale.mean + prepared.scale.deviation * answers),
     )
     others = {
         f"{name} alone": each.left_out * prepared.scale.deviation
@@ -332,7 +332,7 @@ def _weighed(
         if each is not None and each is not joined
     }
     both = counted is not None and transformer is not None
-    return readers, figures, Off(model=off, alone=others if both else {}, ranked=answers)
+    return joined.bias, readers, figures, Off(model=off, alone=others if both else {}, ranked=answers)
 
 
 def _r2(joined: JoinedNumbers, spread: float) -> float:
@@ -358,7 +358,7 @@ def rank_correlation(answers: np.ndarray[Any, Any], truth: np.ndarray[Any, Any])
     return float(spearmanr(answers, truth).statistic)
 
 
-def _in_words(readers: NumberReaders, found: HeldOutNumbers) -> str:
+def _in_words(found: HeldOutNumbers, *, by_counting: bool) -> str:
     """Say which reader answers, by the held-out rows."""
     rows = counted(found.rows, "held-out row")
     if found.folds > 1:
@@ -370,6 +370,6 @@ def _in_words(readers: NumberReaders, found: HeldOutNumbers) -> str:
         return f"{said}. No transformer was trained, so the model answers by counting"
     if found.counting is None:
         return said
-    if not readers.transformer:
+    if by_counting:
         return f"{said}. These rows do not show that the transformer helps, so the model answers by counting alone"
     return f"{said}, both together {figure(found.r2)}"

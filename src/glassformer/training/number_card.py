@@ -5,24 +5,24 @@ from __future__ import annotations
 from glassformer.data.inputs import example_of
 from glassformer.data.wording import counted, figure, short
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number_config import held_out_of
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number import number_of
 from glassformer.training.card import inputs_in_words
 
 
-def number_card(trained: TrainedNumber) -> str:
+def number_card(trained: TrainedModel) -> str:
     """Return the Markdown of the model folder's README.md."""
-    config, data, held_out = trained.config, trained.config.data, held_out_of(trained.metrics)
-    scale, readers = config.scale, config.readers
+    config, data, target = trained.config, trained.config.data, number_of(trained.config.target)
+    scale, weights, held_out = target.scale, config.weights, target.held_out(trained.metrics)
     facts = [
         f"Learned on {counted(data['rows'], 'row')} of `{data['source']}` ({inputs_in_words(data, config.inputs)}, "
-        f"number: `{config.target}`): numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of "
+        f"number: `{target.column}`): numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of "
         f"{short(scale.mean)}.",
         "Answers by counting n-grams alone (ridge regression)."
         if config.answers_by_counting
-        else f"Adds up ridge regression on n-grams, times {readers.counting:.3f}, and the transformer, times "
-        f"{readers.transformer:.3f}."
-        if readers.counting is not None
+        else f"Adds up ridge regression on n-grams, times {weights['counting']:.3f}, and the transformer, times "
+        f"{weights['transformer']:.3f}."
+        if "counting" in weights
         else "Answers by the transformer alone.",
         f"Transformer: {parameter_count(config.model, config.vocab_size, 1):,} parameters; {config.model.in_words()}.",
     ]
@@ -39,7 +39,7 @@ def number_card(trained: TrainedNumber) -> str:
     facts.append(f"Fingerprint of the training rows: `{data['fingerprint']}`.")
     return f"""# A glassformer model of a number
 
-Answers a text with a number: `{config.target}`.
+Answers a text with a number: `{target.column}`.
 
 {chr(10).join("- " + fact for fact in facts)}
 

@@ -12,16 +12,16 @@ import numpy as np
 
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
-from glassformer.evaluation.evaluate_number import MeasuredRows, duel_of, number_summary, points_of, worst_numbers
+from glassformer.evaluation.evaluate_model import model_summary
+from glassformer.evaluation.evaluate_number import MeasuredRows, duel_of, points_of, worst_numbers
 from glassformer.evaluation.number_errors import by_answer, doubtful_numbers, far_off
 from glassformer.evaluation.number_next_steps import number_next_steps
 from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.evaluation.report_number import render_number
 from glassformer.evaluation.report_number_errors import in_unit
 from glassformer.evaluation.result import Machine
-from glassformer.prediction.model_folder import TrainedNumber
-from glassformer.prediction.number_answering import COVERAGE
-from glassformer.prediction.number_config import held_out_of
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number import COVERAGE, number_of
 from glassformer.training.preparation import Prepared
 from glassformer.training.report import (
     MOST_MEASURED,
@@ -64,7 +64,7 @@ class HeldOutNumberRows:
 
 
 def number_page(
-    trained: TrainedNumber, held_out: HeldOutNumberRows, prepared: Prepared, folder: Path, worded: NumberWorded
+    trained: TrainedModel, held_out: HeldOutNumberRows, prepared: Prepared, folder: Path, worded: NumberWorded
 ) -> str:
     """Return the report of the held-out rows, and add its next steps to the metrics of the model.
 
@@ -77,7 +77,7 @@ def number_page(
 
 
 def measure_held_out_numbers(
-    trained: TrainedNumber, held_out: HeldOutNumberRows, prepared: Prepared, folder: Path
+    trained: TrainedModel, held_out: HeldOutNumberRows, prepared: Prepared, folder: Path
 ) -> NumberEvaluation:
     """Measure a model on its held-out rows, or on some of them if there are many. No baseline is trained.
 
@@ -91,7 +91,8 @@ def measure_held_out_numbers(
     measured = MeasuredRows(truth=truth, seed=config.seed, resamples=_RESAMPLES)
     seconds, name = config.training_seconds, folder.resolve().name
     model = measured.contestant("the model", name, answers, ranked=off.ranked[which], fit_seconds=seconds)
-    figures = held_out_of(trained.metrics)
+    target = number_of(config.target)
+    figures = target.held_out(trained.metrics)
     distance = None if figures is None else figures.distances[round(100 * COVERAGE) - 1]
     duel = duel_of(measured, model, answers, [], {name: truth - own[which] for name, own in off.alone.items()})
     what = ["the weights of both readers"] if trained.counting is not None and off.alone else ["how answers are scaled"]
@@ -101,8 +102,8 @@ def measure_held_out_numbers(
     added = remembered.read_as is not None and bool(remembered.read_as.added)
     found = NumberEvaluation(
         data=data_summary(table, prepared, remembered.data),
-        model=number_summary(trained, folder),
-        target=config.target,
+        model=model_summary(trained, folder),
+        target=target.column,
         metrics=model.metrics,
         duel=duel.model_copy(update={"verdict": said}),
         intervals=(),

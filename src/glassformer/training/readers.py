@@ -23,8 +23,8 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.scoring import FloatArray
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared

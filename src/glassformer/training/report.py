@@ -22,13 +22,13 @@ from glassformer.evaluation.readers import NAMES, ReaderOutcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.weak_spots import NextStep
-from glassformer.prediction.answers import Reader
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import TrainingRows
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.probabilities import probabilities
-from glassformer.prediction.review import Thresholds
 from glassformer.prediction.scoring import FloatArray
+from glassformer.targets.answers import Reader
+from glassformer.targets.probabilities import probabilities
+from glassformer.targets.review import Thresholds
 from glassformer.training.held_out_figures import HeldOut
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import each_alone

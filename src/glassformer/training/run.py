@@ -27,6 +27,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.targets.labels import labels_target
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.held_out_figures import HeldOut, held_out_figures
@@ -312,10 +313,9 @@ def _finished(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
         tokenizer=recipe.tokenizer,
-        labels=prepared.label_values,
-        multilabel=labels.multilabel,
-        ordered=labels.ordered,
-        temperature=temperature,
+        target=labels_target(
+            prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
+        ),
         readers=readers,
         unlike=None if seen is None else seen.config,
         inputs=prepared.splits.train.inputs,
@@ -377,5 +377,6 @@ def from_memory(
         label_columns: the labels of the columns, if the labels were a matrix of 0 and 1.
     """
     own = {"fold_labels": fold_labels} | ({} if label_columns is None else {"label_columns": label_columns})
-    update = {"labels": labels, "data": trained.config.data | own}
+    target = trained.config.label_target.model_copy(update={"labels": labels})
+    update = {"target": target, "data": trained.config.data | own}
     return dataclasses.replace(trained, config=trained.config.model_copy(update=update))

@@ -10,8 +10,7 @@ import numpy as np
 
 from glassformer.counting.corpus import Corpus, distinct, marked
 from glassformer.counting.ngrams import END, START
-from glassformer.data.table import Table
-from glassformer.prediction.unlike import (
+from glassformer.counting.unlike import (
     FloatArray,
     HashArray,
     Seen,
@@ -20,6 +19,7 @@ from glassformer.prediction.unlike import (
     pair_hashes,
     unseen_share,
 )
+from glassformer.data.table import Table
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold

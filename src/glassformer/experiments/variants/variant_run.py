@@ -22,7 +22,7 @@ from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.probabilities import probabilities
+from glassformer.targets.probabilities import probabilities
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.prediction.answers import Answers
-from glassformer.prediction.probabilities import FloatArray
-from glassformer.prediction.review import Thresholds
-
-
-class Mean(BaseModel):
-    """A mean over texts, and the standard deviation of one text."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    mean: float
-    sd: float = Field(ge=0)
-
-    @classmethod
-    def of(cls, values: FloatArray | Sequence[float]) -> Self:
-        """Return the mean of at least one value."""
-        return cls(mean=round(float(np.mean(values)), 6), sd=round(float(np.std(values)), 6))
+from glassformer.targets.held_out_numbers import Mean, unseen_figures
+from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.probabilities import FloatArray
+from glassformer.targets.review import Thresholds
 
 
 class HeldOutAnswers(BaseModel):
@@ -47,7 +33,7 @@ class HeldOutAnswers(BaseModel):
     @classmethod
     def of(
         cls,
-        answers: Answers,
+        answers: LabelAnswers,
         unseen: FloatArray | None,
         *,
         threshold: float | None,
@@ -70,11 +56,3 @@ class HeldOutAnswers(BaseModel):
             **({} if unseen is None or threshold is None else unseen_figures(unseen, threshold)),
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel),
         )
-
-
-def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:
-    """Return the figures `unseen_share` and `unlike_training` of `HeldOutAnswers`, whose arguments these are."""
-    return {
-        "unseen_share": Mean.of(unseen),
-        "unlike_training": round(float(np.mean(unseen > np.float32(threshold))), 6),
-    }

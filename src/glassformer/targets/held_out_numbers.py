@@ -1,15 +1,18 @@
-"""What the answer with a number depends on beside its readers: the scale, their weights, and the held-out rows.
+"""What an answer with a number depends on: the scale of the training rows, and the answers to held-out rows.
 
 Without PyTorch, which exported models do not need.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.counting.reader import HEAVIEST
+from glassformer.targets.probabilities import FloatArray
 
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
 
@@ -25,21 +28,23 @@ class Scale(BaseModel):
     highest: float
 
 
-class NumberReaders(BaseModel):
-    """How both readers add up, on the scale of training: bias + counting · ridge + transformer · transformer.
+class Mean(BaseModel):
+    """A mean over texts, and the standard deviation of one text."""
 
-    None means that there is no counting reader. Beside another reader, one of weight 0 is not asked.
-    """
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    mean: float
+    sd: float = Field(ge=0)
 
-    bias: float
-    counting: float | None = Field(ge=0, le=HEAVIEST)
-    transformer: float = Field(ge=0, le=HEAVIEST)
+    @classmethod
+    def of(cls, values: FloatArray | Sequence[float]) -> Self:
+        """Return the mean of at least one value."""
+        return cls(mean=round(float(np.mean(values)), 6), sd=round(float(np.std(values)), 6))
 
-    @property
-    def counting_alone(self) -> bool:
-        return self.counting is not None and self.transformer == 0
+
+def share_of(share: float) -> Mean:
+    """Return a share of texts as the mean of a figure that is 1 or 0."""
+    return Mean(mean=share, sd=math.sqrt(share * (1 - share)))
 
 
 class ReaderAlone(BaseModel):
@@ -69,3 +74,16 @@ class HeldOutNumbers(BaseModel):
     distances: Distances
     """For 1%, 2%, … 99%: the distance from the answer within which the right number of so many new texts should lie.
     None if there are too few rows (split conformal prediction: Lei et al. 2018, algorithm 2)."""
+    answer: Mean | None = None
+    """The mean answer. None if an older version trained the model."""
+    unseen_share: Mean | None = None
+    """See `HeldOutAnswers`, also for the next one."""
+    unlike_training: float | None = None
+
+
+def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:
+    """Return the figures `unseen_share` and `unlike_training` of held-out rows (see `HeldOutAnswers.of`)."""
+    return {
+        "unseen_share": Mean.of(unseen),
+        "unlike_training": round(float(np.mean(unseen > np.float32(threshold))), 6),
+    }

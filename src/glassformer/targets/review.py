@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.errors import UsageError
-from glassformer.prediction.probabilities import THRESHOLD, FloatArray, confidences_of
+from glassformer.targets.probabilities import THRESHOLD, FloatArray, confidences_of
 
 Shares = Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=100, max_length=100)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=100, max_length=100)]

@@ -1,0 +1,185 @@
+"""The answers of a model to some texts. Without PyTorch, which exported models do not need."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from glassformer.counting.unlike import Seen
+from glassformer.targets.probabilities import FloatArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+Scores = np.ndarray[Any, Any]
+Reader = Literal["counting", "transformer"]
+
+UNLIKE = ["unseen_share", "unlike_training"]
+"""The last keys of each answer, in a table and in JSON."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers(ABC):
+    """The answers of a model to some texts.
+
+    A text of white space only gets no answer: its prediction is None, and its record holds nulls.
+
+    Attributes:
+        empty: (texts,) which texts are white space only.
+        readers: what each reader adds to the scores of each text.
+        texts: the texts. Needed for `unseen` and `unlike` alone, as is `seen`.
+        seen: the words of the training texts. None if the model does not know them: it was made by an older version.
+        find_unknown: computes `unknown`.
+    """
+
+    per_text: ClassVar[tuple[str, ...]]
+    """The names of the arrays with a row for each text, besides `empty`."""
+    in_words: ClassVar[bool]
+    """Whether a prediction is a word, and not a number."""
+
+    empty: BoolArray
+    readers: Mapping[Reader, Scores]
+    texts: Sequence[str] = ()
+    seen: Seen | None = None
+    find_unknown: Callable[[], Counter[str]] = Counter
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Join the answers to parts of a table."""
+        first, names = parts[0], ("empty", *cls.per_text)
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return replace(
+            first,
+            texts=[text for part in parts for text in part.texts],
+            find_unknown=lambda: sum((part.unknown for part in parts), Counter()),
+            readers={name: np.concatenate([part.readers[name] for part in parts]) for name in first.readers},
+            **arrays,
+        )
+
+    @cached_property
+    def unknown(self) -> Counter[str]:
+        """The words that are not in the vocabulary, each with the number of texts that it occurs in.
+
+        Empty if the model answers by counting alone. They are found when they are first asked for.
+        """
+        return self.find_unknown()
+
+    @cached_property
+    def unseen(self) -> FloatArray | None:
+        """The share of unseen words and word pairs of each text (see `Seen`): (texts,); None without `seen`.
+
+        It is computed when it is first asked for.
+        """
+        return None if self.seen is None else self.seen.unseen_shares(self.texts)
+
+    @property
+    def unlike(self) -> BoolArray | None:
+        """Which texts are unlike the training data: (texts,). Empty texts are not. None without `seen`."""
+        if self.seen is None or self.unseen is None:
+            return None
+        return self.seen.is_unlike(self.unseen) & ~self.empty
+
+    @property
+    def needs_review(self) -> BoolArray | None:
+        """Which answers a person should see (texts,). None if nobody asked."""
+        return None
+
+    @abstractmethod
+    def predictions(self) -> list[Any]:
+        """Return the answer to each text, None for an empty one."""
+
+    @abstractmethod
+    def counts(self) -> Counter[str]:
+        """Return how often each answer was given, if there are only some."""
+
+    @abstractmethod
+    def cells(self, row: int, top_k: int | None) -> list[str]:
+        """Return what a person is shown of an answer.
+
+        Args:
+            top_k: the most labels to show.
+        """
+
+    @property
+    def record_keys(self) -> list[str]:
+        """The names that a record may hold."""
+        review = [] if self.needs_review is None else ["needs_review"]
+        return ["prediction", *self._keys, "readers", *UNLIKE, *review]
+
+    @property
+    @abstractmethod
+    def _keys(self) -> list[str]:
+        """The keys of `_record` after the prediction."""
+
+    @abstractmethod
+    def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
+        """Return the prediction of a text and what belongs to it."""
+
+    @abstractmethod
+    def _added(self) -> dict[Reader, list[float]]:
+        """Return what each reader adds to the prediction of each text: (texts,)."""
+
+    def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
+        """Yield the JSON of each answer.
+
+        With two readers there is also `readers`: what each of them adds to the prediction. At the end, `unseen_share`
+        and `unlike_training` are those of `unseen` and `unlike`, or null. If asked for, there is `needs_review` too.
+
+        Args:
+            top_k: the most labels to show.
+        """
+        added = self._added() if len(self.readers) > 1 else {}
+        unseen, unlike, review = self.unseen, self.unlike, self.needs_review
+        for row, empty in enumerate(self.empty.tolist()):
+            record = dict.fromkeys(["prediction", *self._keys]) if empty else self._record(row, top_k)
+            if added:
+                record["readers"] = None if empty else {name: each[row] for name, each in added.items()}
+            record["unseen_share"] = None if empty or unseen is None else round(float(unseen[row]), 6)
+            record["unlike_training"] = None if empty or unlike is None else bool(unlike[row])
+            if review is not None:
+                record["needs_review"] = None if empty else bool(review[row])
+            yield record
+
+    def lines(self, rows: Iterable[Mapping[str, Any]], top_k: int | None = None) -> Iterator[str]:
+        """Yield a line of JSON for each text: the given row, then its record."""
+        for row, record in zip(rows, self.records(top_k), strict=True):
+            yield json.dumps({**row, **record}, ensure_ascii=False)
+
+    def columns(self) -> pl.DataFrame:
+        """Return the answers as columns of a table, with a row for each text. All are null for an empty text.
+
+        The last two say whether the text is unlike the training data. They are null if the model does not know. If
+        asked for, there is `needs_review` too.
+        """
+        import polars as pl  # tables are an extra where PyTorch is missing
+
+        columns = self._columns()
+        columns["unseen_share"] = _rounded(self.unseen)
+        columns["unlike_training"] = None if self.unlike is None else self.unlike.tolist()
+        if (review := self.needs_review) is not None:
+            columns["needs_review"] = review.tolist()
+        types: dict[str, Any] = {"unlike_training": pl.Boolean, "needs_review": pl.Boolean}
+        types |= {"prediction": pl.String} if self.in_words else {}
+        unknown = [None] * len(self.empty)
+        added = pl.DataFrame(
+            {name: unknown if values is None else values for name, values in columns.items()},
+            schema={name: types.get(name, pl.Float64) for name in columns},
+        )
+        return added.select(pl.when(pl.Series(~self.empty)).then(pl.all()))
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]:
+        """Return the prediction of each text and what belongs to it, by the names of columns. None means unknown."""
+
+
+def _rounded(values: np.ndarray[Any, Any] | None) -> list[float] | None:
+    """Round to six decimals. In float64, 0.123457 is then written with six digits."""
+    return None if values is None else [round(value, 6) for value in values.tolist()]

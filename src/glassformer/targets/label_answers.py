@@ -1,0 +1,138 @@
+"""Answers with labels: one for each text, or several."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from glassformer.data.wording import decimals, label_cell, label_text
+from glassformer.targets.answers import Answers, BoolArray, Reader
+from glassformer.targets.probabilities import THRESHOLD, FloatArray, confidences_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelAnswers(Answers):
+    """The labels of some texts, with probabilities.
+
+    The row of `probs` of an empty text is the model's answer to a text without words.
+
+    Attributes:
+        probs: (texts, n_classes) calibrated probabilities. Rows sum to 1; with `multilabel`, each label has a
+            probability of its own.
+        readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
+            of their sum.
+        review_below: an answer of a lower confidence needs review. None: nobody asked.
+    """
+
+    per_text: ClassVar = ("probs",)
+    in_words: ClassVar = True
+
+    labels: tuple[Any, ...]
+    multilabel: bool
+    probs: FloatArray
+    review_below: float | None = None
+
+    @cached_property
+    def _read(self) -> list[Any]:
+        if self.multilabel:
+            return [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
+        return [self.labels[i] for i in self.probs.argmax(axis=1)]
+
+    def read(self) -> list[Any]:
+        """Return the label of each text, also of texts without a word.
+
+        With `multilabel`, return a list of the labels with a probability of at least a half.
+        """
+        return self._read
+
+    def predictions(self) -> list[Any]:
+        """Return the same as `read`, but None for an empty text."""
+        return [None if empty else label for label, empty in zip(self.read(), self.empty, strict=True)]
+
+    @cached_property
+    def _confidences(self) -> FloatArray:
+        return confidences_of(self.probs, multilabel=self.multilabel)
+
+    def confidences(self) -> FloatArray:
+        """Return the probability of each predicted label; with `multilabel`, that of the least certain decision."""
+        return self._confidences
+
+    @property
+    def needs_review(self) -> BoolArray | None:
+        """Which answers have a lower confidence than `review_below` (texts,). None without `review_below`."""
+        return None if self.review_below is None else self.confidences() < self.review_below
+
+    def label_sets(self, least: float) -> list[list[Any]]:
+        """Return the labels of each text with at least this probability, the most probable one first.
+
+        Args:
+            least: see `Thresholds.label_threshold`.
+        """
+        return [[label for label, prob in self.ranked(row) if prob >= least] for row in range(len(self.probs))]
+
+    def margins(self) -> dict[Reader, FloatArray]:
+        """Return what each reader adds to the margin of each prediction, in logits: (texts,).
+
+        The margin is the logit of the predicted label minus that of the second most probable one, which is the
+        logarithm of the ratio of their probabilities. With `multilabel` it is the logit of the least certain label,
+        positive if it speaks for the decision. A reader below 0 speaks for another answer.
+        """
+        rows = np.arange(len(self.probs))
+        if self.multilabel:
+            least = np.abs(self.probs - THRESHOLD).argmin(axis=1)
+            sign = np.where(self.probs[rows, least] >= THRESHOLD, 1, -1)
+            return {name: sign * logits[rows, least] for name, logits in self.readers.items()}
+        if self.probs.shape[1] == 1:
+            return {name: logits[:, 0] for name, logits in self.readers.items()}
+        first, second = np.argsort(-self.probs, axis=1, kind="stable")[:, :2].T
+        return {name: logits[rows, first] - logits[rows, second] for name, logits in self.readers.items()}
+
+    def ranked(self, row: int, top_k: int | None = None) -> list[tuple[Any, float]]:
+        """Return (label, probability) for a text, the most probable label first."""
+        order = np.argsort(-self.probs[row], kind="stable")[:top_k]
+        return [(self.labels[i], float(self.probs[row, i])) for i in order]
+
+    def counts(self) -> Counter[str]:
+        """Return how often each label was given."""
+        return Counter(label_cell(label) for label in self.predictions() if label is not None)
+
+    def cells(self, row: int, top_k: int | None) -> list[str]:
+        """Return the label, the most likely labels, and whether the answer needs review."""
+        review = self.needs_review
+        if self.empty[row]:
+            return ["(no text)", "", *([] if review is None else [""])]
+        ranked = "  ".join(f"{name} {decimals(prob)}" for name, prob in self.ranked(row, top_k))
+        said = [] if review is None else ["needs review" if review[row] else "automatic"]
+        return [label_text(self._read[row]), ranked, *said]
+
+    @property
+    def _keys(self) -> list[str]:
+        return ["confidence", "probabilities"]
+
+    def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
+        return {
+            "prediction": self._read[row],
+            "confidence": round(float(self.confidences()[row]), 6),
+            "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
+        }
+
+    def _added(self) -> dict[Reader, list[float]]:
+        return {  # without −0.0
+            name: [round(margin, 6) + 0.0 for margin in margins.tolist()] for name, margins in self.margins().items()
+        }
+
+    def _columns(self) -> dict[str, Any]:
+        labels = [None if label is None else label_cell(label) for label in self.predictions()]
+        return {"prediction": labels} | {
+            name: [round(value, 6) for value in values.tolist()]
+            for name, values in zip(probability_columns(self.labels), [self.confidences(), *self.probs.T], strict=True)
+        }
+
+
+def probability_columns(labels: tuple[Any, ...]) -> list[str]:
+    """Return the names of the columns with the confidence and the probability of each label."""
+    return ["confidence", *(f"probability_{label}" for label in labels)]

@@ -1,0 +1,153 @@
+"""Targets with labels: classes, ordered classes, and several labels per text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from glassformer.data.wording import label_name
+from glassformer.errors import UsageError, brief_value
+from glassformer.targets.answers import UNLIKE, Reader, Scores
+from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.held_out_numbers import share_of
+from glassformer.targets.label_answers import LabelAnswers, probability_columns
+from glassformer.targets.probabilities import TEMPERATURE_BOUNDS, probabilities
+from glassformer.targets.review import Thresholds
+from glassformer.targets.target import Followed, Target
+
+LabelValue = str | int | float | bool
+_SHOWN, _KNOWN = 20, 10
+
+
+class Labels(Target):
+    """Labels with probabilities. Scores are logits."""
+
+    ordered: ClassVar[bool] = False
+    """Whether each label is more than the one before it."""
+
+    labels: tuple[LabelValue, ...] = Field(min_length=1)
+    """In the order of the logits."""
+    temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
+
+    @model_validator(mode="after")
+    def _labels_differ(self) -> Self:
+        names = Counter(map(label_name, self.labels))
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"labels: {twice[0]!r} occurs twice")
+        return self
+
+    @property
+    def width(self) -> int:
+        return len(self.labels)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(label_name, self.labels))
+
+    def held_out(self, metrics: Mapping[str, Any]) -> HeldOutAnswers | None:
+        found = metrics.get("held_out_answers")
+        return None if found is None else HeldOutAnswers.model_validate(found)
+
+    def answers(self, scores: Mapping[Reader, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
+        total = np.sum(list(scores.values()), axis=0)
+        probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
+        return LabelAnswers(
+            labels=self.labels,
+            multilabel=self.multilabel,
+            probs=probs.astype(np.float32),
+            readers={name: logits / self.temperature for name, logits in scores.items()},
+            **about,
+        )
+
+    def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
+        if held_out is None or held_out.thresholds is None:
+            raise UsageError(
+                "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
+                "without held-out rows; train it again with held-out rows"
+            )
+        return held_out.thresholds
+
+    @property
+    def columns(self) -> list[str]:
+        return ["prediction", *probability_columns(self.labels), *UNLIKE]
+
+    def check_right(self, given: Any) -> None:
+        several = isinstance(given, list)
+        if self.multilabel != several:
+            raise UsageError("`label`: give one label, not a list" if several else "`label`: give a list of labels")
+        for label in given if several else [given]:
+            if label not in self.labels:
+                known = ", ".join(map(str, self.labels[:_KNOWN])) + (" …" if len(self.labels) > _KNOWN else "")
+                raise UsageError(f"`label={brief_value(label)}`: the model has no such label, only {known}")
+
+    def followed(self, records: Sequence[Mapping[str, Any]], held_out: HeldOutAnswers | None) -> list[Followed]:
+        given = [
+            {str(label) for label in (found if isinstance(found, list) else [found])}
+            for found in (record["prediction"] for record in records)
+        ]
+        shares = [
+            Followed(
+                f"answer {label}",
+                [label in found for found in given],
+                None if held_out is None or label not in held_out.labels else share_of(held_out.labels[label]),
+            )
+            for label in map(str, self.labels)
+        ]
+        sure = [record["confidence"] for record in records]
+        return [*shares, Followed("confidence", sure, None if held_out is None else held_out.confidence)]
+
+    def described(self) -> dict[str, Any]:
+        return {"labels": list(self.labels), "multilabel": self.multilabel}
+
+    @property
+    def in_words(self) -> str:
+        more = ", …" if len(self.labels) > _SHOWN else ""
+        return f"Labels: {', '.join(map(str, self.labels[:_SHOWN]))}{more}"
+
+
+class Classes(Labels):
+    """One label per text."""
+
+    kind: Literal["classes"] = "classes"
+
+
+class OrderedClasses(Labels):
+    """One label per text. Each label is more than the one before it."""
+
+    ordered: ClassVar = True
+
+    kind: Literal["ordered"] = "ordered"
+
+
+class SeveralLabels(Labels):
+    """Several labels per text, or none. Each has a probability of its own."""
+
+    multilabel: ClassVar = True
+
+    kind: Literal["several"] = "several"
+
+
+def labels_of(target: Target, asked: str = "this") -> Labels:
+    """Return a target with labels.
+
+    Args:
+        asked: what is only for labels.
+
+    Raises:
+        UsageError: it is a number.
+    """
+    if not isinstance(target, Labels):
+        raise UsageError(f"{asked} is for models that answer with labels; this one answers with a number")
+    return target
+
+
+def labels_target(
+    labels: Sequence[LabelValue], *, multilabel: bool = False, ordered: bool = False, temperature: float = 1.0
+) -> Classes | OrderedClasses | SeveralLabels:
+    """Return the target that these labels are."""
+    kind = SeveralLabels if multilabel else OrderedClasses if ordered else Classes
+    return kind(labels=tuple(labels), temperature=temperature)

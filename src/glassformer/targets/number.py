@@ -1,0 +1,201 @@
+"""The target of a number: an answer is a number with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from glassformer.data.wording import counted, short
+from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.targets.answers import UNLIKE, Answers, Reader, Scores
+from glassformer.targets.held_out_numbers import HeldOutNumbers, Scale
+from glassformer.targets.review import percent_of
+from glassformer.targets.target import Followed, Target
+
+Numbers = np.ndarray[Any, np.dtype[np.float64]]
+
+COVERAGE = 0.9
+"""The share of right numbers that the intervals of answers should hold."""
+_KEYS = ["interval_low", "interval_high"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberAnswers(Answers):
+    """The numbers of some texts, each with an interval.
+
+    Attributes:
+        values: (texts,)
+        distance: half of the width of the interval around each value. None if the model does not know it.
+        readers: what each reader adds to the value of each text (texts,). The rest is the same for all texts.
+    """
+
+    per_text: ClassVar = ("values",)
+    in_words: ClassVar = False
+
+    values: Numbers
+    distance: float | None
+
+    def predictions(self) -> list[float | None]:
+        return [None if empty else value for empty, value in zip(self.empty, self.values.tolist(), strict=True)]
+
+    def counts(self) -> Counter[str]:
+        """Return nothing: any number may be an answer."""
+        return Counter()
+
+    def cells(self, row: int, top_k: int | None) -> list[str]:  # noqa: ARG002 (a number has no other answers)
+        """Return the number and its interval."""
+        if self.empty[row]:
+            return ["(no text)", ""]
+        value, low, high = self._with_interval(row)
+        return [short(value), "" if low is None or high is None else f"{short(low)} to {short(high)}"]
+
+    def _with_interval(self, row: int) -> tuple[float, float | None, float | None]:
+        value, away = float(self.values[row]), self.distance
+        low, high = (None, None) if away is None else (significant(value - away), significant(value + away))
+        return significant(value), low, high
+
+    @property
+    def _keys(self) -> list[str]:
+        return _KEYS
+
+    def _record(self, row: int, top_k: int | None) -> dict[str, Any]:  # noqa: ARG002
+        return dict(zip(["prediction", *_KEYS], self._with_interval(row), strict=True))
+
+    def _added(self) -> dict[Reader, list[float]]:
+        return {name: list(map(significant, added.tolist())) for name, added in self.readers.items()}
+
+    def _columns(self) -> dict[str, Any]:
+        rows = [self._with_interval(row) for row in range(len(self.values))]
+        return {name: [row[place] for row in rows] for place, name in enumerate(["prediction", *_KEYS])}
+
+
+class Number(Target):
+    """A number. Scores are numbers on the scale of training, (number − mean) / deviation."""
+
+    precision: ClassVar = np.float64
+
+    kind: Literal["number"] = "number"
+    column: str
+    """The column that was learned."""
+    scale: Scale
+    bias: float = 0.0
+    """What is added to the scores of the readers."""
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def base(self) -> float:
+        """The answer to which the readers add: the mean of the training rows and the bias."""
+        return self.scale.mean + self.bias * self.scale.deviation
+
+    def held_out(self, metrics: Mapping[str, Any]) -> HeldOutNumbers | None:
+        found = metrics.get("held_out")
+        return None if found is None else HeldOutNumbers.model_validate(found)
+
+    def answers(
+        self, scores: Mapping[Reader, Scores], held_out: Any, *, coverage: float = COVERAGE, **about: Any
+    ) -> NumberAnswers:
+        distance = self.distance(held_out, coverage)
+        return NumberAnswers(values=self.values(scores), distance=distance, readers=self._added(scores), **about)
+
+    def _added(self, scores: Mapping[Reader, Scores]) -> dict[Reader, Numbers]:
+        """Return what each reader adds to the answers, in the unit of the number: (texts,)."""
+        return {name: values[:, 0] * self.scale.deviation for name, values in scores.items()}
+
+    def values(self, scores: Mapping[Reader, Scores]) -> Numbers:
+        """Return the number of each text: (texts,).
+
+        Raises:
+            GlassformerError: a number is NaN or infinite.
+        """
+        values: Numbers = self.base + np.sum(list(self._added(scores).values()), axis=0)
+        if not np.isfinite(values).all():
+            raise GlassformerError("the model gives NaN or infinite numbers: its weights are damaged")
+        return values
+
+    def alone(self, held_out: HeldOutNumbers | None, reader: Reader, scores: Scores) -> Numbers | None:
+        """Return the answers of a reader from its scores (texts, 1) if it answered alone.
+
+        None if no rows were held out.
+        """
+        found = None if held_out is None else getattr(held_out, reader)
+        if found is None:
+            return None
+        values: Numbers = scores[:, 0].astype(np.float64)
+        return self.scale.mean + self.scale.deviation * (found.bias + found.weight * values)
+
+    def distance(self, held_out: HeldOutNumbers | None, coverage: float = COVERAGE) -> float | None:
+        """Return the distance from an answer within which the right number should lie. None if it is not known.
+
+        Args:
+            coverage: the share of the right numbers, from 0.01 to 0.99 in whole percents.
+
+        Raises:
+            UsageError: it is not such a share.
+        """
+        place = percent_of(coverage, "coverage") - 1
+        if place > 98:
+            raise UsageError("`coverage=1`: no interval holds every number; give at most 0.99")
+        return None if held_out is None else held_out.distances[place]
+
+    def why_no_interval(self, held_out: HeldOutNumbers | None, coverage: float = COVERAGE) -> str | None:
+        """Return why there are no intervals of a coverage, or None if there are."""
+        if self.distance(held_out, coverage) is not None:
+            return None
+        if held_out is None:
+            return "no rows were held out in training"
+        rows = counted(held_out.rows, "row was", "rows were")
+        return f"{rows} held out in training, and intervals of {coverage:.0%} need at least {rows_needed(coverage)}"
+
+    @property
+    def columns(self) -> list[str]:
+        return ["prediction", *_KEYS, *UNLIKE]
+
+    def notes(self, held_out: HeldOutNumbers | None) -> list[str]:
+        if why := self.why_no_interval(held_out):
+            return [f"there are no intervals: {why}"]
+        assert held_out is not None
+        which = "held-out rows" if held_out.folds == 1 else "cross-fitted rows"
+        rows = f"{held_out.rows:,} {which}"
+        return [f"an interval should contain the true number of {COVERAGE:.0%} of texts; calibrated on {rows}"]
+
+    def check_right(self, given: Any) -> None:
+        if isinstance(given, bool | str | list) or not math.isfinite(given):
+            raise UsageError(f"`label={brief_value(given)}` is not a number; the model answers with one")
+
+    def followed(self, records: Sequence[Mapping[str, Any]], held_out: HeldOutNumbers | None) -> list[Followed]:
+        usual = None if held_out is None else held_out.answer
+        return [Followed("answer", [record["prediction"] for record in records], usual)]
+
+    def described(self) -> dict[str, Any]:
+        scale = self.scale
+        return {"target": self.column, "lowest": scale.lowest, "highest": scale.highest, "base": self.base}
+
+    @property
+    def in_words(self) -> str:
+        return f"It answers with the number `{self.column}`."
+
+
+def number_of(target: Target) -> Number:
+    """Return the target of a number. Raises `UsageError` if it has labels."""
+    if not isinstance(target, Number):
+        raise UsageError("the model answers with labels; this is for models that answer with a number")
+    return target
+
+
+def rows_needed(coverage: float) -> int:
+    """Return how many held-out rows intervals of a coverage need: the smallest n with ⌈(n + 1) · coverage⌉ ≤ n."""
+    percent = percent_of(coverage, "coverage")
+    return -(-percent // (100 - percent))
+
+
+def significant(value: float) -> float:
+    """Round to six significant digits."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,109 @@
+"""A target: what the answers of a model are, and how they follow from the scores of its readers. Without PyTorch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from glassformer.errors import UsageError
+from glassformer.targets.answers import Answers, Reader, Scores
+from glassformer.targets.held_out_numbers import Mean
+from glassformer.targets.review import Thresholds
+
+
+class Followed(NamedTuple):
+    """A figure of recent answers.
+
+    Attributes:
+        values: that of each text. Of a share they are true or false.
+        usual: its mean over the held-out rows. None if the model does not know it.
+    """
+
+    name: str
+    values: Sequence[float]
+    usual: Mean | None
+
+
+class Target(BaseModel, ABC):
+    """A kind of answer (`target` in `config.json`).
+
+    Each reader gives a text `width` scores. They are added up with the weights of the readers.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    precision: ClassVar[type[np.floating[Any]]] = np.float32
+    """The type in which the scores of the readers are added up."""
+    multilabel: ClassVar[bool] = False
+    """Whether each score is a decision of its own."""
+
+    kind: str
+    """The name that `task` gives it."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """The number of scores of a text."""
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The name of each score, if they are labels."""
+        return None
+
+    @abstractmethod
+    def held_out(self, metrics: Mapping[str, Any]) -> Any:
+        """Return the figures of the answers to held-out rows in the contents of `metrics.json`, or None."""
+
+    @abstractmethod
+    def answers(self, scores: Mapping[Reader, Scores], held_out: Any, **about: Any) -> Answers:
+        """Return the answers that follow from the weighted scores (texts, width) of each reader.
+
+        Args:
+            held_out: see `held_out`.
+            about: the texts and what is known of them (see `Answers`), and what was asked: `review_below` for labels,
+                `coverage` for a number.
+
+        Raises:
+            GlassformerError: a score is NaN or infinite.
+        """
+
+    def thresholds(self, held_out: Any) -> Thresholds:  # noqa: ARG002
+        """Return the thresholds that held-out rows give.
+
+        Raises:
+            UsageError: the model does not know them, or its answers have no confidence.
+        """
+        raise UsageError(
+            "`automatic=` is for models that answer with labels: the intervals of a number are equally wide, so no "
+            "answer is surer than another"
+        )
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """The columns that answers add to a table, besides `needs_review`."""
+
+    def notes(self, held_out: Any) -> list[str]:  # noqa: ARG002
+        """Return sentences about its answers."""
+        return []
+
+    @abstractmethod
+    def check_right(self, given: Any) -> None:
+        """Raise `UsageError` if this cannot be the right answer to a text."""
+
+    @abstractmethod
+    def followed(self, records: Sequence[Mapping[str, Any]], held_out: Any) -> list[Followed]:
+        """Return the figures of recent answers (`Answers.records`) that are compared with those to held-out rows."""
+
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """Return what is known about it, as JSON for the clients of a server."""
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """A line of the README of an exported model."""
