@@ -52,7 +52,7 @@ def test_training_says_what_it_found_and_leaves_a_folder(scores: Trained) -> Non
     assert "R² on all 90 rows, each answered without having been learned: counting alone 0." in said.err
     assert "cross-validated R² 0." in said.out
     config = json.loads((scores.folder / "config.json").read_text())
-    assert (config["format"], config["target"]) == ("glassformer-number", "score")
+    assert (config["format"], config["target"]["column"]) == ("glassformer-number", "score")
     assert "R² 0." in (scores.folder / "README.md").read_text()
     page = scores.folder / "report.html"
     assert f"report: {page} (the figures, and what to do next)\n" in said.err
@@ -71,7 +71,9 @@ def test_texts_are_answered_with_an_interval(scores: Trained) -> None:
     piped = glassformer("predict", scores.folder, "--jsonl", stdin=b"awful song\nfine book\n")
     low_one, high_one = (json.loads(line) for line in piped.out.splitlines())
     assert low_one["prediction"] < high_one["prediction"]
-    assert set(low_one) == {"text", "prediction", "interval_low", "interval_high", "unseen_share", "unlike_training"}
+    answer = {"text", "prediction", "interval_low", "interval_high", "readers", "unseen_share", "unlike_training"}
+    assert set(low_one) == answer
+    assert low_one["readers"]["transformer"] == 0
 
 
 def test_tables_are_answered_beside_their_columns(scores: Trained, tmp_path: Path) -> None:
@@ -274,3 +276,31 @@ def test_a_model_without_seen_words_says_what_it_cannot_tell(scores: Trained, tm
     said = glassformer("predict", tmp_path / "model", "superb film")
     assert "cannot tell which texts are unlike" in said.err
     assert not (tmp_path / "model" / "seen.safetensors").exists()
+
+
+def test_a_folder_of_tables_is_answered(scores: Trained, tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "answers"
+    shards.mkdir()
+    for number, texts in enumerate((["superb film", ""], ["awful song"])):
+        pl.DataFrame({"text": texts}).write_parquet(shards / f"{number}.parquet")
+    said = glassformer("predict", scores.folder, "--file", shards, "--out", out, "--json").document
+    assert (said["shards"], said["answered"], said["unanswered"], "predictions" in said) == (2, 2, 1, False)
+    found = pl.read_parquet(out / "*.parquet")
+    assert found["prediction"].is_null().to_list() == [False, True, False]
+    expected = glassformer("predict", scores.folder, "superb film", "awful song", "--json").document["answers"]
+    assert found["prediction"].drop_nulls().to_list() == [each["prediction"] for each in expected]
+
+
+def test_a_model_of_a_number_starts_from_another_one(both: Trained, tmp_path: Path) -> None:
+    said = glassformer(
+        "train", both.table, "--target", "score", "--init", both.folder, "--out", tmp_path / "m", "--epochs", "1"
+    )
+    assert said.code == 0, said.err
+    assert "starts from the weights" in said.err or str(both.folder) in said.err
+
+
+def test_a_model_of_a_number_learns_a_word(both: Trained, tmp_path: Path) -> None:
+    asked = ("--definition", "a superb film", "--out", tmp_path / "m")
+    said = glassformer("learn-word", both.folder, "masterpiece", *asked)
+    assert said.code == 0, said.err
+    assert glassformer("predict", tmp_path / "m", "masterpiece").code == 0

@@ -214,9 +214,11 @@ def _answer_file(
     if out is None:
         return
     if style == "json":
-        counts = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
+        counts: dict[str, Any] = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
         counts |= {} if told.needs_review is None else {"needs_review": told.needs_review}
-        print_json({"out": str(out), **counts, "predictions": told.predictions()})
+        if predictor.trained.config.target.names is not None:
+            counts["predictions"] = told.predictions()
+        print_json({"out": str(out), **counts})
     else:
         shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
         answered = f"{told.rows - told.empty:,} of " if told.empty else ""

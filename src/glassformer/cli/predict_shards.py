@@ -111,7 +111,8 @@ def predict_shards(
     _warn(bulk, shards)
     bulk.check()
     review = None if below is None else bulk.needs_review
-    _report(bulk, out, review, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
+    labelled = predictor.trained.config.target.names is not None
+    _report(bulk, out, review, labelled=labelled, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
 
 
 class _Pace:
@@ -156,10 +157,12 @@ def _warn(bulk: Bulk, shards: Path) -> None:
         say(f"warning: {human_count(bulk.empty)} {of_rows} {said} no answer")
 
 
-def _report(bulk: Bulk, out: Path, needs_review: int | None, *, seconds: float, rows: int, json: bool) -> None:
+def _report(
+    bulk: Bulk, out: Path, needs_review: int | None, *, labelled: bool, seconds: float, rows: int, json: bool
+) -> None:
     from glassformer.data.wording import counted
 
-    predictions = dict(bulk.predictions.most_common())
+    predictions = dict(bulk.predictions.most_common()) if labelled else None
     if needs_review is not None:
         say_needs_review(needs_review, bulk.rows, "row")
     if json:
@@ -172,12 +175,12 @@ def _report(bulk: Bulk, out: Path, needs_review: int | None, *, seconds: float, 
                 "answered": bulk.rows - bulk.empty,
                 "unanswered": bulk.empty,
                 **({} if needs_review is None else {"needs_review": needs_review}),
-                "predictions": predictions,
+                **({} if predictions is None else {"predictions": predictions}),
                 "rows_of_this_run": rows,
                 "seconds_of_this_run": round(seconds, 3),
             }
         )
         return
-    labels = ", ".join(f"{label} {human_count(count)}" for label, count in list(predictions.items())[:10])
+    labels = ", ".join(f"{label} {human_count(count)}" for label, count in list((predictions or {}).items())[:10])
     shown = f" ({labels})" if labels else ""
     show(f"{out}: {counted(bulk.rows, 'row')} in {counted(bulk.shards, 'shard')} answered{shown}")

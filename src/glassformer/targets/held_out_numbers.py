@@ -37,7 +37,7 @@ class Mean(BaseModel):
     sd: float = Field(ge=0)
 
     @classmethod
-    def of(cls, values: FloatArray | Sequence[float]) -> Self:
+    def of(cls, values: np.ndarray[Any, Any] | Sequence[float]) -> Self:
         """Return the mean of at least one value."""
         return cls(mean=round(float(np.mean(values)), 6), sd=round(float(np.std(values)), 6))
 
