@@ -222,7 +222,6 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({2: "3,5"}, (), ["'3,5' (row 3)", "with a point: 3.5"]),
         (dict.fromkeys(range(30), "4"), (), ["every row has the number 4"]),
         (dict.fromkeys(range(30), "good"), (), ["is not a finite number"]),
-        ({}, ("--minutes", "3"), ["--minutes is for models that answer with labels"]),
         ({}, ("--keep-texts",), ["--keep-texts is for models"]),
         ({}, ("--recipe", "vinh-mlp"), ["answers with labels, not with a number"]),
         ({}, ("--multilabel", "|"), ["contradict each other"]),
@@ -304,3 +303,12 @@ def test_a_model_of_a_number_learns_a_word(both: Trained, tmp_path: Path) -> Non
     said = glassformer("learn-word", both.folder, "masterpiece", *asked)
     assert said.code == 0, said.err
     assert glassformer("predict", tmp_path / "m", "masterpiece").code == 0
+
+
+def test_the_minutes_decide_about_a_number_too(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", scored_rows(250), HEADER)
+    small = ("--preset", "tiny", "--set", "model.d_model=16")
+    said = glassformer("train", table, "--target", "score", "--out", tmp_path / "m", "--minutes", "0.05", *small)
+    assert said.code == 0, said.err
+    assert "time: 0.05 minutes. Counting took" in said.err
+    assert json.loads((tmp_path / "m" / "metrics.json").read_text())["time_plan"]["minutes"] == 0.05

@@ -5,17 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from glassformer.cli.output import command_line, doing, duration, print_json, say, show
+from glassformer.cli.output import command_line, duration, print_json, say, show
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from glassformer.data.sources import Sources
     from glassformer.evaluation.number_result import NumberEvaluation
     from glassformer.prediction.model_folder import TrainedModel
-    from glassformer.training.preparation import Prepared
-    from glassformer.training.recipe import Recipe
 
 
 def is_number_model(folder: Path) -> bool:
@@ -25,41 +20,7 @@ def is_number_model(folder: Path) -> bool:
     return answers_with_number(folder)
 
 
-def train_number(
-    sources: Sources,
-    chosen: Recipe,
-    out: Path,
-    place: str,
-    on_prepared: Callable[[Prepared, Callable[[str], None]], None],
-    *,
-    json: bool,
-    **given: Any,
-) -> None:
-    """Train a model of a number, and show the result.
-
-    Args:
-        given: other arguments of the library's `train_number`.
-    """
-    from glassformer.cli.live import LiveView
-    from glassformer.cli.resume import resumable
-    from glassformer.training.number import train_number as train
-
-    doing("splitting the rows, learning a vocabulary, encoding the texts")
-    with resumable(out), LiveView() as view:
-        trained = train(
-            sources,
-            chosen,
-            out=out,
-            device=place,
-            observer=view,
-            on_prepared=lambda prepared: on_prepared(prepared, view.line),
-            worded=_worded,
-            **given,
-        )
-    _show_trained(trained, out, json=json)
-
-
-def _worded(evaluation: NumberEvaluation) -> NumberEvaluation:
+def number_worded(evaluation: NumberEvaluation) -> NumberEvaluation:
     from glassformer.cli.flags import as_flags
 
     return evaluation.model_copy(
@@ -67,7 +28,7 @@ def _worded(evaluation: NumberEvaluation) -> NumberEvaluation:
     )
 
 
-def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
+def show_trained_number(trained: TrainedModel, out: Path, *, json: bool) -> None:
     import shlex
 
     from glassformer.data.inputs import example_of

@@ -13,7 +13,7 @@ import typer
 
 from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
-from glassformer.cli.number import refuse, train_number
+from glassformer.cli.number import number_worded, refuse, show_trained_number
 from glassformer.cli.options import (
     Beside,
     DataDir,
@@ -153,10 +153,7 @@ def train(
     given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
     given["processes"] = processes
     if begun.source.task == "number":
-        refuse("train", minutes=minutes, snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
-        tell = partial(_introduce, recipe=begun.recipe, device=place)
-        train_number(begun.sources, begun.recipe, out, place, tell, json=json, **given)
-        return
+        refuse("train", snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
     given |= {"minutes": minutes, "keep_texts": keep_texts}
     _train(begun.sources, begun.recipe, out, place, snapshots=snapshots, json=json, **given)
 
@@ -188,17 +185,20 @@ def _train(
     """Train, and show the result.
 
     Args:
-        given: other arguments of `train_classifier`.
+        given: other arguments of `train_model`.
     """
     from glassformer.cli.live import LiveView
     from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
+    from glassformer.training.number import train_number
     from glassformer.training.run import train_classifier
     from glassformer.training.snapshots import Snapshots
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
+    number = given["source"].task == "number"
+    train = train_number if number else train_classifier
     with resumable(out), LiveView() as view:
-        trained = train_classifier(
+        trained = train(
             sources,
             chosen,
             out=out,
@@ -206,10 +206,10 @@ def _train(
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=chosen, device=target),
             snapshots=taken,
-            worded=_worded,
+            worded=number_worded if number else _worded,
             **given,
         )
-    _show_result(trained, out, json=json)
+    (show_trained_number if number else _show_result)(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
 

@@ -34,7 +34,6 @@ from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_r
 from glassformer.evaluation.weak_spots import InputShare
 from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
-from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
@@ -305,7 +304,6 @@ def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
 
 
 def _reader_facts(config: FolderConfig) -> dict[str, JsonValue] | None:
-    readers = config.readers
-    if readers is None:
+    if config.readers is None:
         return None
-    return {f"weight of {name}": round(getattr(readers, name).weight, 3) for name in Readers.model_fields}
+    return {f"weight of {name}": round(weight, 3) for name, weight in config.weights.items()}

@@ -42,7 +42,7 @@ from glassformer.training.loop import Observer, Silent
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
-from glassformer.training.run import Kept, train_prepared
+from glassformer.training.run import LABELS, Kept, train_prepared
 from glassformer.training.unfinished import work_in
 
 TEMPERATURE = 1.0
@@ -213,7 +213,7 @@ def distil(
             observer.on_message(
                 f"{teacher.name} answers by counting alone: a student is hardly faster, and may be less accurate"
             )
-        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume)
+        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume, way=LABELS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from glassformer.counting.ridge import fit_ridge, strata_of
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, figure
 from glassformer.errors import UsageError
@@ -28,24 +26,20 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import FloatArray, logits_of, score
 from glassformer.targets.held_out_numbers import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number import COVERAGE, Number, number_of, rows_needed
-from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.loop import Observer, Silent, Trainer
+from glassformer.training.loop import Observer, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.number_doubts import number_doubts
-from glassformer.training.number_report import HeldOutNumberRows, NumberWorded, Off, number_page
-from glassformer.training.own_text import own_texts
-from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
-from glassformer.training.processes import ALONE, Processes
+from glassformer.training.number_report import HeldOutNumberRows, Off, number_page
+from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
 from glassformer.training.regression import JoinedNumbers, Regression, join_numbers
-from glassformer.training.run import Kept, Way, data_record, identity_of, train_prepared
-from glassformer.training.unfinished import versions, work_in
+from glassformer.training.run import Kept, Way, data_record, train_model
+from glassformer.training.unfinished import versions
 from glassformer.training.unlike import learn_seen
 
 
@@ -75,50 +69,19 @@ class PreparedNumber(Prepared):
         return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, counting=counting)
 
 
-def train_number(
-    sources: Sources,
-    recipe: Recipe,
-    *,
-    source: SourceConfig | None = None,
-    out: Path | None = None,
-    resume: bool = False,
-    overwrite: bool = False,
-    device: str = "cpu",
-    observer: Observer | None = None,
-    on_prepared: Callable[[Prepared], None] | None = None,
-    init: InitialWeights | None = None,
-    worded: NumberWorded | None = None,
-    processes: Processes = ALONE,
-) -> TrainedModel:
-    """Split, learn a vocabulary, encode, train and weigh both readers. With `out`, write a model folder there.
-
-    Args:
-        source, resume, device, on_prepared, init, worded, processes: see `train_classifier`.
+def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
+    """Learn a number: see `train_model` for the arguments.
 
     Raises:
         UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
-            its head answers with labels only.
-        InterruptedTraining, LostProcessError, NotANumberError: see `train_classifier`.
+            its head answers with labels only; and what `train_model` raises.
     """
-    observer, clock = observer or Silent(), time.perf_counter()
-    work = None if out is None else out / CHECKPOINT_FOLDER
-    prepared = prepare_number(sources, recipe, init=init, device=device, work=work, processes=processes)
-
-    def page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
-        if rows is None or worded is None or kept.out is None:
-            return None
-        return number_page(trained, rows, prepared, kept.out, worded)
-
-    way = Way(learn_counting=_learn_ridge, finish=_finished, card=number_card, page=page)
-    kept = Kept(source=source, out=out)
-    with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
-    _warn(number_of(trained.config.target).held_out(trained.metrics), observer)
-    return trained
+    return train_model(sources, recipe, way=NUMBERS, **how)
 
 
-def _warn(held_out: HeldOutNumbers | None, observer: Observer) -> None:
+def _warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
     """Say it if the answers are not better than the mean, or if too few rows were held out for intervals."""
+    held_out = number_of(trained.config.target).held_out(trained.metrics)
     if held_out is None:
         return
     if held_out.r2 <= 0:
@@ -133,24 +96,16 @@ def _warn(held_out: HeldOutNumbers | None, observer: Observer) -> None:
         )
 
 
-def prepare_number(
-    sources: Sources,
-    recipe: Recipe,
-    *,
-    init: InitialWeights | None = None,
-    device: str = "cpu",
-    work: Path | None = None,
-    processes: Processes = ALONE,
-) -> PreparedNumber:
-    """Split the rows (see `prepare`)."""
+def prepare_number(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumber:
+    """Split the rows (see `prepare`, also for the arguments)."""
     if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
-    recipe = recipe_for_inputs(recipe, sources, init)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
     _check_training(recipe)
     check_varies(numbers_of(sources.train), sources.train)
-    splits = sources.split(recipe.validation, seed=recipe.training.seed)
+    prepared = prepare(sources, recipe, labels=labels, **how)
+    splits = prepared.splits
     learned = numbers_of(splits.train)
     check_varies(learned, splits.train)
     if splits.validation is not None:
@@ -164,17 +119,7 @@ def prepare_number(
         lowest=float(learned.min()),
         highest=float(learned.max()),
     )
-    return PreparedNumber(
-        recipe=recipe,
-        labels=labels,
-        splits=splits,
-        own_texts=own_texts(sources, splits, recipe, init),
-        init=init,
-        device=device,
-        work=work,
-        processes=processes,
-        scale=scale,
-    )
+    return PreparedNumber(**{each.name: getattr(prepared, each.name) for each in fields(prepared)}, scale=scale)
 
 
 def _check_training(recipe: Recipe) -> None:
@@ -255,6 +200,18 @@ def _finished(
         seen=seen,
     )
     return trained, rows
+
+
+def _page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
+    if rows is None or kept.worded is None or kept.out is None:
+        return None
+    return number_page(trained, rows, prepared, kept.out, kept.worded)
+
+
+NUMBERS = Way(
+    prepare=prepare_number, learn_counting=_learn_ridge, finish=_finished, card=number_card, page=_page, warn=_warn
+)
+"""How a number is learned."""
 
 
 def _held_out_rows(

@@ -14,7 +14,6 @@ from glassformer.data.documents import Documents
 from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.training.classification import Classification
 from glassformer.training.loop import Silent, StepReport, Trainer
 from glassformer.training.order import plan_epoch
 from glassformer.training.own_text import recipe_of_first_stage
@@ -88,7 +87,7 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
     still = {"max_seconds": seconds, "max_steps": None, "learning_rate": _STILL}
     config, clock = recipe.training.model_copy(update=still), _Clock()
     rows = replace(prepared.data, validation=None, validation_labels=None)
-    task = Classification(rows, config, max_seq_len=window)
+    task = type(prepared.task())(rows, config, max_seq_len=window)
     Trainer(prepared.model, task, config, observer=clock, processes=prepared.processes).run()
 
     def steps(of: IntArray) -> int:

@@ -45,6 +45,7 @@ def prepare(
     work: Path | None = None,
     minutes: float | None = None,
     processes: Processes = ALONE,
+    labels: LabelSet | None = None,
 ) -> Prepared:
     """Split the rows. Everything else is made when it is first used.
 
@@ -54,6 +55,7 @@ def prepare(
         work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
         minutes: the time that the run may take, if it decides itself what to do with it (see `time_plan.py`).
         processes: the processes that train together.
+        labels: None: those of the table.
 
     Raises:
         UsageError: the rows cannot be learned from, all texts of an unlabelled source are left out, or the minutes are
@@ -62,7 +64,7 @@ def prepare(
     if minutes is not None:
         check_minutes(minutes, recipe)
     recipe = recipe_for_inputs(recipe, sources, init)
-    labels = LabelSet.from_table(sources.labelled)
+    labels = labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)

@@ -39,7 +39,7 @@ from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedCounting, learn_counting, readers_in_words, weigh_readers
 from glassformer.training.recipe import Recipe
-from glassformer.training.report import Worded, training_page
+from glassformer.training.report import training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, versions, work_in
@@ -48,10 +48,20 @@ from glassformer.training.unlike import learn_seen
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
 
-def train_classifier(
+def train_classifier(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
+    """Learn labels: see `train_model` for the arguments.
+
+    Raises:
+        UsageError: the labels cannot be learned; and what `train_model` raises.
+    """
+    return train_model(sources, recipe, way=LABELS, **how)
+
+
+def train_model(
     sources: Sources,
     recipe: Recipe,
     *,
+    way: Way,
     source: SourceConfig | None = None,
     out: Path | None = None,
     resume: bool = False,
@@ -63,7 +73,7 @@ def train_classifier(
     minutes: float | None = None,
     snapshots: Snapshots | None = None,
     keep_texts: bool = False,
-    worded: Worded | None = None,
+    worded: Callable[[Any], Any] | None = None,
     processes: Processes = ALONE,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
@@ -71,6 +81,7 @@ def train_classifier(
     With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `own_text.py`).
 
     Args:
+        way: what is learned.
         source: where `sources` was read from. The model folder keeps it, so the rows can be found again.
         resume: continue the unfinished run in `out`. Data and recipe must be the same as before.
         device: a torch device.
@@ -96,12 +107,12 @@ def train_classifier(
     """
     observer, clock = observer or Silent(), time.perf_counter()
     work = None if out is None else out / CHECKPOINT_FOLDER
-    prepared = prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
+    prepared = way.prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
     shots = snapshots if processes.leads else None
     kept = Kept(source=source, out=out, snapshots=shots, texts=keep_texts, worded=worded)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
-        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume)
-    _warn_of_no_progress(trained, prepared.splits, observer)
+        trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
+    way.warn(trained, prepared.splits, observer)
     return trained
 
 
@@ -113,20 +124,23 @@ class Kept:
     source: SourceConfig | None = None
     snapshots: Snapshots | None = None
     texts: bool = False
-    worded: Worded | None = None
+    worded: Callable[[Any], Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
     """What differs between runs that learn labels and a number.
 
-    `finish` returns the model and its held-out rows (see `_finished`). `page` returns the report of these rows.
+    `finish` returns the model and its held-out rows (see `_finished`). `page` returns the report of these rows. `warn`
+    says what a user should know about the trained model.
     """
 
+    prepare: Callable[..., Prepared]
     learn_counting: Callable[[Prepared, Observer], LearnedCounting | None]
     finish: Callable[..., tuple[Any, Any]]
     card: Callable[[Any], str]
     page: Callable[[Any, Any, Prepared, Kept], str | None]
+    warn: Callable[[TrainedModel, Splits, Observer], None]
 
 
 def train_prepared(
@@ -137,15 +151,13 @@ def train_prepared(
     on_prepared: Callable[[Prepared], None] | None,
     *,
     resume: bool,
-    way: Way | None = None,
+    way: Way,
 ) -> Any:
     """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model.
 
     Args:
         clock: when the run began.
-        way: None means the way of labels.
     """
-    way = way or Way(learn_counting=learn_counting, finish=_finished, card=model_card, page=_page)
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
@@ -344,6 +356,17 @@ def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, k
     if held_out is None or kept.worded is None or kept.out is None:
         return None
     return training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
+
+
+LABELS = Way(
+    prepare=prepare,
+    learn_counting=learn_counting,
+    finish=_finished,
+    card=model_card,
+    page=_page,
+    warn=_warn_of_no_progress,
+)
+"""How labels are learned."""
 
 
 def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:

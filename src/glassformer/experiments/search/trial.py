@@ -25,7 +25,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Kept, train_classifier, train_prepared
+from glassformer.training.run import LABELS, Kept, train_classifier, train_prepared
 
 _COUNTING, _TRIAL = "counting", "trial"
 
@@ -162,7 +162,7 @@ def _rated(job: Job, folder: Path, work: Path, listener: _Listener) -> dict[str,
     if known:
         shutil.copytree(fitted / _COUNTING, work / _COUNTING)
     trained = train_prepared(
-        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False
+        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=LABELS
     )
     if not known and (work / _COUNTING).is_dir():
         fitted.mkdir(parents=True, exist_ok=True)
