@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -114,14 +114,10 @@ def _ours(experiment: Experiment, name: str, recipe: Recipe, cut: Cut) -> ByName
 
 def readers_alone(predictor: Predictor, texts: Sequence[str]) -> dict[str, list[int]]:
     """Return the class numbers that each reader of a model with two would answer, also one of weight 0."""
-    config = predictor.trained.config
-    if config.readers is None:
+    if predictor.trained.config.readers is None:
         return {}
-    alike = config.readers.model_copy(
-        update={name: reader.model_copy(update={"weight": 1.0}) for name, reader in iter(config.readers)}
-    )
-    trained = replace(predictor.trained, config=config.model_copy(update={"readers": alike}))
-    return {name: logits.argmax(axis=1).tolist() for name, logits in Predictor(trained).reader_logits(texts).items()}
+    readers = predictor.trained.config.weights
+    return {name: predictor.alone(name, texts).argmax(axis=1).tolist() for name in readers}
 
 
 def _of_opponent(baseline: Baseline, cut: Cut) -> Answered:

@@ -41,7 +41,7 @@ def test_a_new_label_is_learned_and_the_old_ones_are_kept(reviews: Trained, grow
     assert "training anew on all rows was as accurate" in said.err
     assert f"{reviews.table.name}: validation: " in said.err
     config, before = (json.loads((each / "config.json").read_text()) for each in (folder, reviews.folder))
-    assert config["labels"] == sorted([*before["labels"], THIRD])
+    assert config["target"]["labels"] == sorted([*before["target"]["labels"], THIRD])
     assert config["data"]["read_as"]["replay"] == 0.5
     assert config["data"]["validation_rows"] == before["data"]["validation_rows"] + 4
     assert (folder / "tokenizer.json").read_bytes() == (reviews.folder / "tokenizer.json").read_bytes()
@@ -62,7 +62,7 @@ def test_its_rows_are_found_again(reviews: Trained, more: Path, grown: tuple[Pat
         said = glassformer("train", "--init", grown[0], "--add", other, "--out", tmp_path / "m")
         assert said.code == 0, said.err
     config = json.loads((tmp_path / "m" / "config.json").read_text())
-    assert config["labels"] == sorted([POSITIVE, NEGATIVE, THIRD, "none"])
+    assert config["target"]["labels"] == sorted([POSITIVE, NEGATIVE, THIRD, "none"])
     assert config["data"]["read_as"]["added"] == [str(more), str(other)]
 
 
@@ -72,8 +72,10 @@ def test_the_rows_of_the_head_are_those_of_before(reviews: Trained, more: Path, 
     old, new = (load_file(each / "model.safetensors") for each in (reviews.folder, tmp_path / "m"))
     name = next(name for name in old if name.startswith("head") and name.endswith("weight"))
     assert old[name].shape[0] + 1 == new[name].shape[0]
-    labels = json.loads((tmp_path / "m" / "config.json").read_text())["labels"]
-    kept = [labels.index(label) for label in json.loads((reviews.folder / "config.json").read_text())["labels"]]
+    labels = json.loads((tmp_path / "m" / "config.json").read_text())["target"]["labels"]
+    kept = [
+        labels.index(label) for label in json.loads((reviews.folder / "config.json").read_text())["target"]["labels"]
+    ]
     assert (new[name][kept] - old[name]).abs().max() < 1e-6
 
 

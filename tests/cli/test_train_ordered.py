@@ -34,7 +34,7 @@ def test_ordered_classes_run_end_to_end(graded: Trained, tmp_path: Path) -> None
     assert graded.outcome.code == 0, graded.outcome.err
     assert "their order: bad < fair < good" in graded.outcome.err
     config = json.loads((graded.folder / "config.json").read_text())
-    assert config["labels"] == ["bad", "fair", "good"]
+    assert config["target"]["labels"] == ["bad", "fair", "good"]
     assert config["model"]["head"] == "ordered"
     found = glassformer("predict", graded.folder, "great film", "--json").document["answers"][0]
     assert sum(found["probabilities"].values()) == pytest.approx(1, abs=1e-5)
@@ -75,7 +75,7 @@ def test_by_default_each_class_has_a_score(graded: Trained, tmp_path: Path) -> N
     flags = ("--order", ORDER, "--preset", "tiny", "--epochs", "0")
     assert glassformer("train", graded.table, "--out", tmp_path / "counting", *flags).code == 0
     config = json.loads((tmp_path / "counting" / "config.json").read_text())
-    assert (config["ordered"], config["model"]["head"]) == (True, "classes")
+    assert (config["target"]["kind"], config["model"]["head"]) == ("ordered", "classes")
     assert "On average the answer is ." in glassformer("evaluate", tmp_path / "counting", graded.table).out
     assert glassformer("trace", tmp_path / "counting", "great film").code == 0
 
@@ -94,5 +94,5 @@ def test_several_labels_are_found_by_their_separator(tmp_path: Path) -> None:
     said = glassformer("train", table, "--out", tmp_path / "m", *QUICK, "--set", "training.epochs=0")
     assert "task: several labels per text (column 'label' holds them with ';' in between)" in said.err
     assert "--task classes takes each cell as one class" in said.err
-    assert json.loads((tmp_path / "m" / "config.json").read_text())["multilabel"] is True
+    assert json.loads((tmp_path / "m" / "config.json").read_text())["target"]["kind"] == "several"
     assert glassformer("evaluate", tmp_path / "m", table).code == 0

@@ -54,7 +54,7 @@ def test_a_transformer_takes_part() -> None:
 def test_intervals_hold_the_answer(fitted: TextRegressor) -> None:
     answers, intervals = fitted.predict(TEXTS), fitted.predict_interval(TEXTS)
     assert intervals.shape == (24, 2)
-    distance = fitted.predictor_.distance(0.9)
+    distance = fitted.predictor_.answer(TEXTS).distance
     assert intervals.tolist() == np.stack([answers - distance, answers + distance], axis=1).tolist()
     narrow = fitted.predict_interval(TEXTS, coverage=0.5)
     assert (narrow[:, 1] - narrow[:, 0] <= intervals[:, 1] - intervals[:, 0]).all()
@@ -84,9 +84,9 @@ def test_save_and_load_answer_the_same(fitted: TextRegressor, tmp_path: Path) ->
     assert np.array_equal(loaded.predict_interval(TEXTS), fitted.predict_interval(TEXTS))
     assert loaded.unknown_words(["a zebra"]) == {"a": 1, "zebra": 1}
     assert loaded.unlike_training(["quite another matter"]).tolist() == [True]
-    with pytest.raises(UsageError, match=r"holds a model of a number; read it with `TextRegressor\.load`"):
+    with pytest.raises(UsageError, match=r"answers with a number; read it with `TextRegressor\.load`"):
         TextClassifier.load(folder)
-    with pytest.raises(UsageError, match=r"holds a classifier; read it with `TextClassifier\.load`"):
+    with pytest.raises(UsageError, match=r"answers with labels; read it with `TextClassifier\.load`"):
         TextRegressor.load("sentiment-en")
     with pytest.raises(UsageError, match="overwrite"):
         fitted.save(folder)

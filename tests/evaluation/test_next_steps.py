@@ -12,6 +12,7 @@ from glassformer.evaluation.report import render
 from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.weak_spots import DoubtfulLabels, NextStep, Slice, Slices
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.targets.labels import labels_target
 from tests.evaluation.samples import sample_evaluation
 
 READ_AS = {"train": "my reviews.csv", "label": "stars", "fold_labels": True}
@@ -29,7 +30,8 @@ CHECK = "glassformer labels 'my reviews.csv' `label='stars'` `fold_labels=True`"
 
 def config(*, multilabel: bool = False, **read_as: Any) -> FolderConfig:
     data = {"source": "my reviews.csv", "read_as": READ_AS | read_as, "text_column": "text", "label_column": "stars"}
-    return FolderConfig.model_construct(data=data, recipe={}, multilabel=multilabel)
+    target = labels_target(("bad", "good"), multilabel=multilabel)
+    return FolderConfig.model_construct(data=data, recipe={}, target=target)
 
 
 def steps_of(evaluation: Evaluation, of: FolderConfig | None = None) -> tuple[NextStep, ...]:

@@ -25,6 +25,8 @@ from glassformer.evaluation.number_result import (
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report_number import render_number
 from glassformer.evaluation.result import DataSummary, Machine
+from glassformer.targets.held_out_numbers import Scale
+from glassformer.targets.number import Number
 from glassformer.training.number_doubts import number_doubts
 from tests.training.test_number import scored
 
@@ -174,8 +176,8 @@ def test_usual_errors_and_few_rows_are_not_doubted() -> None:
 
 
 def test_another_column_or_range_is_warned_of() -> None:
-    scale = SimpleNamespace(lowest=1.0, highest=5.0)
-    config: Any = SimpleNamespace(target="rating", scale=scale)
+    scale = Scale(mean=3.0, deviation=1.0, lowest=1.0, highest=5.0)
+    config: Any = SimpleNamespace(target=Number(column="rating", scale=scale))
     assert _differences("Rating", np.array([1.0, 5.0, 5.3]), config) == []
     named, ranged = _differences("price", np.array([2.0, 80.0, 1_200.0]), config)
     assert "the column 'price' is measured, but the model learned 'rating'" in named

@@ -187,7 +187,8 @@ def test_out_and_in_again(source: str, tmp_path: Path) -> None:
     assert initial.labels == LABELS
     model = build_model(initial.model, initial.tokenizer.vocab_size, len(LABELS))
     assert "the head too" in start_from(model, initial.model, initial, LabelSet(names=LABELS))
-    config = trained.config.model_copy(update={"model": initial.model, "temperature": 1.0})
+    target = trained.config.label_target.model_copy(update={"temperature": 1.0})
+    config = trained.config.model_copy(update={"model": initial.model, "target": target})
     again = dataclasses.replace(trained, config=config, model=model, tokenizer=initial.tokenizer)
     assert [row.tolist() for row in again.tokenizer.encode(TEXTS)] == [
         row.tolist() for row in trained.tokenizer.encode(TEXTS)

@@ -203,7 +203,8 @@ def test_several_labels_per_text(several_labels: TrainedModel) -> None:
 
 
 def test_labels_keep_their_types(both_readers: TrainedModel) -> None:
-    numbered = both_readers.config.model_copy(update={"labels": (0, 1)})
+    target = both_readers.config.label_target.model_copy(update={"labels": (0, 1)})
+    numbered = both_readers.config.model_copy(update={"target": target})
     student = distil(taught(dataclasses.replace(both_readers, config=numbered)), [documents()], of_student(epochs=1))
     assert student.config.labels == (0, 1)
 
@@ -240,7 +241,8 @@ def test_stopped_and_resumed_is_uninterrupted(
         distil(teacher, [documents(TEXTS[1:])], of_student(), out=out, resume=True)
     with pytest.raises(UsageError, match="temperature was 1"):
         distil(teacher, *given, out=out, resume=True, temperature=3.0)
-    other = dataclasses.replace(both_readers, config=both_readers.config.model_copy(update={"temperature": 3.0}))
+    target = both_readers.config.label_target.model_copy(update={"temperature": 3.0})
+    other = dataclasses.replace(both_readers, config=both_readers.config.model_copy(update={"target": target}))
     with pytest.raises(UsageError, match="the teacher changed"):
         distil(taught(other), *given, out=out, resume=True)
     distil(teacher, *given, out=out, resume=True)
