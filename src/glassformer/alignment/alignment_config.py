@@ -70,7 +70,7 @@ class PolicyConfig(BaseModel):
 
     seed: Seed = 0
     """Seed of all random choices, the prompts of each round and the sampled tokens. From 0 on."""
-    updates: Count = 120
+    updates: Count = 80
     """Number of rounds. Raise it if the reward still grows at the end."""
     batch_size: int = Field(default=128, ge=2, le=10**9)
     """Completions that the policy writes in each round, at least 2. More of them make the gradient less noisy."""
