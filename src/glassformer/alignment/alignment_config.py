@@ -100,8 +100,8 @@ class PolicyConfig(BaseModel):
     evaluate_every: Count = 10
     """Rounds between two evaluations on held-out prompts."""
     most_kl: float = Field(default=0.8, gt=0)
-    """If the KL is above this many nats per token, the policy is too far from the reference. The best one so far is then
-    put back, and the learning rate halved. The fourth time, training stops."""
+    """If the KL is above this many nats per token, the policy is too far from the reference. The best one so far is put
+    back, and the learning rate halved. The fourth time, training stops."""
     least_entropy: float = Field(default=0.02, ge=0)
     """Training stops if the mean entropy of a token's choice is below this many nats. The policy then always writes the
     same."""

@@ -297,8 +297,8 @@ class Steering:
         self.optimizer.state.clear()
         if self.observer:
             self.observer.on_message(
-                f"round {self.state.round + 1}: {why}. The best policy so far, of round {self.state.best_round}, is put "
-                "back, and the learning rate is halved"
+                f"round {self.state.round + 1}: {why}. The best policy so far, of round {self.state.best_round}, is "
+                "put back, and the learning rate is halved"
             )
 
     def _collapse(self, why: str) -> NoReturn:
