@@ -18,6 +18,11 @@ from typing import Any
 # glassformer is imported inside functions, because `rows` measures what its import takes.
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+WIDTH = 120  # of a line of a result file
+_NUMBER = r"(?:-?\d[\d.e+-]*|null)"
+_NUMBERS = re.compile(
+    rf"\[\n *({_NUMBER}(?:,\n *{_NUMBER})*)\n *\]"
+)  # strings have no line breaks, so it is none of them
 
 
 def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
@@ -61,13 +66,25 @@ class Experiment:
     def write(self, name: str, document: Mapping[str, Any]) -> None:
         """Write the result with its provenance to `benchmarks/results/NAME.json`."""
         whole = {"benchmark": name, **document, **provenance(self.commit)}
-        self.write_text(name, json.dumps(whole, indent=1, ensure_ascii=False))
+        self.write_as_it_is(name, whole)
 
-    def write_text(self, name: str, text: str) -> None:
+    def write_as_it_is(self, name: str, document: Mapping[str, Any]) -> None:
         file = (self.work / "trial" if self.quick else RESULTS) / f"{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text + "\n", encoding="utf-8")
+        file.write_text(as_text(document), encoding="utf-8")
         print(file)
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """Return a result as JSON: one value on a line, but a list of numbers on one line if it fits."""
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    def joined(found: re.Match[str]) -> str:
+        line = "[" + re.sub(r"\n *", " ", found[1]) + "]"
+        before = found.start() - text.rfind("\n", 0, found.start()) - 1
+        return line if before + len(line) < WIDTH else found[0]  # a comma may follow
+
+    return _NUMBERS.sub(joined, text)
 
 
 @contextmanager

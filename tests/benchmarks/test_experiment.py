@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import experiment
-from benchmarks.experiment import RESULTS, ROOT, Experiment, commit, processor, provenance, running
+from benchmarks.experiment import RESULTS, ROOT, WIDTH, Experiment, as_text, commit, processor, provenance, running
 from benchmarks.models import QUICK_STEPS, classifier, read_splits
 from benchmarks.tables_common import command_today
 from glassformer.errors import UsageError
@@ -100,6 +100,19 @@ def test_a_result_is_written_with_its_record_and_that_of_a_trial_stays(
     (file,) = tmp_path.rglob("*.json")
     assert file == folder / "kind" / "films.json"
     assert json.loads(file.read_text()).keys() == {"benchmark", "accuracy", *RECORD}
+
+
+def test_a_list_of_numbers_stands_on_one_line_if_it_fits() -> None:
+    few, many = [1, -2.5e-07, None, 0.25], [1 / 3] * 9
+    document = {"few": few, "many": many, "rows": [few, few], "words": ["a", "[\n 1\n]"], "none": []}
+    lines = as_text(document).splitlines()
+    assert lines[1] == ' "few": [1, -2.5e-07, null, 0.25],'
+    assert lines[-10:-7] == [' "rows": [', "  [1, -2.5e-07, null, 0.25],", "  [1, -2.5e-07, null, 0.25]"]
+    assert max(map(len, lines)) <= WIDTH
+    assert json.loads(as_text(document)) == document
+    room = WIDTH - len(' "a": [],')
+    for digits, count in ((room, 3), (room + 1, 5)):
+        assert len(as_text({"a": [int("7" * digits)]}).splitlines()) == count
 
 
 @pytest.mark.parametrize(
