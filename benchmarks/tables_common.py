@@ -27,6 +27,12 @@ def fill(text: str, kinds: Mapping[str, Shown]) -> str:
     return _BLOCK.sub(lambda block: block[1] + "\n\n".join(kinds[block[2]](block[3])) + "\n" + block[4], text)
 
 
+def read(file: Path) -> Document:
+    """Return a result."""
+    found: Document = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown:
     """Show a result file of a folder with its provenance, or that there is no such file yet."""
 
@@ -34,7 +40,7 @@ def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown
         file = folder / f"{name}.json"
         if not file.is_file():
             return [NOT_YET]
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read(file)
         return [*parts(found), _provenance(found)]
 
     return shown
@@ -50,6 +56,11 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
+def computer(machine: Document) -> str:
+    """Format a machine: "Linux, x86_64, 2 cores"."""
+    return f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores"
+
+
 def command_today(command: str) -> str:
     """Return the command that makes a result now. Older results were made by scripts, not by a package."""
     return re.sub(r"^python benchmarks/(\w+)\.py", r"python -m benchmarks.\1", command)
@@ -59,7 +70,6 @@ def _provenance(found: Document) -> str:
     machine, versions = found["machine"], found["versions"]
     commit, *changed = found["commit"].split(" ", 1)
     return (
-        f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
-        f"used: {machine['threads']}; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
+        f"{computer(machine)} ({machine['processor']}), threads used: {machine['threads']}; torch {versions['torch']}, "
+        f"Python {machine['python']}; commit {' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
     )

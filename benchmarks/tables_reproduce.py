@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.tables_common import Document, command_today, seeds_in_words
+from benchmarks.tables_common import Document, command_today, computer, read, seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
@@ -20,7 +19,7 @@ _NAMES = {"literal": "literal", "corrected": "corrected", "default": "our defaul
 
 def read_results(folder: Path) -> dict[str, Document]:
     """Return name of the file → the line that it holds."""
-    return {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.json"))}
+    return {file.stem: read(file) for file in sorted(folder.glob("*.json"))}
 
 
 def name_of(entry: TableEntry) -> str:
@@ -68,8 +67,7 @@ def _facts(line: Document) -> Iterator[str]:
     yield f"- measured on {line['test_rows']:,} test rows of `{line['data']}`"
     machine, used = line["machine"], line["measured_with"]
     processors = _different(each.get("processor", "") for each in used)
-    where = f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores"
-    where += f" ({processors})" if processors else ""
+    where = computer(machine) + (f" ({processors})" if processors else "")
     yield f"- {where}, threads used: {_different(str(each['threads']) for each in used)}"
     versions = f"torch {_different(each['torch'] for each in used)}, Python {machine['python']}"
     commits = _different(each.get("commit", "")[:10] for each in used)
