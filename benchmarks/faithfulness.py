@@ -82,7 +82,6 @@ def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
     print(file=sys.stderr)
     return {
         "data": data,
-        "recipe": predictor.trained.config.recipe,
         "training_rows": train.frame.height,
         "accuracy": _accuracy(predictor, chosen),
         "texts": len(texts),

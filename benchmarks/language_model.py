@@ -55,7 +55,8 @@ def main() -> None:
         texts = read_texts(experiment, options.data, recipes[OURS])
         folders = {name: language_model(experiment, name, recipe, texts.given) for name, recipe in recipes.items()}
         measured = {name: trained_figures(folders[name], recipe, texts) for name, recipe in recipes.items()}
-        measured[NGRAMS] = ngram_figures(load_model(folders[OURS], LANGUAGE_MODEL).tokenizer, texts)
+        ours = load_model(folders[OURS], LANGUAGE_MODEL)
+        measured[NGRAMS] = ngram_figures(ours.tokenizer, texts)
         n_bytes = texts.test.texts.str.len_bytes().to_numpy()
         systems = {}
         for name, (bits, figures) in measured.items():
@@ -67,6 +68,7 @@ def main() -> None:
             "minutes": options.minutes,
             "data": texts.record,
             "systems": systems,
+            "samples": written_samples(ours),
         }
         experiment.write(f"language-model/{options.data}", document)
 
@@ -145,10 +147,7 @@ def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tu
         "best_epoch": trained.metrics["best_epoch"],
         "epochs": len(history),
         "steps": int(history[-1]["step"]),
-        "history": history,
         "training_seconds": trained.config.training_seconds,
-        "samples": written_samples(trained),
-        "recipe": recipe.model_dump(mode="json"),
     }
 
 
@@ -194,13 +193,13 @@ def per_byte(bits: FloatArray, n_bytes: np.ndarray[Any, Any]) -> Estimate:
     return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda sums: sums[:, 0] / sums[:, 1], seed=0)
 
 
-def written_samples(trained: TrainedLanguageModel) -> list[dict[str, Any]]:
+def written_samples(trained: TrainedLanguageModel) -> list[str]:
     """Return the texts that the first seeds write, unselected."""
     writer = TextGenerator(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
     samples = []
     for seed in range(SAMPLES):
         (completion,) = writer.complete([""], SAMPLING.model_copy(update={"seed": seed}))
-        samples.append({"seed": seed, "text": completion.text, "ended": completion.ended})
+        samples.append(completion.text)
     return samples
 
 

@@ -73,7 +73,6 @@ def document(
                 print(f"{entry.name}, {each:g} minutes, seed {seed}: {lines[entry.name, each][-1]}", file=sys.stderr)
     return {
         "seeds": list(seeds),
-        "recipe": load_recipe(None).model_dump(mode="json"),
         "lines": [
             {"table": name, "minutes": each, "mean": _means(runs), "runs": runs} for (name, each), runs in lines.items()
         ],

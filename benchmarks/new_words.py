@@ -76,7 +76,7 @@ def main() -> None:
         for kind, words in choose_words(train, test, tokenizer, wordnet, count).items():
             hidden = hide(words, train, test, tokenizer)
             runs = [_run(experiment, kind, hidden, train, test, seed, wordnet) for seed in range(options.seeds)]
-            results[kind] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
+            results[kind] = {"hidden": len(words), "of_test_texts": hidden.test_texts} | summary(runs)
         document = {
             "data": {
                 "name": options.data,
@@ -88,7 +88,6 @@ def main() -> None:
             },
             "seeds": list(range(options.seeds)),
             "results": results,
-            "recipe": load_recipe().model_dump(mode="json"),
         }
         experiment.write(f"new-words/{options.data}", document)
 

@@ -30,7 +30,7 @@ def _classifier(found: Document) -> Iterator[str]:
         of_texts = result.get("of_test_texts", count)  # older results lack it, because no texts were drawn
         texts = f"{count:,} test texts" + (f", drawn from {of_texts:,}," if of_texts > count else "")
         yield (
-            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} contain such a "
+            f"{KINDS[kind]}: {result['hidden']} hidden, {span} learned; {texts} contain such a "
             f"word. The first one in each text gives {result['test_words']:,} different words."
         )
         headings = ("read with", "accuracy", "minus the unknown token's", "cosine")
@@ -55,8 +55,8 @@ def _language_model(found: Document) -> Iterator[str]:
     yield (
         f"For comparison, the known words of the rarer half: {found['rare_words'] * 1e6:.1f} elsewhere (median). "
         f"Data: `{data['name']}`, {data['training_sentences']:,} training sentences, {data['left_out']:,} others left "
-        f"out; {len(found['learned'])} of {len(found['hidden'])} hidden words learned, {counts['with_a_word']:,} test "
-        f"sentences with one, {counts['elsewhere']:,} with none; {found['recipe']['training']['max_steps']:,} steps, "
+        f"out; {found['learned']} of {found['hidden']} hidden words learned, {counts['with_a_word']:,} test "
+        f"sentences with one, {counts['elsewhere']:,} with none; {found['steps']:,} steps, "
         f"seed {found['seed']}. 95% bootstrap intervals over words; for all together, over sentences."
     )
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,6 +35,27 @@ def test_committed_results_say_no_more_than_new_ones(file: Path) -> None:
     script = re.match(r"python -m benchmarks\.(\w+)", command_today(committed["command"]))
     assert script is not None
     assert WITH_RECORD.search(SCRIPTS[script[1]])
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.rglob("*.json")), ids=lambda file: str(file.relative_to(RESULTS)))
+def test_committed_results_are_figures_not_rows(file: Path) -> None:
+    """The longest list is that of the audited models: 3 tables × 7 ways × 3 seeds. Answers and steps are hundreds.
+
+    A word of more characters than a fingerprint would be answers row by row, as digits.
+    """
+    text = file.read_text(encoding="utf-8")
+    lists: list[Any] = []
+
+    def values(found: Any) -> None:
+        if isinstance(found, list):
+            lists.append(found)
+        for value in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+            values(value)
+
+    values(json.loads(text))
+    assert max((len(each) for each in lists), default=0) <= 63
+    assert max(map(len, re.findall(r"\w+", text))) <= 64
+    assert len(text.splitlines()) < 2_600  # 63 models with an interval for each of 3 to 6 attacks
 
 
 def test_the_command_can_be_typed_again_and_the_commit_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
