@@ -63,6 +63,17 @@ class Experiment:
             keep(folder / "made-of.json", decided_by)
         return folder
 
+    def kept(self, name: str, decided_by: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+        """Return finished figures: those of an earlier call, or what `make` returns. Arguments are those of `model`."""
+        from glassformer.experiments.keeper import keep, read_kept, run_key
+
+        file = self.work / f"{name}-{run_key(decided_by)}.json"
+        found: Any = read_kept(file, object)
+        if found is None:
+            found = make()
+            keep(file, found)
+        return found
+
     def write(self, name: str, document: Mapping[str, Any]) -> None:
         """Write the result with its provenance to `benchmarks/results/NAME.json`."""
         whole = {"benchmark": name, **document, **provenance(self.commit)}

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from glassformer.experiments.published.table import short
@@ -54,6 +55,28 @@ def interval(estimate: Document, form: Callable[[float], str] = short) -> str:
 def seeds_in_words(seeds: Sequence[int]) -> str:
     """Format seeds: "seed 3", "seeds 0–4"."""
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
+
+
+def means_over(seeds: Sequence[int]) -> str:
+    """Format the seeds of a mean: "seed 3", "means over seeds 0–4"."""
+    return ("means over " if len(seeds) > 1 else "") + seeds_in_words(seeds)
+
+
+def over_seeds_and_rows(found: Document) -> str:
+    """Say what the means and intervals of a preset are over."""
+    seeds = seeds_in_words(found["seeds"])
+    return f"Preset `{found['preset']}`, {seeds}: means over the seeds, with 95% intervals over the test rows"
+
+
+def with_spread(values: Sequence[float]) -> str:
+    """Format a mean with its standard deviation: `.797 ± .012`. One value has none."""
+    return short(mean(values)) + (f" ± {short(stdev(values))}" if len(values) > 1 else "")
+
+
+def span(of_seeds: Sequence[int]) -> str:
+    """Format counts of several seeds: the one that all have, or the fewest and the most, "90 to 1,200"."""
+    fewest, most = min(of_seeds), max(of_seeds)
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
 def computer(machine: Document) -> str:

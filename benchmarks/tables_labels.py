@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from statistics import mean, stdev
 from typing import Any
 
-from benchmarks.tables_common import Document, seeds_in_words
+from benchmarks.tables_common import Document, seeds_in_words, with_spread
 from glassformer.experiments.published.table import markdown, short
 
 
@@ -111,7 +111,7 @@ def _over(part: list[Document], *keys: str) -> str:
     values: list[Any] = list(part)
     for key in keys:
         values = [value[key] for value in values]
-    return short(mean(values)) if len(values) == 1 else f"{short(mean(values))} ± {short(stdev(values))}"
+    return with_spread(values)
 
 
 def _listed(part: list[Document], name: str) -> str:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from benchmarks.tables_common import Document, command_today, computer, read, seeds_in_words
+from benchmarks.tables_common import Document, command_today, computer, read, seeds_in_words, span
 from glassformer.cli.output import duration
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.published.systems import ENTRIES, VARIANTS, TableEntry
@@ -89,8 +89,7 @@ def _of_the_runs(cell: Document) -> str:
     parts.append(f"weighted F1 {short(mean('weighted_f1'))}")
     if "training_accuracy" in first:
         parts.append(f"training accuracy {short(mean('training_accuracy'))}")
-    sizes = [run["parameters"] for run in runs]  # the vocabulary follows the rows
-    parts.append(f"{' to '.join(f'{size:,}' for size in sorted({min(sizes), max(sizes)}))} parameters")
+    parts.append(f"{span([run['parameters'] for run in runs])} parameters")  # the vocabulary follows the rows
     parts.append(f"{first['training_rows']:,} training and {cell['validation_rows']:,} validation rows")
     parts.append(f"trained in {duration(mean('training_seconds'))}")
     return ", ".join(parts)
