@@ -73,7 +73,6 @@ def _run(
 def _summary(runs: list[Evaluation]) -> dict[str, Any]:
     return {
         "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
-        "macro_f1": _spread([run.metrics.macro_f1.value for run in runs]),
         "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
         "baselines": {
             over_runs[0].name: {

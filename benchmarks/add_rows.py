@@ -66,8 +66,7 @@ def main() -> None:
                 lines.append(_line(experiment, case, seed))
                 print(case.name, seed, lines[-1]["runs"], flush=True)
         document = {"preset": PRESET, "lines": lines}
-        print("\n\n".join(add_tables(document)))
-        experiment.write("add-rows", document)
+        experiment.write("add-rows", document, add_tables)
 
 
 def _line(experiment: Experiment, case: Case, seed: int) -> dict[str, Any]:

@@ -72,8 +72,7 @@ def main() -> None:
             tables = {seed: some_rows(read_rows(name, "train"), rows, seed) for seed in SEEDS}
             found["ways"] += [betrayed(experiment, name, tables[seed], way, seed) for seed in SEEDS for way in WAYS]
             found["canaries"] += [canaries(experiment, name, tables[SEEDS[0]], times) for times in TIMES]
-        print("\n\n".join(audit_tables(found)))
-        experiment.write("audit", found)
+        experiment.write("audit", found, audit_tables)
 
 
 def betrayed(experiment: Experiment, name: str, table: Table, way: str, seed: int) -> dict[str, Any]:

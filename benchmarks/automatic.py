@@ -36,8 +36,7 @@ def main() -> None:
     with running(options) as experiment:
         lines = [line(experiment, entry) for entry in entries_named(options.only or TABLES)]
         found = {"preset": PRESET, "seeds": SEEDS, "lines": lines}
-        print("\n\n".join(automatic_tables(found)))
-        experiment.write("automatic", found)
+        experiment.write("automatic", found, automatic_tables)
 
 
 def line(experiment: Experiment, entry: Entry) -> dict[str, Any]:

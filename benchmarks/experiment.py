@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from typing import Any
 # glassformer is imported inside functions, because `rows` measures what its import takes.
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+Tables = Callable[[Mapping[str, Any]], Iterable[str]]
 WIDTH = 120  # of a line of a result file
 _NUMBER = r"(?:-?\d[\d.e+-]*|null)"
 _NUMBERS = re.compile(
@@ -74,8 +75,10 @@ class Experiment:
             keep(file, found)
         return found
 
-    def write(self, name: str, document: Mapping[str, Any]) -> None:
-        """Write the result with its provenance to `benchmarks/results/NAME.json`."""
+    def write(self, name: str, document: Mapping[str, Any], tables: Tables | None = None) -> None:
+        """Write the result with its provenance to `benchmarks/results/NAME.json`, and print its `tables`."""
+        if tables is not None:
+            print("\n\n".join(tables(document)))
         whole = {"benchmark": name, **document, **provenance(self.commit)}
         self.write_as_it_is(name, whole)
 

@@ -70,8 +70,7 @@ def main() -> None:
                 for answered_by, rows_right in answers(experiment, place, contestant, draw).items():
                     right[place].setdefault(answered_by, []).append(rows_right)
         found = {"seconds": SECONDS, "lines": [line(place, right[place]) for place in plan]}
-        print("\n\n".join(few_tables(found)))
-        experiment.write("few-labels", found)
+        experiment.write("few-labels", found, few_tables)
 
 
 def _order(draws: range) -> list[tuple[str, int]]:

@@ -56,8 +56,7 @@ def main() -> None:
     with running(options) as experiment:
         lines = [found for entry in ENTRIES for found in _lines(experiment, entry)]
         document = {"preset": PRESET, "seeds": SEEDS, "lines": lines}
-        print("\n\n".join(inputs_tables(document)))
-        experiment.write("inputs", document)
+        experiment.write("inputs", document, inputs_tables)
 
 
 def _lines(experiment: Experiment, entry: Entry) -> list[dict[str, Any]]:

@@ -55,8 +55,7 @@ def main() -> None:
                     lines.append({"table": data, "share": share, "seed": seed, **found})
                     print(data, share, seed, found["ranking"], flush=True)
         document = {"cleanlab": _cleanlab_version(), "strength": STRENGTH, "lines": lines}
-        print("\n\n".join(labels_tables(document)))
-        experiment.write("label-doctor", document)
+        experiment.write("label-doctor", document, labels_tables)
 
 
 def _rows(data: str, most: int | None, seed: int) -> tuple[Table, Table]:

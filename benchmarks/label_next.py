@@ -50,8 +50,7 @@ def main() -> None:
                 lines.append({"table": data, "seed": seed, **rows, "accuracy": found})
                 print(lines[-1], flush=True)
         document: dict[str, Any] = {"start": START, "step": STEP, "lines": lines}
-        print("\n\n".join(next_tables(document)))
-        experiment.write("label-next", document)
+        experiment.write("label-next", document, next_tables)
 
 
 def of_ways(train: Table, held_out: Table, seed: int) -> dict[str, list[float]]:

@@ -21,11 +21,10 @@ import torch
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.kneser_ney import FloatArray, KneserNey
 from benchmarks.models import apart_from, language_model, read_splits
+from benchmarks.paired import ratio
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.evaluation.intervals import bootstrap
-from glassformer.evaluation.record import Estimate
 from glassformer.models.build import build_language_model
 from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.generation import TextGenerator, begin_views, write_tokens
@@ -60,9 +59,9 @@ def main() -> None:
         n_bytes = texts.test.texts.str.len_bytes().to_numpy()
         systems = {}
         for name, (bits, figures) in measured.items():
-            systems[name] = {"bits_per_byte": per_byte(bits, n_bytes).model_dump(), **figures}
+            systems[name] = {"bits_per_byte": ratio(bits, n_bytes).model_dump(), **figures}
             if name != OURS:
-                systems[name]["above_ours"] = per_byte(bits - measured[OURS][0], n_bytes).model_dump()
+                systems[name]["above_ours"] = ratio(bits - measured[OURS][0], n_bytes).model_dump()
         document = {
             "seed": options.seed,
             "minutes": options.minutes,
@@ -185,12 +184,6 @@ def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> FloatArra
         task.validation = TokenStore.in_memory([store.tokens[store.offsets[row] : store.offsets[row + 1]]])
         bits.append(task.validate(trained.model)["validation_bits_per_byte"])
     return np.array(bits)
-
-
-def per_byte(bits: FloatArray, n_bytes: np.ndarray[Any, Any]) -> Estimate:
-    """Return the bits of all texts divided by their bytes, with the bootstrap interval over texts."""
-    rows = np.stack([bits, n_bytes], axis=1)
-    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda sums: sums[:, 0] / sums[:, 1], seed=0)
 
 
 def written_samples(trained: TrainedLanguageModel) -> list[str]:

@@ -52,8 +52,7 @@ def main() -> None:
             lines += found
             print(*found, sep="\n", flush=True)
         document = {"seed": SEED, "lines": lines}
-        print("\n\n".join(forecast_tables(document)))
-        experiment.write("learning-curve", document)
+        experiment.write("learning-curve", document, forecast_tables)
 
 
 def lines_of(data: str, table: Table) -> list[dict[str, Any]]:

@@ -56,8 +56,7 @@ def main() -> None:
         entries = entries_named(options.only or names)
         seeds = range(1 if options.quick else options.seeds)
         found = document(experiment, entries, options.minutes or minutes, seeds)
-        print("\n\n".join(minutes_tables(found)))
-        experiment.write("minutes/minutes", found)
+        experiment.write("minutes/minutes", found, minutes_tables)
 
 
 def document(

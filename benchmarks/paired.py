@@ -48,6 +48,12 @@ def over_rows(values: np.ndarray[Any, Any] | Sequence[np.ndarray[Any, Any]]) -> 
     return bootstrap_mean(np.atleast_2d(np.asarray(values)).mean(axis=0), seed=0).model_dump()
 
 
+def ratio(sums: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> Estimate:
+    """Return the sum of sums / the sum of sizes, with its interval over rows, words or texts."""
+    rows = np.stack([sums, sizes], axis=1)
+    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=0)
+
+
 def compare(seeds: Sequence[SeedAnswers]) -> Paired:
     """Compare two classifiers by the rows that they answered with each seed.
 

@@ -57,8 +57,7 @@ def main() -> None:
             parser.error("--minutes needs one number, or one for each table")
         lines = [_line(experiment, *each, options.seed) for each in zip(entries, minutes, strict=True)]
         found = {"seed": options.seed, "lines": lines}
-        print("\n\n".join(search_tables(found)))
-        experiment.write("search", found)
+        experiment.write("search", found, search_tables)
 
 
 def _line(experiment: Experiment, entry: Entry, minutes: float, seed: int) -> dict[str, Any]:

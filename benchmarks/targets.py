@@ -133,8 +133,7 @@ def main() -> None:
         numbers = [number_line(experiment, name, source) for name, source in NUMBERS.items()]
         ordered = [ordered_line(experiment, name, source) for name, source in ORDERED.items()]
         found = {"preset": PRESET, "seeds": SEEDS, "numbers": numbers, "ordered": ordered}
-        print("\n\n".join(targets_tables(found)))
-        experiment.write("targets", found)
+        experiment.write("targets", found, targets_tables)
 
 
 def recipe_for(seed: int, train: Table) -> Recipe:
