@@ -56,8 +56,7 @@ def main() -> None:
         entries = entries_named(options.only or names)
         seeds = range(1 if options.quick else options.seeds)
         found = document(experiment, entries, options.minutes or minutes, seeds)
-        print("\n\n".join(minutes_tables(found)))
-        experiment.write("minutes/minutes", found)
+        experiment.write("minutes/minutes", found, minutes_tables)
 
 
 def document(
@@ -73,7 +72,6 @@ def document(
                 print(f"{entry.name}, {each:g} minutes, seed {seed}: {lines[entry.name, each][-1]}", file=sys.stderr)
     return {
         "seeds": list(seeds),
-        "recipe": load_recipe(None).model_dump(mode="json"),
         "lines": [
             {"table": name, "minutes": each, "mean": _means(runs), "runs": runs} for (name, each), runs in lines.items()
         ],

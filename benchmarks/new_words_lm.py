@@ -76,9 +76,9 @@ def main() -> None:
                 "test_sha256": Documents(texts=test, source=options.data).fingerprint,
             },
             "seed": SEED,
-            "hidden": hidden.words,
+            "hidden": len(hidden.words),
             **measured(load_model(folder, LANGUAGE_MODEL), hidden, wordnet),
-            "recipe": recipe.model_dump(mode="json"),
+            "steps": STEPS,
         }
         experiment.write(f"new-words/lm-{options.data}", document)
 
@@ -103,7 +103,7 @@ def measured(trained: TrainedLanguageModel, hidden: HiddenInSentences, wordnet: 
         model = with_words(trained, of_words).model
         found[condition] = judged(model, with_word, elsewhere, first=first, knows_words=True)
     return {
-        "learned": learned,
+        "learned": len(learned),
         "sentences": {"with_a_word": len(with_word), "elsewhere": len(elsewhere)},
         "map": asdict(read.fitted.report),
         "rare_words": rare_words(trained.model, space, elsewhere),
