@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
 from pathlib import Path
@@ -52,6 +52,10 @@ class NgramWeights:
     idf: FloatArray
     tfidf: FloatArray | None = None
     presence: FloatArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: a pickle or copy holds no remembered words, whose function cannot be pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def index(self) -> dict[str, int]:
