@@ -213,8 +213,9 @@ class NAType:
         (TEXTS, [1, True] * 12, "several types"),
         (TEXTS, [["a"], "b"] * 12, "a list of labels and some a single"),
         (TEXTS, np.array([[2, 0], [0, 1]] * 12), "matrix"),
-        (TEXTS, [1] * 24, "at least two classes"),
-        (TEXTS, [1] * 23 + [0], "single row"),
+        (TEXTS, [1] * 24, "there is 1 class, '1'; a classifier needs at least two classes"),
+        (TEXTS, [1] * 23 + [0], "1 class has a single row: '0'; add texts of it"),
+        (TEXTS, [number / 7 for number in range(24)], "the labels are a continuous number, learn them with `TextReg"),
         ([], [], "no text has a label"),
     ],
 )

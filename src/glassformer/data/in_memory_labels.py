@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
+from glassformer.data.column_kinds import kind_of
 from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
 from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
@@ -212,10 +213,12 @@ def check_classes(labels: pl.Series, *, multilabel: bool) -> None:
     if counts.is_empty():
         raise InputError("no text has a label; give at least two classes")
     if len(counts) == 1 and not multilabel:
-        raise InputError(f"every text has the label {counts[0, 0]!r}; a classifier needs at least two classes")
+        raise InputError(f"there is 1 class, {counts[0, 0]!r}; a classifier needs at least two classes")
     if single := sorted(counts.filter(pl.col("count") == 1)[:, 0].to_list()):
         classes = "1 class has" if len(single) == 1 else f"{len(single):,} classes have"
-        raise InputError(
-            f"{classes} a single row: {shown_value(single)[1:-1]}; add texts of it, join it with another, or leave it "
-            "out"
+        advice = (
+            "if the labels are a continuous number, learn them with `TextRegressor`"
+            if kind_of(counts["label"]) == "decimal numbers"
+            else "add texts of it, join it with another, or leave it out"
         )
+        raise InputError(f"{classes} a single row: {shown_value(single)[1:-1]}; {advice}")
