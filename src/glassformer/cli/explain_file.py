@@ -96,7 +96,11 @@ def explain_file(
         explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
         show(
             f"{out}: {explained}{counted(in_all, 'row')} explained"
-            + (f"; the shares of {trusted:,} can be trusted" if reasons.trusted else "")
+            + (
+                f"; {counted(trusted, 'explanation')} can be trusted, whether or not the answers are right"
+                if reasons.trusted
+                else ""
+            )
             + (_unlike_rows(unlike.count) if unlike.count else "")
         )
     if stop.number is not None:

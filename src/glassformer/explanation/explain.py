@@ -1,4 +1,4 @@
-"""Explain an answer: what each word adds to it, by both readers, and how far that can be trusted."""
+"""Explain an answer: what each word adds to it, by both readers, and how far this explanation can be trusted."""
 
 from __future__ import annotations
 
@@ -163,14 +163,14 @@ class Explanation:
 
     @property
     def trusted(self) -> bool | None:
-        """Whether the shares can be trusted, by deletion and by other methods. None if that was not checked."""
+        """Whether the explanation, not the answer, can be trusted. None if that was not checked."""
         if self.faithfulness is None:
             return None
         return self.faithfulness.score >= FAITHFUL and not self.median_agreement < AGREEING
 
     @property
     def verdict(self) -> str:
-        """A sentence that says how far the shares can be trusted."""
+        """A sentence that says how far the explanation, not the answer, can be trusted."""
         if not self.readers:
             return "The model knows no word of this text, so the answer does not depend on its words."
         if abs(self.unexplained) > _UNEXPLAINED * max(1.0, abs(self.margin)):
@@ -184,18 +184,18 @@ class Explanation:
     def _by_deletion(self) -> str:
         found = self.faithfulness
         if found is None:
-            return "The text has too few words to check the shares by deleting some of them."
+            return "The text has too few words to check this explanation by deleting some of them."
         checked = (
-            f"By deletion of words, the shares did better than {found.score:.0%} of {found.rankings} random rankings"
+            f"by deletion of words, its shares did better than {found.score:.0%} of {found.rankings} random rankings"
         )
         if found.score < FAITHFUL:
-            return f"{checked} only, so do not rely on them."
+            return f"Do not rely on this explanation: {checked} only."
         if self.median_agreement < AGREEING:
             return (
-                f"{checked}. But other methods rank the words differently (median rank correlation "
-                f"{self.median_agreement:.2f}), so do not rely on the order of the words."
+                f"Do not rely on the order of the words in this explanation: {checked}, but other methods rank the "
+                f"words differently (median rank correlation {self.median_agreement:.2f})."
             )
-        return f"{checked}, so they can be trusted. They say what moved the answer, not whether it is right."
+        return f"This explanation can be trusted: {checked}. It says what moved the answer, which may be wrong."
 
     @property
     def median_agreement(self) -> float:
