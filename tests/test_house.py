@@ -158,3 +158,12 @@ def test_readme_and_guide_show_only_flags_that_exist() -> None:
     known |= {flag for _, command in commands() for option in command.params for flag in option.opts}
     for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme):
         assert flag in known | OF_OTHER_PROGRAMS, f"the README shows {flag}, which no command has"
+
+
+def test_a_type_of_arrays_is_defined_once() -> None:
+    defined = [
+        found
+        for path in FILES
+        for found in re.findall(r"^(\w*Array) = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert sorted(set(defined)) == sorted(defined)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
+from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
 from glassformer.data.labels import in_its_place
@@ -61,7 +62,7 @@ def given_labels(labels: Any, columns: Sequence[Any] | None = None) -> GivenLabe
     return GivenLabels(values=[[names[at] for at in np.flatnonzero(row)] for row in matrix], columns=names)
 
 
-def _binary_matrix(labels: Any) -> np.ndarray[Any, Any] | None:
+def _binary_matrix(labels: Any) -> Array | None:
     """Return a matrix (texts, labels) of truth values, or None if the labels are not a matrix of 0 and 1."""
     if hasattr(labels, "toarray"):  # a sparse matrix of SciPy
         labels = labels.toarray()
@@ -169,7 +170,7 @@ def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
     return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]
 
 
-def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def as_weights(weights: Any, count: int) -> DoubleArray:
     """Return one weight per row.
 
     Raises:

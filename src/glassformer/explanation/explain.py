@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.wording import counted, percent
 from glassformer.errors import UsageError, quoted
 from glassformer.explanation.agreement import measure_agreement
@@ -21,7 +22,7 @@ from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.passages import Passage, passages_of
 from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.prediction.answering import Answering
 
@@ -341,7 +342,7 @@ def _nearest(predictor: Answering, text: str) -> NearestTexts:
     return predictor.search.nearest(text, count=_NEAREST)
 
 
-def _words(question: Question, counting: FloatArray, transformer: FloatArray) -> tuple[WordShare, ...]:
+def _words(question: Question, counting: DoubleArray, transformer: DoubleArray) -> tuple[WordShare, ...]:
     found = []
     for word, by_counting, attended in zip(question.text.words, counting.tolist(), transformer.tolist(), strict=True):
         start, end = question.layout.span(word.start, word.end)
@@ -352,14 +353,14 @@ def _words(question: Question, counting: FloatArray, transformer: FloatArray) ->
     return tuple(found)
 
 
-def _counting(question: Question) -> FloatArray:
+def _counting(question: Question) -> DoubleArray:
     """Return what each word adds to the margin by counting: (words,)."""
     if question.counted is None:
         return np.zeros(len(question.text.words))
     return question.counted.words @ question.counting_direction
 
 
-def _transformer(question: Question, method: str) -> FloatArray:
+def _transformer(question: Question, method: str) -> DoubleArray:
     """Return what each word adds to the margin by the transformer: (words,)."""
     reading, n_words = question.reading, len(question.text.words)
     return np.zeros(n_words) if reading is None else of_words(reading, METHODS[method](reading), n_words)
@@ -373,7 +374,7 @@ def _without_known_words(question: Question) -> float:
     )
 
 
-def _faithfulness(question: Question, shares: FloatArray) -> Faithfulness | None:
+def _faithfulness(question: Question, shares: DoubleArray) -> Faithfulness | None:
     rankings = RANDOM_RANKINGS if len(shares) <= _LONG else _RANKINGS_OF_LONG
     return measure_faithfulness(question.text, shares, question.margins, rankings=rankings)
 

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.table import text_keys
 from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.kept_texts import KeptTexts, labels_named
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray
 from glassformer.prediction.vectors import has_pooled, unit_vectors
 
 Cosines = Callable[[str], FloatArray]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.folds import Fold
+from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
-from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification

@@ -13,17 +13,17 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from glassformer.data.adding import REPLAYED
+from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
-from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import class_weights
@@ -122,22 +122,22 @@ class Prepared:
         return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
 
     @cached_property
-    def train_labels(self) -> np.ndarray[Any, Any]:
+    def train_labels(self) -> Array:
         """The labels of the training rows as numbers."""
         return self.labels.encode(self.splits.train)
 
     @cached_property
-    def validation_labels(self) -> np.ndarray[Any, Any] | None:
+    def validation_labels(self) -> Array | None:
         """The labels of the validation rows as numbers. None if nothing is held out."""
         return None if self.splits.validation is None else self.labels.encode(self.splits.validation)
 
     @property
-    def held_out_labels(self) -> np.ndarray[Any, Any] | None:
+    def held_out_labels(self) -> Array | None:
         """The labels that the answers to the validation rows are calibrated by."""
         return self.validation_labels
 
     @property
-    def known_labels(self) -> np.ndarray[Any, Any] | None:
+    def known_labels(self) -> Array | None:
         """The right labels of the validation rows as numbers. None if nothing is held out, or some are not known."""
         return self.validation_labels
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import refuse_several
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
@@ -26,7 +27,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.held_out_figures import HeldOut, held_out_figures
