@@ -99,6 +99,12 @@ def test_nothing_read_from_outside_is_ever_run() -> None:
             assert called not in {*BUILTINS_THAT_RUN_TEXT, "torch.load", "torch.save"}, f"{where}: {called}"
 
 
+def test_signals_are_handled_in_one_place() -> None:
+    for path in FILES:
+        for where, called in calls(path):
+            assert called != "signal.signal" or name(path) == "data/stopping.py", f"{where}: {called}"
+
+
 def test_the_command_line_writes_in_one_place() -> None:
     """Which keeps control characters from the terminal; the live view and the line of what is being done go with it."""
     writers = ("print", "typer.echo", "Console", "TextColumn", "sys.stdout.write", "sys.stderr.write")
