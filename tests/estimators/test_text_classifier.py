@@ -20,6 +20,7 @@ from glassformer.errors import GlassformerError, InputError, UsageError
 from glassformer.training.recipe import load_recipe
 from glassformer.training.run import train_classifier
 from tests.estimators.samples import BINARY, BOTH, LISTS, TEXTS, small
+from tests.support import NAType
 
 
 @pytest.fixture(scope="module")
@@ -173,16 +174,6 @@ def test_settings_that_do_not_exist() -> None:
         small(settings={"training.learningrate": 1}).fit(TEXTS, BINARY)
     with pytest.raises(UsageError, match="tiny, small, base"):
         small(preset="huge").fit(TEXTS, BINARY)
-
-
-class NAType:
-    """Like `pandas.NA`: no comparison with it is true or false."""
-
-    def __ne__(self, other: object) -> Any:
-        return self
-
-    def __bool__(self) -> bool:
-        raise TypeError("boolean value of NA is ambiguous")
 
 
 @pytest.mark.parametrize(
