@@ -164,6 +164,9 @@ def reward(
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
     show(f"{out}: {_preferred(best)}; trained in {duration(trained.config.training_seconds)}")
+    if run.start.trained.config.init is None:
+        say(_pretrained_only(model))
+        return
     say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
@@ -239,12 +242,15 @@ def rl(
     )
     doing(f"reading {model}")
     start, target = open_start(model), choose_device(device)
+    if start.trained.config.init is None:
+        say(_pretrained_only(model))
     asked, source = prompts_of(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
+    rounds = counted(config.updates, "round")
     doing("evaluating the starting policy on held-out prompts")
     with resumable(out), SteeringView(config.updates) as view:
-        view.line(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
+        view.line(f"policy: {model}, {said}; reward: {reward}; {rounds} of {algorithm}, on {target}")
         trained = steer(
             start, judge, asked, config,
             reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
@@ -273,7 +279,14 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         found += f" (the KL penalty beta is {beta:g}; with --set training.beta={less:g}, it can move further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     _show_answers(trained)
-    say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+    say(f"next: glassformer generate {shlex.quote(str(out))}{' PROMPT' if trained.config.data['source'] else ''}")
+
+
+def _pretrained_only(model: Path) -> str:
+    return (
+        f"warning: {model} was pre-trained only, so it continues texts, and has not learned to answer prompts. "
+        f"Fine-tune it before align rl: glassformer align sft {shlex.quote(str(model))} RECORDS --out FOLDER"
+    )
 
 
 def _show_writer(trained: TrainedLanguageModel, out: Path, measured: str, prompt: str, *, json: bool) -> None:
