@@ -30,7 +30,8 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.intervals import bootstrap
 from glassformer.explanation.attribution import METHODS
-from glassformer.explanation.explain import FAITHFUL, Explanation, explain
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import FAITHFUL, Explanation
 from glassformer.explanation.faithfulness import Margins, measure_faithfulness
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.words import TextInWords

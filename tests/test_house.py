@@ -1,7 +1,8 @@
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ ROOMS = (
     "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "estimators",
     "course", "serving", "cli",
 )  # fmt: skip
+CIRCLES = [("glassformer.serving.served_number", "glassformer.serving.served_model")]
+"""Imports that close a circle, and are to go."""
 OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)
@@ -73,6 +76,26 @@ def test_a_room_imports_from_rooms_before_it_alone() -> None:
                 other = below.partition(".")[0]
                 assert ROOMS.index(other) <= mine, f"{name(path)} imports {module}"
                 assert room(path) != "layers" or other == "layers", f"{name(path)} imports {module}"
+
+
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Imports in functions and for types count too. `glassformer` alone may: it imports its classes when asked for."""
+    modules = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path for path in FILES}
+    modules = {module.removesuffix(".__init__"): path for module, path in modules.items()}
+    imports = {module: set(files_imported(path, modules)) - {"glassformer"} for module, path in modules.items()}
+    for one, other in CIRCLES:
+        imports[one].remove(other)
+    TopologicalSorter(imports).prepare()  # its error names the files of a circle
+
+
+def files_imported(path: Path, modules: Container[str]) -> Iterator[str]:
+    """Each import of a file of ours. In `from glassformer.x import y`, y may be a file, or stand in one."""
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module in modules:
+            for below in (f"{node.module}.{alias.name}" for alias in node.names):
+                yield below if below in modules else node.module
 
 
 def function_lengths(path: Path) -> dict[str, int]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from glassformer.errors import InputError, UsageError
-from glassformer.explanation.explain import explain, signed
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import signed
 from glassformer.explanation.page import render
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.align_evaluate import evaluate
-from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.align_start import open_start, prompts_of
+from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -35,7 +36,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.alignment.alignment_config import FineTuningConfig
-    from glassformer.alignment.stage_run import Records, Start
+    from glassformer.alignment.stage_run import Records
     from glassformer.prediction.model_folder import TrainedLanguageModel
 
 app = typer.Typer(help="Fine-tune a language model on example answers, then with rewards.", no_args_is_help=True)
@@ -359,34 +360,3 @@ def _introduce(records: Records, parameters: int, device: str, tell: Callable[[s
     if records.too_long:
         tell(f"  left out: {human_count(records.too_long)} × longer than the model's window")
     tell(f"model: {human_count(parameters)} parameters to train, on {device}")
-
-
-def open_start(folder: Path) -> Start:
-    """Read a causal language model."""
-    from glassformer.alignment.stage_run import Start
-    from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
-
-    start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
-    _ = start.shape  # refuse a model that is not causal before opening anything else
-    return start
-
-
-def prompts_of(start: Start, given: Path | None) -> tuple[list[str], str]:
-    """Return the prompts and the name of their file.
-
-    Without a given file, they are the prompts of the records that the model was fine-tuned on. A model that was only
-    pre-trained, or steered from the empty prompt, has the empty prompt and no file.
-    """
-    from glassformer.alignment.pairs import read_prompts
-    from glassformer.alignment.stage_run import records_fingerprint
-
-    if given is not None:
-        return read_prompts(given), str(given)
-    config = start.trained.config
-    if config.init is None or config.records.fingerprint == records_fingerprint([""]):
-        return [""], ""
-    source = config.records.source
-    if not is_file(source):
-        gone = f"the records that it learned from, {source}, are not there" if source else "it names no file of prompts"
-        raise UsageError(f"{start.folder}: {gone}; name one with --prompts")
-    return read_prompts(Path(source)), source

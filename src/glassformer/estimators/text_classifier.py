@@ -18,7 +18,8 @@ from glassformer.data.spellings import table_spellings
 from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
-from glassformer.explanation.explain import Explanation, explain
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import Explanation
 from glassformer.prediction.answers import Answers
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel

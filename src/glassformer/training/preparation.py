@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
@@ -31,9 +32,10 @@ from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
-from glassformer.training.time_plan import check_minutes
 from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode, learn_tokenizer
+
+_MOST_MINUTES = 1e6  # two years
 
 
 def prepare(
@@ -255,6 +257,29 @@ def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
+
+
+def check_minutes(minutes: Any, recipe: Recipe) -> None:
+    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
+    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+    if not (number and 0 < minutes <= _MOST_MINUTES):
+        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 10")
+    training = recipe.training
+    for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
+        if value is not None:
+            raise UsageError(
+                f"`minutes={minutes:g}` and `training.{name}={value:g}` both say how long to train; leave one out"
+            )
+    if training.counting_alone:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long a transformer is trained, and `training.epochs=0` trains none; "
+            "leave one out"
+        )
+    if recipe.pretraining is not None:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long to pre-train; leave it out, or leave out `pretrain=` and "
+            "[pretraining]"
+        )
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:

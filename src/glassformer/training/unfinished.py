@@ -29,7 +29,7 @@ from glassformer.training.processes import ALONE, LostProcessError, Processes, w
 
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
-"""The model folder or the unfinished run of the first stage, in the work folder (see `own_text.py`)."""
+"""The model folder or the unfinished run of the first stage, in the work folder (see `first_stage.py`)."""
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
