@@ -13,7 +13,8 @@ from sklearn.metrics import f1_score
 
 from benchmarks.bench_contestants import OURS, TFIDF, ByName
 from benchmarks.bench_data import Cut, Entry
-from benchmarks.paired import BoolArray, IntArray, Outcome, SeedAnswers, compare
+from benchmarks.paired import Outcome, SeedAnswers, compare
+from glassformer.data.arrays import BoolArray, IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 

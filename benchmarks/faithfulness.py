@@ -25,12 +25,14 @@ from benchmarks.models import classifier
 from benchmarks.paired import over_rows
 from benchmarks.polarity_reasons import reasons_of
 from benchmarks.tables_faithfulness import faithfulness_tables
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.known import resolve
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.explanation.attribution import METHODS
-from glassformer.explanation.explain import FAITHFUL, Explanation, explain
-from glassformer.explanation.faithfulness import FloatArray, Margins, measure_faithfulness
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import FAITHFUL, Explanation
+from glassformer.explanation.faithfulness import Margins, measure_faithfulness
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.predictor import Predictor
@@ -104,7 +106,7 @@ def _remembering(predictor: Predictor, text: str) -> Margins:
     best, rival = np.argsort(-predictor.logits([text])[0])[:2]
     known: dict[str, float] = {}
 
-    def margins(texts: Sequence[str]) -> FloatArray:
+    def margins(texts: Sequence[str]) -> DoubleArray:
         if new := [each for each in dict.fromkeys(texts) if each not in known]:
             logits = predictor.logits(new)
             known.update(zip(new, (logits[:, best] - logits[:, rival]).tolist(), strict=True))

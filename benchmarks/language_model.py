@@ -19,9 +19,10 @@ import numpy as np
 import torch
 
 from benchmarks.experiment import Experiment, arguments, running
-from benchmarks.kneser_ney import FloatArray, KneserNey
+from benchmarks.kneser_ney import KneserNey
 from benchmarks.models import apart_from, language_model, read_splits
 from benchmarks.paired import ratio
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
@@ -131,7 +132,7 @@ def read_texts(experiment: Experiment, name: str, recipe: PretrainingRecipe) -> 
     return Texts(given, train, validation, test, record)
 
 
-def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tuple[FloatArray, dict[str, Any]]:
+def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tuple[DoubleArray, dict[str, Any]]:
     """Return the bits of each test text, and all other figures of a model that was trained by steps."""
     trained = load_model(folder, LANGUAGE_MODEL)
     train, test = encoded(trained.tokenizer, texts.train), encoded(trained.tokenizer, texts.test)
@@ -150,7 +151,7 @@ def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tu
     }
 
 
-def ngram_figures(tokenizer: TextTokenizer, texts: Texts) -> tuple[FloatArray, dict[str, Any]]:
+def ngram_figures(tokenizer: TextTokenizer, texts: Texts) -> tuple[DoubleArray, dict[str, Any]]:
     """Return the same of n-grams of the same tokens, except for what only models that train by steps have."""
     train = encoded(tokenizer, texts.train)
     began = time.perf_counter()
@@ -174,7 +175,7 @@ def encoded(tokenizer: TextTokenizer, documents: Documents) -> TokenStore:
     return TokenStore.in_memory(rows)
 
 
-def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> FloatArray:
+def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> DoubleArray:
     """Return −log₂ of the probability of each document with its end (documents,), as validation computes it."""
     training = PretrainingRecipe.model_validate(trained.config.recipe).training
     task = LanguageModelling(store, training, window=trained.config.model.max_seq_len, causal=True)

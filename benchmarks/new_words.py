@@ -21,10 +21,10 @@ from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.hidden_words import WORDS_SEED, Hidden, choose_words, hide, read_definitions, with_words
 from benchmarks.models import apart_from, classifier, read_splits
 from benchmarks.paired import ratio
+from glassformer.data.arrays import IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean

@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from benchmarks.experiment import arguments, running
 from benchmarks.hidden_words import WORDS_SEED, read_definitions, with_words
 from benchmarks.models import language_model, read_splits
+from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean

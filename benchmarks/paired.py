@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import binom
 
+from glassformer.data.arrays import BoolArray, IntArray
 from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import SIGNIFICANCE
 
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 Outcome = Literal["better", "worse", "no difference"]
 
 

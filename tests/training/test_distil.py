@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import TrainingData
 from glassformer.training.distil import Teacher, distil, student_recipe
 from glassformer.training.distillation import Distillation, Known

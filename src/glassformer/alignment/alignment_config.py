@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.bounds import Count, LearningRate, Seed
-from glassformer.training.setting_names import nearest
+from glassformer.training.setting_names import complaint, nearest
 from glassformer.training.training_config import LoopConfig
 
 
@@ -161,8 +162,8 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
             if section == "training" and (of := [name for name, other in others.items() if key in other.model_fields]):
                 hint = f" (it is a setting of align rl{f' with `algorithm={of[0]!r}`' if len(of) == 1 else ''})"
-            known = ", ".join(f"training.{name}" for name in kind.model_fields)
-            raise UsageError(f"the setting {brief(dotted)} does not exist here{hint}; there are {known}")
+            known = textwrap.wrap(", ".join(f"training.{name}" for name in kind.model_fields), 100)
+            raise UsageError(f"the setting {brief(dotted)} does not exist here{hint}. There are:", listing=known)
         values[key] = value
     try:
         return kind(**values)
@@ -171,4 +172,4 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
         name = ".".join(["training", *map(str, found["loc"])])
         # If several fields contradict each other, the message names them.
         where = f"`{name}={brief_value(found['input'])}`" if found["loc"] else name
-        raise UsageError(f"{where}: {found['msg'].removeprefix('Value error, ')}") from error
+        raise UsageError(f"{where}: {complaint(found)}") from error

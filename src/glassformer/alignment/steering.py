@@ -28,13 +28,13 @@ from glassformer.alignment.judged import Judged, Reward, read_back
 from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
 from glassformer.alignment.rollouts import roll_out
 from glassformer.data.files import write_aside
+from glassformer.data.stopping import stop_requests
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.stopping import stop_requests
 
 REWARD_FILE = "reward.sha256"
 """A file beside the checkpoint that holds the fingerprint of the reward. The best policy was chosen by that reward."""

@@ -14,13 +14,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
@@ -144,7 +144,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         return self._seen().is_unlike(self.unseen_share(X))
 
-    def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
+    def unseen_share(self, X: Iterable[Any]) -> FloatArray:  # noqa: N803
         """Return the share of the words and word pairs of each text that fewer than two training texts have (texts,).
 
         Raises:

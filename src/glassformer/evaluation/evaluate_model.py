@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
@@ -38,7 +39,6 @@ from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel, TrainedNumber
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import FloatArray
 from glassformer.prediction.unlike import SEEN_FILE
 
 Say = Callable[[str], None]
@@ -215,7 +215,7 @@ def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
     )
 
 
-def _table_notes(table: Table, labels: np.ndarray[Any, Any], config: FolderConfig) -> list[str]:
+def _table_notes(table: Table, labels: Array, config: FolderConfig) -> list[str]:
     notes = list(table.notes)
     if conflicts := conflicting_rows(table):
         occur = counted(len(conflicts), "text occurs", "texts occur")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from glassformer.data.arrays import FloatArray
 from glassformer.evaluation.result import Comparison, Contestant
 from glassformer.evaluation.verdict import is_clear, numbers_of, share
 from glassformer.prediction.answers import Reader
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.probabilities import probabilities
-from glassformer.prediction.scoring import FloatArray
 
 NAMES: dict[Reader, str] = {"counting": "counting", "transformer": "the transformer"}
 _DESCRIPTIONS: dict[Reader, str] = {

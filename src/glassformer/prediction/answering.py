@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 
 from glassformer.counting.reader import CountingReader
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.errors import UsageError
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.answers import Answers, BoolArray, Reader
+from glassformer.prediction.answers import Answers, Reader
 from glassformer.prediction.held_out_answers import HeldOutAnswers
-from glassformer.prediction.probabilities import FloatArray, probabilities
+from glassformer.prediction.probabilities import probabilities
 from glassformer.prediction.review import Thresholds
 from glassformer.prediction.unlike import Seen
 

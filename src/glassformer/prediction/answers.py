@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from glassformer.prediction.probabilities import THRESHOLD, FloatArray, confidences_of
+from glassformer.data.arrays import BoolArray, FloatArray
+from glassformer.prediction.probabilities import THRESHOLD, confidences_of
 from glassformer.prediction.unlike import Seen
 
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Reader = Literal["counting", "transformer"]
 
 

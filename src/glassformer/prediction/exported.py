@@ -19,19 +19,17 @@ import numpy as np
 from pydantic import BaseModel, Field, ValidationError
 
 from glassformer.counting.reader import CountingReader
-from glassformer.data.arrays import check_is_file
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.json_files import read_json
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.windows import bucket, covering_windows, padded
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.installed import pip_install
-from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.unlike import Seen
 
 FORMAT, MODEL_FILE = "glassformer-onnx", "model.onnx"

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.prediction.answers import Answers
-from glassformer.prediction.probabilities import FloatArray
 from glassformer.prediction.review import Thresholds
 
 
@@ -51,7 +51,7 @@ class HeldOutAnswers(BaseModel):
         unseen: FloatArray | None,
         *,
         threshold: float | None,
-        labels: np.ndarray[Any, Any] | None = None,
+        labels: Array | None = None,
     ) -> Self:
         """Sum up the answers to held-out rows.
 

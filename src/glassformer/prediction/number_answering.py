@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from glassformer.counting.reader import CountingReader
+from glassformer.data.arrays import BoolArray
 from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answers import BoolArray, Reader
+from glassformer.prediction.answers import Reader
 from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, Scale
 from glassformer.prediction.review import percent_of
 from glassformer.prediction.unlike import Seen

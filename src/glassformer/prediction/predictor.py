@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray
+from glassformer.data.store import TokenStore
 from glassformer.prediction.answering import Answering
-from glassformer.prediction.answers import BoolArray
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
-from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, array_logits_of, logits_of, score
+from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, array_logits_of, logits_of, score
 
 
 class Predictor(Answering):

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
 from glassformer.labels.doubts import doubtful
@@ -18,7 +19,6 @@ from glassformer.prediction.answers import Answers, Reader
 from glassformer.prediction.held_out_answers import HeldOutAnswers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.probabilities import probabilities
-from glassformer.prediction.scoring import FloatArray
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import LearnedCounting
 
@@ -38,8 +38,8 @@ class HeldOut:
     """
 
     table: Table
-    places: np.ndarray[Any, Any]
-    labels: np.ndarray[Any, Any] | None
+    places: Array
+    labels: Array | None
     readers: Readers | None
     counting: FloatArray | None
     transformer: FloatArray | None
@@ -68,7 +68,7 @@ class HeldOut:
             transformer=transformer,
         )
 
-    def by_reader(self, which: np.ndarray[Any, Any] | None = None) -> dict[Reader, FloatArray]:
+    def by_reader(self, which: Array | None = None) -> dict[Reader, FloatArray]:
         """Return the weighted logits of each reader that answered. Their sum is that of the model.
 
         Args:

@@ -17,6 +17,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from glassformer.counting.ridge import fit_ridge, strata_of
+from glassformer.data.arrays import FloatArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
@@ -31,7 +32,7 @@ from glassformer.prediction.model_folder import TrainedNumber
 from glassformer.prediction.number_answering import COVERAGE, rows_needed
 from glassformer.prediction.number_config import NumberFolderConfig, held_out_of
 from glassformer.prediction.number_readers import HeldOutNumbers, NumberReaders, ReaderAlone, Scale
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.number_card import number_card

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import refuse_several
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
@@ -26,14 +27,14 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
+from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.held_out_figures import HeldOut, held_out_figures
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
-from glassformer.training.own_text import pretrain_on_own_texts
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedCounting, learn_counting, readers_in_words, weigh_readers
@@ -67,7 +68,7 @@ def train_classifier(
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
-    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `own_text.py`).
+    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `first_stage.py`).
 
     Args:
         source: where `sources` was read from. The model folder keeps it, so the rows can be found again.

@@ -10,16 +10,9 @@ import numpy as np
 
 from glassformer.counting.corpus import Corpus, distinct, marked
 from glassformer.counting.ngrams import END, START
+from glassformer.data.arrays import FloatArray
 from glassformer.data.table import Table
-from glassformer.prediction.unlike import (
-    FloatArray,
-    HashArray,
-    Seen,
-    UnlikeConfig,
-    ngram_hashes,
-    pair_hashes,
-    unseen_share,
-)
+from glassformer.prediction.unlike import HashArray, Seen, UnlikeConfig, ngram_hashes, pair_hashes, unseen_share
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold
