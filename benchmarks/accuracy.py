@@ -51,7 +51,7 @@ def main() -> None:
             recipe = load_recipe(options.recipe, overrides={"training.seed": seed}).for_data(options.data, None)
             runs.append(_run(experiment, f"{name}-{number}", recipe, learned, held_out, unlabelled))
             print(f"{name} {number}: accuracy {runs[-1].metrics.accuracy.value:.4f}", file=sys.stderr, flush=True)
-        experiment.write(name, _summary(runs, chosen))
+        experiment.write(name, _summary(runs))
 
 
 def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tuple[Table, Table, int]]:
@@ -70,10 +70,9 @@ def _run(
     return measure_model(Predictor.load(folder), folder, test, seen, split="test")
 
 
-def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
+def _summary(runs: list[Evaluation]) -> dict[str, Any]:
     return {
         "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
-        "macro_f1": _spread([run.metrics.macro_f1.value for run in runs]),
         "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
         "baselines": {
             over_runs[0].name: {
@@ -82,10 +81,8 @@ def _summary(runs: list[Evaluation], recipe: Recipe) -> dict[str, Any]:
             }
             for over_runs in zip(*(run.duel.baselines for run in runs), strict=True)
         },
-        "verdict_of_first_run": runs[0].duel.verdict,
+        "notes": list(runs[0].notes),
         "runs": [_row(run) for run in runs],
-        "recipe": recipe.model_dump(mode="json"),
-        "model": runs[0].model,
     }
 
 
@@ -111,8 +108,9 @@ def _row(run: Evaluation) -> dict[str, Any]:
         "training_seconds": run.duel.model.fit_seconds,
         "answering_seconds": run.duel.model.predict_seconds,
         "bytes": run.duel.model.size_bytes,
-        "comparisons": [comparison.model_dump() for comparison in run.duel.comparisons],
-        "notes": list(run.notes),
+        "comparisons": {
+            each.baseline: each.model_dump(include={"difference", "mcnemar_p"}) for each in run.duel.comparisons
+        },
     }
 
 

@@ -25,13 +25,12 @@ from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
-from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.adding import add_to
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 
 PRESET = "tiny"
 SHARES, SEEDS = (0.0, 0.1, 0.5, 1.0), (0, 1, 2)
@@ -67,22 +66,17 @@ def main() -> None:
                 lines.append(_line(experiment, case, seed))
                 print(case.name, seed, lines[-1]["runs"], flush=True)
         document = {"preset": PRESET, "lines": lines}
-        print("\n\n".join(add_tables(document)))
-        experiment.write("add-rows", document)
+        experiment.write("add-rows", document, add_tables)
 
 
 def _line(experiment: Experiment, case: Case, seed: int) -> dict[str, Any]:
     train = some_rows(read_rows(case.data, "train"), QUICK_ROWS if experiment.quick else case.rows, 0)
     test = read_rows(case.data, "test")
     made_of = {"train": fingerprint(train), "test": fingerprint(test), "classes": case.classes, "seed": seed}
-    file = experiment.work / "add-rows" / f"{case.data}-{run_key(made_of)}.json"
-    found: dict[str, Any] | None = read_kept(file, dict)
-    if found is None:
-        later = held_back(train, case.classes, seed)
-        desk = experiment.work / "add-rows" / file.stem
-        found = {"case": case.name, "seed": seed, **line(desk, train, later, test, seed, quick=experiment.quick)}
-        keep(file, found)
-    return found
+    name = f"add-rows/{case.data}-{case.classes}-{seed}"
+    later = held_back(train, case.classes, seed)
+    make = partial(line, experiment.work / name, train, later, test, seed, quick=experiment.quick)
+    return {"case": case.name, "seed": seed, **experiment.kept(name, made_of, make)}
 
 
 def held_back(train: Table, classes: int, seed: int) -> pl.Series:

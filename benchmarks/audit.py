@@ -55,6 +55,7 @@ _SENTENCE, _WORDS = (
     "please write to {} about the {} and the {}",
     ["film", "game", "song", "trip", "house", "phone", "book", "class", "team", "plan"],
 )
+FIGURES = ("loss", "accuracy")
 _TRIAL_ROWS = 300
 _FIGURES = "attacked.json"  # the file in a model folder with what was measured
 
@@ -71,8 +72,7 @@ def main() -> None:
             tables = {seed: some_rows(read_rows(name, "train"), rows, seed) for seed in SEEDS}
             found["ways"] += [betrayed(experiment, name, tables[seed], way, seed) for seed in SEEDS for way in WAYS]
             found["canaries"] += [canaries(experiment, name, tables[SEEDS[0]], times) for times in TIMES]
-        print("\n\n".join(audit_tables(found)))
-        experiment.write("audit", found)
+        experiment.write("audit", found, audit_tables)
 
 
 def betrayed(experiment: Experiment, name: str, table: Table, way: str, seed: int) -> dict[str, Any]:
@@ -83,14 +83,17 @@ def betrayed(experiment: Experiment, name: str, table: Table, way: str, seed: in
         return kept
     predictor = Predictor.load(folder)
     splits = Sources(train=table).split(recipe.validation, seed=recipe.training.seed)
-    measured = measure_membership(predictor, splits)
+    measured = measure_membership(predictor, splits).model_dump()
     found = {
         "table": name,
         "way": way,
         "seed": seed,
         "training_rows": splits.train.frame.height,
         "by_counting_alone": predictor.trained.config.answers_by_counting,
-        **measured.model_dump(mode="json"),
+        "members": measured["members"],
+        "others": measured["others"],
+        **{f"{side}_{figure}": measured[f"{side}_{figure}"] for side in ("training", "others") for figure in FIGURES},
+        "attacks": {each["by"]: {key: each[key] for key in ("auc", "caught")} for each in measured["attacks"]},
     }
     keep(folder / _FIGURES, found)
     return found

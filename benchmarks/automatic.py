@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.bench_data import Cut, Entry, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier
+from benchmarks.paired import over_rows
 from benchmarks.tables_automatic import automatic_tables
 from glassformer.data.splits import fingerprint
-from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.review import ASKED, ASKED_OF_SETS, surest
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
@@ -36,8 +36,7 @@ def main() -> None:
     with running(options) as experiment:
         lines = [line(experiment, entry) for entry in entries_named(options.only or TABLES)]
         found = {"preset": PRESET, "seeds": SEEDS, "lines": lines}
-        print("\n\n".join(automatic_tables(found)))
-        experiment.write("automatic", found)
+        experiment.write("automatic", found, automatic_tables)
 
 
 def line(experiment: Experiment, entry: Entry) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def line(experiment: Experiment, entry: Entry) -> dict[str, Any]:
                 "asked": asked,
                 "error_of_surest": float(np.mean([each["error_of_surest"] for each in of_seeds])),
                 "held_out_error": float(np.mean([each["held_out_error"] for each in of_seeds])),
-                "coverage": _mean([each["automatic"] for each in of_seeds]),
+                "coverage": over_rows([each["automatic"] for each in of_seeds]),
                 "error": float(np.mean([each["error"] for each in of_seeds])),
             }
         )
@@ -64,7 +63,7 @@ def line(experiment: Experiment, entry: Entry) -> dict[str, Any]:
         sets.append(
             {
                 "asked": asked,
-                "coverage": _mean([each["covered"] for each in of_seeds]),
+                "coverage": over_rows([each["covered"] for each in of_seeds]),
                 **{key: float(np.mean([each[key] for each in of_seeds])) for key in ("mean_size", "empty", "one")},
                 "of_seeds": [float(each["covered"].mean()) for each in of_seeds],
             }
@@ -120,11 +119,6 @@ def run(experiment: Experiment, entry: Entry, cut: Cut, seed: int) -> dict[str, 
         "shares": shares,
         "sets": sets,
     }
-
-
-def _mean(of_seeds: list[np.ndarray]) -> dict[str, float]:
-    """Return the mean share over rows and seeds, with an interval over the rows."""
-    return bootstrap_mean(np.mean(of_seeds, axis=0), seed=0).model_dump()
 
 
 if __name__ == "__main__":

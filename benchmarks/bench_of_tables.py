@@ -26,7 +26,6 @@ from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_bench import bench_tables
 from glassformer.cli.output import duration
 from glassformer.data.wording import counted
-from glassformer.training.recipe import load_recipe
 
 FOLDER = "bench-of-tables"
 
@@ -86,7 +85,6 @@ def document(found: dict[Entry, list[EntryRun]], *, test: bool) -> dict[str, Any
         "summary": summary(entries),
         "entries": entries,
         "left_out": [] if FastText.is_installed() else ["fastText"],
-        "recipe": load_recipe(None).model_dump(mode="json"),
     }
 
 

@@ -19,8 +19,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
+from glassformer.data.arrays import DoubleArray, IntArray
 
 TOKEN = r"\w+|[^\w\s]"
 """A word, or a punctuation mark by itself."""
@@ -62,7 +61,7 @@ class NaiveBayesRegression:
         self.models = self._fit(features, labels, c)
         return self
 
-    def predict_proba(self, texts: Sequence[str]) -> FloatArray:
+    def predict_proba(self, texts: Sequence[str]) -> DoubleArray:
         """Return values between 0 and 1 that rank the classes. They do not add up to 1."""
         return self._answer(self.models, self.vectorizer.transform(texts))
 
@@ -82,13 +81,13 @@ class NaiveBayesRegression:
                 right[c] += int((answers.argmax(axis=1) == labels[held_out]).sum())
         return max(right, key=right.__getitem__)  # of equals the first, which is the most regularised
 
-    def _fit(self, features: Any, labels: IntArray, c: float) -> list[tuple[FloatArray, float]]:
+    def _fit(self, features: Any, labels: IntArray, c: float) -> list[tuple[DoubleArray, float]]:
         classes = [1] if self.n_classes == 2 else range(self.n_classes)
         return [self._fit_class(features, labels == number, c) for number in classes]
 
     def _fit_class(
         self, features: Any, of_class: np.ndarray[Any, np.dtype[np.bool_]], c: float
-    ) -> tuple[FloatArray, float]:
+    ) -> tuple[DoubleArray, float]:
         """Return the weights of the features, ratios multiplied in, and the bias."""
         if of_class.all() or not of_class.any():  # a fold without this class
             return np.zeros(features.shape[1]), 20.0 if of_class.all() else -20.0
@@ -102,9 +101,9 @@ class NaiveBayesRegression:
             model.fit(weighted, of_class)
         return model.coef_[0] * ratios, float(model.intercept_[0])
 
-    def _answer(self, models: list[tuple[FloatArray, float]], features: Any) -> FloatArray:
+    def _answer(self, models: list[tuple[DoubleArray, float]], features: Any) -> DoubleArray:
         scores = np.stack([features @ weights + bias for weights, bias in models], axis=1)
-        probs: FloatArray = 1 / (1 + np.exp(-np.clip(scores, -50, 50)))
+        probs: DoubleArray = 1 / (1 + np.exp(-np.clip(scores, -50, 50)))
         return np.concatenate([1 - probs, probs], axis=1) if self.n_classes == 2 else probs
 
 
@@ -171,7 +170,7 @@ class FastText:
         asked = self.model.f.getArgs()
         return 4 * asked.dim * (asked.bucket + len(self.model.words) + len(self.model.labels))
 
-    def predict_proba(self, texts: Sequence[str]) -> FloatArray:
+    def predict_proba(self, texts: Sequence[str]) -> DoubleArray:
         probs = np.zeros((len(texts), self.n_classes))
         names, shares = self.model.predict([_tokens(text) for text in texts], k=self.n_classes)
         for row, (of_row, of_names) in enumerate(zip(shares, names, strict=True)):

@@ -13,7 +13,8 @@ from sklearn.metrics import f1_score
 
 from benchmarks.bench_contestants import OURS, TFIDF, ByName
 from benchmarks.bench_data import Cut, Entry
-from benchmarks.paired import BoolArray, IntArray, Outcome, SeedAnswers, compare
+from benchmarks.paired import Outcome, SeedAnswers, compare
+from glassformer.data.arrays import BoolArray, IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 
@@ -69,18 +70,18 @@ class EntryRun:
 
 
 def entry_result(entry: Entry, runs: Sequence[EntryRun]) -> dict[str, Any]:
-    """Return the figures of an entry: means over its seeds, ours compared with TF-IDF, and each seed. No texts."""
-    seeds: list[dict[str, Any]] = [
+    """Return the figures of an entry: means over its seeds, ours compared with TF-IDF, and the rows of each seed."""
+    seeds = [
         {
             "seed": run.seed,
             "training_rows": run.training_rows,
             "rows": len(run.rows),
             "training_sha256": run.training_sha256,
             "data_sha256": run.data_sha256,
-            "contestants": {name: run.figures(name) for name in run.answers},
         }
         for run in runs
     ]
+    names = [name for name in runs[0].answers if all(name in run.answers for run in runs)]
     found = compare([SeedAnswers(rows=run.rows, right_a=run.right(OURS), right_b=run.right(TFIDF)) for run in runs])
     return {
         "name": entry.name,
@@ -88,7 +89,7 @@ def entry_result(entry: Entry, runs: Sequence[EntryRun]) -> dict[str, Any]:
         "label_noise": entry.noise,
         "typos": entry.typos,
         "classes": runs[0].classes,
-        "contestants": _means([seed["contestants"] for seed in seeds]),
+        "contestants": {name: _over_seeds([run.figures(name) for run in runs]) for name in names},
         "difference": found.difference.model_dump(),
         "p": found.p,
         "outcome": found.outcome,
@@ -102,10 +103,12 @@ def summary(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     return {outcome: counts[outcome] for outcome in get_args(Outcome)}
 
 
-def _means(seeds: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, float | None]]:
-    """Return the means over seeds of each contestant that answered with every seed."""
-    names = [name for name in seeds[0] if all(name in seed for seed in seeds)]
-    return {name: {key: _mean([seed[name][key] for seed in seeds]) for key in FIGURES} for name in names}
+def _over_seeds(seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the means over seeds, accuracy and macro F1 of each seed, and the notes of all seeds if there are any."""
+    means = {key: _mean([seed[key] for seed in seeds]) for key in FIGURES}
+    of_seeds = {f"{key}_of_seeds": [seed[key] for seed in seeds] for key in ("accuracy", "macro_f1")}
+    notes = [note for seed in seeds for note in seed["notes"]]
+    return {**means, **of_seeds, **({"notes": notes} if notes else {})}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -71,8 +71,7 @@ def main() -> None:
     options = arguments(__doc__, data=False).parse_args()
     with running(options) as experiment:
         found = {"seed": SEED, "lines": [line(experiment, setting) for setting in SETTINGS]}
-        print("\n\n".join(distil_tables(found)))
-        experiment.write("distil", found)
+        experiment.write("distil", found, distil_tables)
 
 
 def line(experiment: Experiment, setting: Setting) -> dict[str, Any]:

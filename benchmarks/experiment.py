@@ -8,7 +8,7 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +18,12 @@ from typing import Any
 # glassformer is imported inside functions, because `rows` measures what its import takes.
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
+Tables = Callable[[Mapping[str, Any]], Iterable[str]]
+WIDTH = 120  # of a line of a result file
+_NUMBER = r"(?:-?\d[\d.e+-]*|null)"
+_NUMBERS = re.compile(
+    rf"\[\n *({_NUMBER}(?:,\n *{_NUMBER})*)\n *\]"
+)  # strings have no line breaks, so it is none of them
 
 
 def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
@@ -58,16 +64,41 @@ class Experiment:
             keep(folder / "made-of.json", decided_by)
         return folder
 
-    def write(self, name: str, document: Mapping[str, Any]) -> None:
-        """Write the result with its provenance to `benchmarks/results/NAME.json`."""
-        whole = {"benchmark": name, **document, **provenance(self.commit)}
-        self.write_text(name, json.dumps(whole, indent=1, ensure_ascii=False))
+    def kept(self, name: str, decided_by: Mapping[str, Any], make: Callable[[], Any]) -> Any:
+        """Return finished figures: those of an earlier call, or what `make` returns. Arguments are those of `model`."""
+        from glassformer.experiments.keeper import keep, read_kept, run_key
 
-    def write_text(self, name: str, text: str) -> None:
+        file = self.work / f"{name}-{run_key(decided_by)}.json"
+        found: Any = read_kept(file, object)
+        if found is None:
+            found = make()
+            keep(file, found)
+        return found
+
+    def write(self, name: str, document: Mapping[str, Any], tables: Tables | None = None) -> None:
+        """Write the result with its provenance to `benchmarks/results/NAME.json`, and print its `tables`."""
+        if tables is not None:
+            print("\n\n".join(tables(document)))
+        whole = {"benchmark": name, **document, **provenance(self.commit)}
+        self.write_as_it_is(name, whole)
+
+    def write_as_it_is(self, name: str, document: Mapping[str, Any]) -> None:
         file = (self.work / "trial" if self.quick else RESULTS) / f"{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text + "\n", encoding="utf-8")
+        file.write_text(as_text(document), encoding="utf-8")
         print(file)
+
+
+def as_text(document: Mapping[str, Any]) -> str:
+    """Return a result as JSON: one value on a line, but a list of numbers on one line if it fits."""
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+    def joined(found: re.Match[str]) -> str:
+        line = "[" + re.sub(r"\n *", " ", found[1]) + "]"
+        before = found.start() - text.rfind("\n", 0, found.start()) - 1
+        return line if before + len(line) < WIDTH else found[0]  # a comma may follow
+
+    return _NUMBERS.sub(joined, text)
 
 
 @contextmanager

@@ -22,15 +22,17 @@ import polars as pl
 from benchmarks.bench_data import hold_out_fifth, some_rows
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier
+from benchmarks.paired import over_rows
 from benchmarks.polarity_reasons import reasons_of
 from benchmarks.tables_faithfulness import faithfulness_tables
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.known import resolve
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.evaluation.intervals import bootstrap
 from glassformer.explanation.attribution import METHODS
-from glassformer.explanation.explain import FAITHFUL, Explanation, explain
-from glassformer.explanation.faithfulness import FloatArray, Margins, measure_faithfulness
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import FAITHFUL, Explanation
+from glassformer.explanation.faithfulness import Margins, measure_faithfulness
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.predictor import Predictor
@@ -55,8 +57,7 @@ def main() -> None:
             "seed": SEED,
             "data": [_of_data(experiment, data, count) for data, count in texts.items()],
         }
-        print("\n\n".join(faithfulness_tables(found)))
-        experiment.write("faithfulness", found)
+        experiment.write("faithfulness", found, faithfulness_tables)
 
 
 def trained_on(experiment: Experiment, data: str) -> tuple[Predictor, Table, Table]:
@@ -82,14 +83,13 @@ def _of_data(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
     print(file=sys.stderr)
     return {
         "data": data,
-        "recipe": predictor.trained.config.recipe,
         "training_rows": train.frame.height,
         "accuracy": _accuracy(predictor, chosen),
         "texts": len(texts),
         "texts_sha256": fingerprint(chosen),
         "words": float(np.median([len(text.split()) for text in texts])),
         "methods": {
-            method: {name: _estimate([row[name] for row in figures]) for name in figures[0]}
+            method: {name: over_rows(np.array([row[name] for row in figures])) for name in figures[0]}
             for method, figures in rows.items()
         },
     }
@@ -106,7 +106,7 @@ def _remembering(predictor: Predictor, text: str) -> Margins:
     best, rival = np.argsort(-predictor.logits([text])[0])[:2]
     known: dict[str, float] = {}
 
-    def margins(texts: Sequence[str]) -> FloatArray:
+    def margins(texts: Sequence[str]) -> DoubleArray:
         if new := [each for each in dict.fromkeys(texts) if each not in known]:
             logits = predictor.logits(new)
             known.update(zip(new, (logits[:, best] - logits[:, rival]).tolist(), strict=True))
@@ -151,13 +151,6 @@ def _pointing(found: Explanation) -> Figures:
     true = np.array([(word.start, word.end) in reasons for word in found.words])
     shares = np.array([abs(word.total) for word in found.words])
     return {"first": float(true[shares.argmax()]), "first_by_chance": float(true.mean())}
-
-
-def _estimate(values: Sequence[float]) -> dict[str, float]:
-    """Return the mean over the texts with its 95% bootstrap interval."""
-    n = len(values)
-    rows = np.array(values)[:, None]
-    return bootstrap(rows, np.ones(n, np.int64), lambda sums: sums[:, 0] / n, seed=SEED).model_dump()
 
 
 if __name__ == "__main__":

@@ -26,13 +26,13 @@ from benchmarks.bench_data import Cut, cut_rows, entries_named
 from benchmarks.bench_opponents import TOKEN
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier
+from benchmarks.paired import over_rows
 from benchmarks.tables_few import few_tables
 from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
-from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
@@ -70,8 +70,7 @@ def main() -> None:
                 for answered_by, rows_right in answers(experiment, place, contestant, draw).items():
                     right[place].setdefault(answered_by, []).append(rows_right)
         found = {"seconds": SECONDS, "lines": [line(place, right[place]) for place in plan]}
-        print("\n\n".join(few_tables(found)))
-        experiment.write("few-labels", found)
+        experiment.write("few-labels", found, few_tables)
 
 
 def _order(draws: range) -> list[tuple[str, int]]:
@@ -108,7 +107,7 @@ def line(place: Place, right: Mapping[str, list[Right]]) -> dict[str, Any]:
         "contestants": {
             contestant: {
                 "of_draws": [float(each.mean()) for each in of_draws],
-                "accuracy": bootstrap_mean(np.mean(of_draws, axis=0), seed=0).model_dump(),
+                "accuracy": over_rows(of_draws),
                 "over_tfidf": None if contestant == TFIDF else _difference(of_draws, right[TFIDF]),
             }
             for contestant, of_draws in right.items()
@@ -119,7 +118,7 @@ def line(place: Place, right: Mapping[str, list[Right]]) -> dict[str, Any]:
 def _difference(mine: list[Right], theirs: list[Right]) -> dict[str, float]:
     """Return the mean difference on the same draws, with an interval over the test rows."""
     differences = [a.astype(float) - b.astype(float) for a, b in zip(mine, theirs, strict=False)]
-    return bootstrap_mean(np.mean(differences, axis=0), seed=0).model_dump()
+    return over_rows(differences)
 
 
 def few_rows(table: Table, per_class: int, draw: int) -> tuple[Table, Table]:

@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import QUICK_ROWS, apart_from, classifier
+from benchmarks.paired import over_rows
 from benchmarks.tables_inputs import inputs_tables
 from glassformer.data.known import KNOWN, data_folders
 from glassformer.data.labels import LabelSet
@@ -27,7 +28,6 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
@@ -56,8 +56,7 @@ def main() -> None:
     with running(options) as experiment:
         lines = [found for entry in ENTRIES for found in _lines(experiment, entry)]
         document = {"preset": PRESET, "seeds": SEEDS, "lines": lines}
-        print("\n\n".join(inputs_tables(document)))
-        experiment.write("inputs", document)
+        experiment.write("inputs", document, inputs_tables)
 
 
 def _lines(experiment: Experiment, entry: Entry) -> list[dict[str, Any]]:
@@ -66,7 +65,7 @@ def _lines(experiment: Experiment, entry: Entry) -> list[dict[str, Any]]:
     for others, columns in entry.ways:
         line, right = _line(experiment, entry, others, columns)
         if first is not None:
-            line["gain"], line["baseline_gain"] = _mean(right[0] - first[0]), _mean(right[1] - first[1])
+            line["gain"], line["baseline_gain"] = over_rows(right[0] - first[0]), over_rows(right[1] - first[1])
         first = right if first is None else first
         found.append(line)
         print(f"{entry.name}, {', '.join(line['inputs'])}: {line['accuracy']['value']:.4f}", flush=True)
@@ -93,13 +92,13 @@ def _line(
         "training_rows": train.frame.height,
         "test_rows": len(rows),
         "test_sha256": fingerprint(test),
-        "accuracy": _mean(right),
+        "accuracy": over_rows(right),
         "of_seeds": [float((run["answers"] == truth).mean()) for run in runs],
         "readers": {name: float(np.mean([(run[name] == truth).mean() for run in runs])) for name in _READERS},
         "majority": float(np.bincount(truth).max() / len(truth)),
-        "baseline": _mean(by_baseline),
+        "baseline": over_rows(by_baseline),
         "baseline_description": baseline.description,
-        "over_baseline": _mean(right - by_baseline),
+        "over_baseline": over_rows(right - by_baseline),
         "without": _shares(runs),
     }
     return line, (right, by_baseline)
@@ -173,12 +172,6 @@ def _shares(runs: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
         }
         for shares in of_seeds
     }
-
-
-def _mean(values: np.ndarray) -> dict[str, float]:
-    """Return the mean over rows, with an interval over the rows."""
-    found: dict[str, float] = bootstrap_mean(values, seed=0).model_dump()
-    return found
 
 
 if __name__ == "__main__":

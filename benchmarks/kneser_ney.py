@@ -13,15 +13,14 @@ end token, which is, after it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import DoubleArray, IntArray
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
-
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
 
 FALLBACK = (0.5, 1.0, 1.5)
 """The discounts if there are too few n-grams to estimate them, as in KenLM."""
@@ -47,7 +46,7 @@ class KneserNey:
         stream = _stream(store, order)
         return cls([_level(stream, size, longest=size == order) for size in range(1, order + 1)], vocab_size)
 
-    def token_probs(self, store: TokenStore) -> FloatArray:
+    def token_probs(self, store: TokenStore) -> DoubleArray:
         """Return the probability of every token and of every document's end (tokens + documents,), in their order."""
         stream = _stream(store, len(self.levels))
         probs = np.full(stream.height, 1 / self.vocab_size)
@@ -58,7 +57,7 @@ class KneserNey:
             probs = found["worth"].fill_null(0).to_numpy() + found["left"].fill_null(1).to_numpy() * probs
         return probs
 
-    def document_bits(self, store: TokenStore) -> FloatArray:
+    def document_bits(self, store: TokenStore) -> DoubleArray:
         """Return −log₂ of the probability of each document with its end (documents,)."""
         bits = -np.log2(self.token_probs(store))
         return np.add.reduceat(bits, store.offsets[:-1] + np.arange(len(store)))

@@ -13,6 +13,7 @@ work folder.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from benchmarks.tables_labels import labels_tables
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.labels.doubts import FOLDS, doubtful, folds_apart, held_out_probabilities
 from glassformer.labels.repeats import Repeats
 
@@ -50,16 +50,12 @@ def main() -> None:
                 for seed in seeds:
                     train, test = _rows(data, QUICK_ROWS if experiment.quick else most, seed)
                     made_of = {"train": fingerprint(train), "test": fingerprint(test), "share": share, "seed": seed}
-                    file = experiment.work / "label-doctor" / f"{data}-{run_key(made_of)}.json"
-                    found: dict[str, Any] | None = read_kept(file, dict)
-                    if found is None:
-                        found = {"table": data, "share": share, "seed": seed, **line(train, test, share, seed)}
-                        keep(file, found)
-                    lines.append(found)
+                    make = partial(line, train, test, share, seed)
+                    found = experiment.kept(f"label-doctor/{data}", made_of, make)
+                    lines.append({"table": data, "share": share, "seed": seed, **found})
                     print(data, share, seed, found["ranking"], flush=True)
         document = {"cleanlab": _cleanlab_version(), "strength": STRENGTH, "lines": lines}
-        print("\n\n".join(labels_tables(document)))
-        experiment.write("label-doctor", document)
+        experiment.write("label-doctor", document, labels_tables)
 
 
 def _rows(data: str, most: int | None, seed: int) -> tuple[Table, Table]:

@@ -12,6 +12,7 @@ from the same rows. Finished lines are kept in the work folder.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from glassformer.counting.folds import folds_of
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.labels.to_label import to_label
 
 TABLES = ("customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "imdb")
@@ -45,19 +45,16 @@ def main() -> None:
             train = some_rows(train, QUICK_ROWS if experiment.quick else MOST, SEEDS[0])
             for seed in SEEDS[:1] if experiment.quick else SEEDS:
                 made_of = {"train": fingerprint(train), "held_out": fingerprint(held_out), "seed": seed}
-                file = experiment.work / "label-next" / f"{data}-{seed}-{run_key(made_of)}.json"
-                found: dict[str, list[float]] | None = read_kept(file, dict)
-                if found is None:
-                    found = {way: accuracies(train, held_out, way, seed) for way in WAYS}
-                    keep(file, found)
-                lines.append(
-                    {"table": data, "seed": seed, "rows": train.frame.height, "held_out": held_out.frame.height}
-                    | {"accuracy": found}
-                )
+                found = experiment.kept(f"label-next/{data}-{seed}", made_of, partial(of_ways, train, held_out, seed))
+                rows = {"rows": train.frame.height, "held_out": held_out.frame.height}
+                lines.append({"table": data, "seed": seed, **rows, "accuracy": found})
                 print(lines[-1], flush=True)
         document: dict[str, Any] = {"start": START, "step": STEP, "lines": lines}
-        print("\n\n".join(next_tables(document)))
-        experiment.write("label-next", document)
+        experiment.write("label-next", document, next_tables)
+
+
+def of_ways(train: Table, held_out: Table, seed: int) -> dict[str, list[float]]:
+    return {way: accuracies(train, held_out, way, seed) for way in WAYS}
 
 
 def accuracies(train: Table, held_out: Table, way: str, seed: int) -> list[float]:

@@ -19,13 +19,13 @@ import numpy as np
 import torch
 
 from benchmarks.experiment import Experiment, arguments, running
-from benchmarks.kneser_ney import FloatArray, KneserNey
+from benchmarks.kneser_ney import KneserNey
 from benchmarks.models import apart_from, language_model, read_splits
+from benchmarks.paired import ratio
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.evaluation.intervals import bootstrap
-from glassformer.evaluation.record import Estimate
 from glassformer.models.build import build_language_model
 from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.generation import TextGenerator, begin_views, write_tokens
@@ -55,18 +55,20 @@ def main() -> None:
         texts = read_texts(experiment, options.data, recipes[OURS])
         folders = {name: language_model(experiment, name, recipe, texts.given) for name, recipe in recipes.items()}
         measured = {name: trained_figures(folders[name], recipe, texts) for name, recipe in recipes.items()}
-        measured[NGRAMS] = ngram_figures(load_model(folders[OURS], LANGUAGE_MODEL).tokenizer, texts)
+        ours = load_model(folders[OURS], LANGUAGE_MODEL)
+        measured[NGRAMS] = ngram_figures(ours.tokenizer, texts)
         n_bytes = texts.test.texts.str.len_bytes().to_numpy()
         systems = {}
         for name, (bits, figures) in measured.items():
-            systems[name] = {"bits_per_byte": per_byte(bits, n_bytes).model_dump(), **figures}
+            systems[name] = {"bits_per_byte": ratio(bits, n_bytes).model_dump(), **figures}
             if name != OURS:
-                systems[name]["above_ours"] = per_byte(bits - measured[OURS][0], n_bytes).model_dump()
+                systems[name]["above_ours"] = ratio(bits - measured[OURS][0], n_bytes).model_dump()
         document = {
             "seed": options.seed,
             "minutes": options.minutes,
             "data": texts.record,
             "systems": systems,
+            "samples": written_samples(ours),
         }
         experiment.write(f"language-model/{options.data}", document)
 
@@ -130,7 +132,7 @@ def read_texts(experiment: Experiment, name: str, recipe: PretrainingRecipe) -> 
     return Texts(given, train, validation, test, record)
 
 
-def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tuple[FloatArray, dict[str, Any]]:
+def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tuple[DoubleArray, dict[str, Any]]:
     """Return the bits of each test text, and all other figures of a model that was trained by steps."""
     trained = load_model(folder, LANGUAGE_MODEL)
     train, test = encoded(trained.tokenizer, texts.train), encoded(trained.tokenizer, texts.test)
@@ -145,14 +147,11 @@ def trained_figures(folder: Path, recipe: PretrainingRecipe, texts: Texts) -> tu
         "best_epoch": trained.metrics["best_epoch"],
         "epochs": len(history),
         "steps": int(history[-1]["step"]),
-        "history": history,
         "training_seconds": trained.config.training_seconds,
-        "samples": written_samples(trained),
-        "recipe": recipe.model_dump(mode="json"),
     }
 
 
-def ngram_figures(tokenizer: TextTokenizer, texts: Texts) -> tuple[FloatArray, dict[str, Any]]:
+def ngram_figures(tokenizer: TextTokenizer, texts: Texts) -> tuple[DoubleArray, dict[str, Any]]:
     """Return the same of n-grams of the same tokens, except for what only models that train by steps have."""
     train = encoded(tokenizer, texts.train)
     began = time.perf_counter()
@@ -176,7 +175,7 @@ def encoded(tokenizer: TextTokenizer, documents: Documents) -> TokenStore:
     return TokenStore.in_memory(rows)
 
 
-def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> FloatArray:
+def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> DoubleArray:
     """Return −log₂ of the probability of each document with its end (documents,), as validation computes it."""
     training = PretrainingRecipe.model_validate(trained.config.recipe).training
     task = LanguageModelling(store, training, window=trained.config.model.max_seq_len, causal=True)
@@ -188,19 +187,13 @@ def document_bits(trained: TrainedLanguageModel, store: TokenStore) -> FloatArra
     return np.array(bits)
 
 
-def per_byte(bits: FloatArray, n_bytes: np.ndarray[Any, Any]) -> Estimate:
-    """Return the bits of all texts divided by their bytes, with the bootstrap interval over texts."""
-    rows = np.stack([bits, n_bytes], axis=1)
-    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda sums: sums[:, 0] / sums[:, 1], seed=0)
-
-
-def written_samples(trained: TrainedLanguageModel) -> list[dict[str, Any]]:
+def written_samples(trained: TrainedLanguageModel) -> list[str]:
     """Return the texts that the first seeds write, unselected."""
     writer = TextGenerator(trained.model, trained.tokenizer, max_seq_len=trained.config.model.max_seq_len)
     samples = []
     for seed in range(SAMPLES):
         (completion,) = writer.complete([""], SAMPLING.model_copy(update={"seed": seed}))
-        samples.append({"seed": seed, "text": completion.text, "ended": completion.ended})
+        samples.append(completion.text)
     return samples
 
 

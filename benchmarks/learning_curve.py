@@ -12,6 +12,7 @@ Finished lines are kept in the work folder.
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,6 @@ from glassformer.counting.folds import Fold
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.labels.doubts import FOLDS, folds_apart, held_out_probabilities
 from glassformer.labels.learning_curve import LearningCurve, learning_curve
 from glassformer.labels.near import silent
@@ -48,16 +48,11 @@ def main() -> None:
         for data, most in TABLES.items():
             table = some_rows(read_rows(data, "train"), QUICK_ROWS if experiment.quick else most, SEED)
             made_of = {"train": fingerprint(table), "seed": SEED, "few": FEW, "more": MORE}
-            file = experiment.work / "learning-curve" / f"{data}-{run_key(made_of)}.json"
-            found: list[dict[str, Any]] | None = read_kept(file, list)
-            if found is None:
-                found = lines_of(data, table)
-                keep(file, found)
+            found = experiment.kept(f"learning-curve/{data}", made_of, partial(lines_of, data, table))
             lines += found
             print(*found, sep="\n", flush=True)
         document = {"seed": SEED, "lines": lines}
-        print("\n\n".join(forecast_tables(document)))
-        experiment.write("learning-curve", document)
+        experiment.write("learning-curve", document, forecast_tables)
 
 
 def lines_of(data: str, table: Table) -> list[dict[str, Any]]:

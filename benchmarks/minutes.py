@@ -31,8 +31,8 @@ from glassformer.data.splits import fingerprint
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.model_folder import is_unfinished
 from glassformer.prediction.predictor import Predictor
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 
 TABLES = ("trec-500", "disaster-tweets", "imdb-3k")
 MINUTES = (0.5, 2.0, 5.0, 15.0, 60.0)
@@ -56,8 +56,7 @@ def main() -> None:
         entries = entries_named(options.only or names)
         seeds = range(1 if options.quick else options.seeds)
         found = document(experiment, entries, options.minutes or minutes, seeds)
-        print("\n\n".join(minutes_tables(found)))
-        experiment.write("minutes/minutes", found)
+        experiment.write("minutes/minutes", found, minutes_tables)
 
 
 def document(
@@ -73,7 +72,6 @@ def document(
                 print(f"{entry.name}, {each:g} minutes, seed {seed}: {lines[entry.name, each][-1]}", file=sys.stderr)
     return {
         "seeds": list(seeds),
-        "recipe": load_recipe(None).model_dump(mode="json"),
         "lines": [
             {"table": name, "minutes": each, "mean": _means(runs), "runs": runs} for (name, each), runs in lines.items()
         ],

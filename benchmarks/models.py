@@ -16,9 +16,9 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.model_folder import is_unfinished
+from glassformer.training.labels import train_classifier
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
-from glassformer.training.run import train_classifier
 
 AnyRecipe = TypeVar("AnyRecipe", Recipe, PretrainingRecipe)
 QUICK_ROWS, QUICK_STEPS = 300, 10

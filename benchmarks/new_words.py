@@ -20,20 +20,21 @@ import torch
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.hidden_words import WORDS_SEED, Hidden, choose_words, hide, read_definitions, with_words
 from benchmarks.models import apart_from, classifier, read_splits
+from benchmarks.paired import ratio
+from glassformer.data.arrays import IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
-from glassformer.evaluation.intervals import bootstrap, bootstrap_mean
+from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.labels import train_classifier
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace
@@ -76,7 +77,7 @@ def main() -> None:
         for kind, words in choose_words(train, test, tokenizer, wordnet, count).items():
             hidden = hide(words, train, test, tokenizer)
             runs = [_run(experiment, kind, hidden, train, test, seed, wordnet) for seed in range(options.seeds)]
-            results[kind] = {"hidden": words, "of_test_texts": hidden.test_texts} | summary(runs)
+            results[kind] = {"hidden": len(words), "of_test_texts": hidden.test_texts} | summary(runs)
         document = {
             "data": {
                 "name": options.data,
@@ -88,7 +89,6 @@ def main() -> None:
             },
             "seeds": list(range(options.seeds)),
             "results": results,
-            "recipe": load_recipe().model_dump(mode="json"),
         }
         experiment.write(f"new-words/{options.data}", document)
 
@@ -183,8 +183,7 @@ def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def over_words(values: Vectors, first: IntArray) -> Estimate:
     """Return the mean of one number per text, with the bootstrap interval over the words that texts belong to."""
     texts, sums = np.bincount(first), np.bincount(first, weights=values)
-    rows = np.stack([sums, texts], axis=1)[texts > 0]
-    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=0)
+    return ratio(sums[texts > 0], texts[texts > 0])
 
 
 if __name__ == "__main__":

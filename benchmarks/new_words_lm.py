@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from benchmarks.experiment import arguments, running
 from benchmarks.hidden_words import WORDS_SEED, read_definitions, with_words
 from benchmarks.models import language_model, read_splits
+from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean
@@ -76,9 +76,9 @@ def main() -> None:
                 "test_sha256": Documents(texts=test, source=options.data).fingerprint,
             },
             "seed": SEED,
-            "hidden": hidden.words,
+            "hidden": len(hidden.words),
             **measured(load_model(folder, LANGUAGE_MODEL), hidden, wordnet),
-            "recipe": recipe.model_dump(mode="json"),
+            "steps": STEPS,
         }
         experiment.write(f"new-words/lm-{options.data}", document)
 
@@ -103,7 +103,7 @@ def measured(trained: TrainedLanguageModel, hidden: HiddenInSentences, wordnet: 
         model = with_words(trained, of_words).model
         found[condition] = judged(model, with_word, elsewhere, first=first, knows_words=True)
     return {
-        "learned": learned,
+        "learned": len(learned),
         "sentences": {"with_a_word": len(with_word), "elsewhere": len(elsewhere)},
         "map": asdict(read.fitted.report),
         "rare_words": rare_words(trained.model, space, elsewhere),

@@ -9,12 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.stats import binom
 
-from glassformer.evaluation.intervals import bootstrap, distinct_rows
+from glassformer.data.arrays import BoolArray, IntArray
+from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import SIGNIFICANCE
 
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 Outcome = Literal["better", "worse", "no difference"]
 
 
@@ -41,6 +40,17 @@ class Paired:
         if self.p >= SIGNIFICANCE or low <= 0 <= high:
             return "no difference"
         return "better" if low > 0 else "worse"
+
+
+def over_rows(values: np.ndarray[Any, Any] | Sequence[np.ndarray[Any, Any]]) -> dict[str, float]:
+    """Return the mean with its interval over rows. Of several seeds (seeds, rows), the means of the rows are taken."""
+    return bootstrap_mean(np.atleast_2d(np.asarray(values)).mean(axis=0), seed=0).model_dump()
+
+
+def ratio(sums: np.ndarray[Any, Any], sizes: np.ndarray[Any, Any]) -> Estimate:
+    """Return the sum of sums / the sum of sizes, with its interval over rows, words or texts."""
+    rows = np.stack([sums, sizes], axis=1)
+    return bootstrap(rows, np.ones(len(rows), dtype=np.int64), lambda drawn: drawn[:, 0] / drawn[:, 1], seed=0)
 
 
 def compare(seeds: Sequence[SeedAnswers]) -> Paired:

@@ -5,7 +5,6 @@ Every point and line has its name beside it. The colours are those of the pages 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from html import escape
 from itertools import accumulate
 from pathlib import Path
 
-from benchmarks.tables_common import Document
+from benchmarks.tables_common import Document, read
 from benchmarks.tables_speed import kinds_of_texts
 from glassformer.evaluation.charts import Axis, Series, axis, standalone, svg
 
@@ -246,7 +245,4 @@ PLOTS: dict[str, tuple[str, Callable[[Document], str]]] = {
 
 def plots(results: Path, pictures: Path) -> dict[Path, str]:
     """Return the file of each plot → its content."""
-    return {
-        pictures / f"{name}.svg": draw(json.loads((results / f"{result}.json").read_text(encoding="utf-8")))
-        for name, (result, draw) in PLOTS.items()
-    }
+    return {pictures / f"{name}.svg": draw(read(results / f"{result}.json")) for name, (result, draw) in PLOTS.items()}

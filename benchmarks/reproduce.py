@@ -4,22 +4,28 @@
     python -m benchmarks.reproduce bui-dang-rows --data zhou
 
 Systems, --data and --init are those of `glassformer reproduce`. Each line of the table becomes one JSON file in
-benchmarks/results/reproduce.
+benchmarks/results/reproduce. Its `epochs` are those of the first seed: number, losses of training and validation,
+validation accuracy.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from benchmarks.experiment import arguments, processor, running
 from benchmarks.tables_reproduce import name_of
 from glassformer.cli.reproduce import LiveTable
 from glassformer.errors import UsageError
 from glassformer.experiments.published.reproduce import choose, reproduce
-from glassformer.experiments.published.table import Line
+from glassformer.experiments.published.table import Cell, Reproduction
 from glassformer.training.initial_weights import read_initial_weights
 
-LONG = 30  # epochs; of a longer run only the last one is written
+EPOCH = ("epoch", "train_loss", "validation_loss", "validation_accuracy")
+OF_RUN = {
+    "seed", "accuracy", "macro_f1", "weighted_f1", "training_accuracy", "parameters", "training_rows",
+    "training_sha256", "best_epoch", "training_seconds",
+}  # fmt: skip
 
 
 def main() -> None:
@@ -45,22 +51,40 @@ def main() -> None:
             except UsageError as error:  # its data or its weights are missing; other lines can still be run
                 print(f"{entry.system} on {entry.data} left out: {error}", file=sys.stderr)
                 continue
-            (line,) = found.lines
-            compact = found.model_copy(update={"lines": (_compact(line),)})
-            experiment.write_text(f"reproduce/{name_of(line)}", compact.model_dump_json(indent=1))
+            experiment.write_as_it_is(f"reproduce/{name_of(entry)}", result(found))
 
 
-def _compact(line: Line) -> Line:
-    """Keep only the last epoch of a long run, and of each variant only the recipe of the first run."""
-    cells = []
-    for cell in line.cells:
-        runs = [
-            run.model_copy(update={"history": run.history if len(run.history) <= LONG else run.history[-1:]})
-            for run in cell.runs
-        ]
-        runs[1:] = (run.model_copy(update={"recipe": {}}) for run in runs[1:])
-        cells.append(cell.model_copy(update={"runs": tuple(runs)}))
-    return line.model_copy(update={"cells": tuple(cells)})
+def result(found: Reproduction) -> dict[str, Any]:
+    """Return the figures of a line. What all runs share is written once; the recipes are those of the commit."""
+    (line,) = found.lines
+    runs = [run for cell in line.cells for run in cell.runs]
+    used = [{"threads": run.threads, **run.versions} for run in runs]
+    return {
+        "benchmark": "reproduce",
+        "system": line.system,
+        "data": line.data,
+        "reported": line.reported,
+        "test_rows": runs[0].test_rows,
+        "test_sha256": runs[0].test_sha256,
+        "cells": {cell.variant: _cell(cell) for cell in line.cells},
+        "measured_with": [each for number, each in enumerate(used) if each not in used[:number]],
+        **found.model_dump(include={"quick", "command", "machine", "created"}),
+    }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    """Return the figures of each run, and what is shown of the first: its speed and, unless it is ours, its epochs."""
+    first = cell.runs[0]
+    return {
+        "recipe": first.recipe_name,
+        "init": first.init,
+        "validation_rows": first.validation_rows,
+        "evaluation_seconds": first.evaluation_seconds,
+        "evaluation_texts_per_second": first.evaluation_texts_per_second,
+        "runs": [run.model_dump(include=OF_RUN, exclude_none=True) for run in cell.runs],
+        "epochs": [] if cell.variant == "default" or not first.validation_rows else
+        [[row[column] for column in EPOCH] for row in first.history],
+    }  # fmt: skip
 
 
 if __name__ == "__main__":

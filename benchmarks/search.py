@@ -12,7 +12,6 @@ it was.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,12 @@ import numpy as np
 
 from benchmarks.bench_data import Cut, Entry, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.paired import over_rows
 from benchmarks.tables_search import search_tables
 from glassformer.cli.search import LiveSearch
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
-from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
+from glassformer.evaluation.intervals import mcnemar, share_right
 from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.search import RECIPE_FILE, RESULT_FILE, is_unfinished, search
@@ -57,8 +57,7 @@ def main() -> None:
             parser.error("--minutes needs one number, or one for each table")
         lines = [_line(experiment, *each, options.seed) for each in zip(entries, minutes, strict=True)]
         found = {"seed": options.seed, "lines": lines}
-        print("\n\n".join(search_tables(found)))
-        experiment.write("search", found)
+        experiment.write("search", found, search_tables)
 
 
 def _line(experiment: Experiment, entry: Entry, minutes: float, seed: int) -> dict[str, Any]:
@@ -115,8 +114,8 @@ def _on_test_rows(folder: Path, recipe: Recipe, cut: Cut, found: SearchResult) -
         "test_rows": cut.held_out.frame.height,
         "test_default": _figures(right[1], losses[1]),
         "test_found": _figures(right[0], losses[0]),
-        "test_accuracy_difference": _mean(right[0].astype(np.int8) - right[1].astype(np.int8)),
-        "test_log_loss_difference": _mean(losses[0] - losses[1]),
+        "test_accuracy_difference": over_rows(right[0].astype(np.int8) - right[1].astype(np.int8)),
+        "test_log_loss_difference": over_rows(losses[0] - losses[1]),
         "test_mcnemar_p": mcnemar(right[0], right[1])[2],
     }
 
@@ -126,11 +125,7 @@ def _measured(folder: Path, recipe: Recipe, cut: Cut) -> Measured:
 
 
 def _figures(right: np.ndarray, losses: np.ndarray) -> dict[str, Any]:
-    return {"accuracy": share_right(right, seed=0).model_dump(), "log_loss": _mean(losses)}
-
-
-def _mean(values: Sequence[float] | np.ndarray) -> dict[str, float]:
-    return bootstrap_mean(np.asarray(values), seed=0).model_dump()
+    return {"accuracy": share_right(right, seed=0).model_dump(), "log_loss": over_rows(losses)}
 
 
 if __name__ == "__main__":

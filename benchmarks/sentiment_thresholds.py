@@ -22,13 +22,14 @@ import polars as pl
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.sentiment_en import SETTINGS, SHIPPED
 from benchmarks.sentiment_rows import SEED, test_rows, training_rows, with_sentences
+from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.errors import GlassformerError
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.probabilities import FloatArray, confidences_of, probabilities
+from glassformer.targets.probabilities import confidences_of, probabilities
 from glassformer.targets.review import Thresholds
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared, prepare

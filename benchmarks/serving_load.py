@@ -55,8 +55,7 @@ def main() -> None:
     options = arguments(__doc__, data=False).parse_args()
     with running(options) as experiment:
         found = measured(experiment)
-        print("\n\n".join(serving_tables(found)))
-        experiment.write("serving-load", found)
+        experiment.write("serving-load", found, serving_tables)
 
 
 def measured(experiment: Experiment) -> Figures:

@@ -64,8 +64,7 @@ def main() -> None:
             "nothing_worse": [_nothing_worse(name, part, NOTHING_WORSE // trials) for name, part in shuffled.items()],
             "one_worse": _one_worse(list(shuffled.values()), ONE_WORSE // trials),
         }
-        print("\n\n".join(slices_tables(found)))
-        experiment.write("slices", found)
+        experiment.write("slices", found, slices_tables)
 
 
 Part = tuple[list[str], np.ndarray]

@@ -90,7 +90,6 @@ def main() -> None:
                 trained = {
                     "algorithm": algorithm,
                     "seed": seed,
-                    "settings": steered.config.recipe,
                     "seconds": steered.config.training_seconds,
                     "best_update": steered.metrics["best_update"],
                     "held_out_reward": steered.metrics["best"].get("held_out_reward"),
@@ -100,9 +99,8 @@ def main() -> None:
         document = {
             "judges": {name: _accuracy(judge, _excerpts(test)) for name, judge in judges.items()},
             "reward": _accuracy(_probability(rewarder), _excerpts(test)),
-            "language_model": start.trained.metrics["best"],
-            "before": before,
-            "runs": runs,
+            "before": _without_prompts(before),
+            "runs": [_without_prompts(run) for run in runs],
             "summary": {
                 name: summary([run for run in runs if run["algorithm"] == name], before) for name in ALGORITHMS
             },
@@ -203,6 +201,11 @@ def _judged(
         "length": float(np.mean([len(ids) for ids in written])),
         "texts": texts[:SHOWN],
     }
+
+
+def _without_prompts(policy: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a policy without what `above_before` needed of each prompt."""
+    return {key: value for key, value in policy.items() if key != "liked_by_prompt"}
 
 
 def summary(runs: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:

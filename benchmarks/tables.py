@@ -16,7 +16,7 @@ from benchmarks.tables_assistant import answers_table, ranks_table, ways_tables
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
-from benchmarks.tables_common import Shown, fill, from_file
+from benchmarks.tables_common import Shown, fill, from_file, read
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
@@ -39,7 +39,7 @@ from benchmarks.tables_slices import slices_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
 from benchmarks.tables_targets import targets_tables
 from benchmarks.tables_unlike import unlike_tables
-from benchmarks.tables_variants import chart, compared, read_comparison
+from benchmarks.tables_variants import chart, compared
 
 
 def main() -> None:
@@ -54,7 +54,7 @@ def stale_pages() -> dict[Path, str]:
     pages, shown = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], kinds(RESULTS)
     written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
     for file in (RESULTS / "variants").glob("*.json"):
-        written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read_comparison(file))
+        written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read(file))
     written |= plots(RESULTS, ROOT / "docs" / "pictures")
     return {
         page: text for page, text in written.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "measured": lambda names: measured_table(results, names.split("+")),
         "attacks": lambda name: attacks_table(results / f"{name}.json", ROOT / "tests" / "attacks"),
         "results": lambda name: reproduced(name, systems),
-        "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
+        "variants": lambda name: compared(name, read(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "ways": from_file(results, ways_tables),
         "ranks": from_file(results, ranks_table),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from statistics import mean, stdev
+from statistics import mean
 
-from benchmarks.tables_common import Document, seeds_in_words
-from glassformer.experiments.published.table import markdown, short
+from benchmarks.tables_common import Document, seeds_in_words, with_spread
+from glassformer.experiments.published.table import markdown
 
 _SAID = {"added": "`--add`", "anew": "anew, on all rows"}
 
@@ -39,6 +39,4 @@ def _rows(cases: list[list[Document]], who: str) -> Iterator[tuple[str, ...]]:
 
 def _over(values: list[float | None]) -> str:
     known = [value for value in values if value is not None]
-    if not known:
-        return "–"
-    return short(mean(known)) if len(known) == 1 else f"{short(mean(known))} ± {short(stdev(known))}"
+    return with_spread(known) if known else "–"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.tables_common import NOT_YET, Document
+from benchmarks.tables_common import NOT_YET, Document, read
 from glassformer.experiments.published.table import markdown, short
 
 _BENCH = "bench-of-tables/test"
@@ -62,7 +61,7 @@ def _row(aim: Aim, results: Path) -> tuple[str, ...]:
     file = results / f"{aim.result}.json"
     if not file.is_file():
         return aim.what, short(aim.accuracy), NOT_YET, "–", aim.tried
-    found = json.loads(file.read_text(encoding="utf-8"))
+    found = read(file)
     ours, baseline = _of_entry(found, aim.entry) if aim.entry else _of_runs(found)
     mean = sum(ours) / len(ours)
     reached = f"{short(mean)} ({short(min(ours))}–{short(max(ours))})" if len(ours) > 1 else f"{short(mean)}, one seed"
@@ -73,8 +72,8 @@ def _row(aim: Aim, results: Path) -> tuple[str, ...]:
 
 def _of_entry(found: Document, name: str) -> tuple[Sequence[float], Sequence[float]]:
     (entry,) = (entry for entry in found["entries"] if entry["name"] == name)
-    contestants = [run["contestants"] for run in entry["runs"]]
-    return [each["ours"]["accuracy"] for each in contestants], [each["TF-IDF"]["accuracy"] for each in contestants]
+    ours, baseline = (entry["contestants"][name]["accuracy_of_seeds"] for name in ("ours", "TF-IDF"))
+    return ours, baseline
 
 
 def _of_runs(found: Document) -> tuple[Sequence[float], Sequence[float]]:

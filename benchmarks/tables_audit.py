@@ -55,7 +55,7 @@ def _of(ways: Sequence[Document], table: str, way: str) -> list[Document]:
 
 def _attacks(table: str, of_seeds: Sequence[Document]) -> Iterator[tuple[str, ...]]:
     """Yield a line for each attack that was tried with every seed."""
-    by_seed = [{attack["by"]: attack for attack in line["attacks"]} for line in of_seeds]
+    by_seed = [line["attacks"] for line in of_seeds]
     tried = [by for by in by_seed[0] if all(by in each for each in by_seed)]
     for number, by in enumerate(tried):
         found = [each[by] for each in by_seed]
@@ -63,7 +63,7 @@ def _attacks(table: str, of_seeds: Sequence[Document]) -> Iterator[tuple[str, ..
 
 
 def _way(table: str, way: str, of_seeds: Sequence[Document]) -> tuple[str, ...]:
-    found = [next(attack for attack in line["attacks"] if attack["by"] == _LOSS) for line in of_seeds]
+    found = [line["attacks"][_LOSS] for line in of_seeds]
     right = (_range([line[f"{side}_accuracy"] for line in of_seeds]) for side in ("training", "others"))
     return f"`{table}`", way, *right, *_figures(found)
 

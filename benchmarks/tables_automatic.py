@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, over_seeds_and_rows, span
 from glassformer.experiments.published.table import markdown, short
 
 
@@ -51,17 +51,8 @@ def automatic_tables(found: Document) -> Iterator[str]:
     ]
     yield markdown([heads, *lines_of_sets])
     of_rows = "; ".join(
-        f"`{line['table']}` {_rows(line['training_rows'])}, {_rows(line['held_out_rows'])}"
+        f"`{line['table']}` {span(line['training_rows'])}, {span(line['held_out_rows'])}"
         f"{' (cross-fitted)' if line['cross_fitted'] else ''}, {line['test_rows']:,}"
         for line in lines
     )
-    yield (
-        f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
-        f"the test rows. Training rows, held-out rows and test rows: {of_rows}."
-    )
-
-
-def _rows(of_seeds: list[int]) -> str:
-    """Return how many rows: of all seeds, or from the fewest to the most."""
-    fewest, most = min(of_seeds), max(of_seeds)
-    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    yield f"{over_seeds_and_rows(found)}. Training rows, held-out rows and test rows: {of_rows}."

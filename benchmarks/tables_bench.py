@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, means_over, span
 from glassformer.data.wording import counted
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
@@ -31,7 +31,7 @@ def bench_tables(found: Document) -> Iterator[str]:
     )
     headings = ("table", "training rows", *shown.values(), "ours − TF-IDF", "p", "ours is", "minutes", "MB")
     yield markdown([headings, *(_row(entry, shown) for entry in entries)])
-    seeds = ("means over " if len(found["seeds"]) > 1 else "") + seeds_in_words(found["seeds"])
+    seeds = means_over(found["seeds"])
     yield f"Accuracies on {found['rows']}, {seeds}. Minutes and MB: training of ours, and its model folder."
     for name in found["left_out"]:
         yield f"{name} was not installed, and is left out."
@@ -43,10 +43,9 @@ def bench_tables(found: Document) -> Iterator[str]:
 
 def _row(entry: Document, shown: Mapping[str, str]) -> tuple[str, ...]:
     ours = entry["contestants"]["ours"]
-    rows = {run["training_rows"] for run in entry["runs"]}
     return (
         entry["name"],
-        f"{min(rows):,}" if len(rows) == 1 else f"{min(rows):,} to {max(rows):,}",
+        span([run["training_rows"] for run in entry["runs"]]),
         *_figures(entry, shown, "accuracy"),
         interval(entry["difference"], signed),
         "< .001" if entry["p"] < 0.001 else short(entry["p"]),

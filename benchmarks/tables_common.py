@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any
 
 from glassformer.experiments.published.table import short
@@ -27,6 +28,12 @@ def fill(text: str, kinds: Mapping[str, Shown]) -> str:
     return _BLOCK.sub(lambda block: block[1] + "\n\n".join(kinds[block[2]](block[3])) + "\n" + block[4], text)
 
 
+def read(file: Path) -> Document:
+    """Return a result."""
+    found: Document = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
 def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown:
     """Show a result file of a folder with its provenance, or that there is no such file yet."""
 
@@ -34,7 +41,7 @@ def from_file(folder: Path, parts: Callable[[Document], Iterable[str]]) -> Shown
         file = folder / f"{name}.json"
         if not file.is_file():
             return [NOT_YET]
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read(file)
         return [*parts(found), _provenance(found)]
 
     return shown
@@ -50,6 +57,33 @@ def seeds_in_words(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]}–{seeds[-1]}"
 
 
+def means_over(seeds: Sequence[int]) -> str:
+    """Format the seeds of a mean: "seed 3", "means over seeds 0–4"."""
+    return ("means over " if len(seeds) > 1 else "") + seeds_in_words(seeds)
+
+
+def over_seeds_and_rows(found: Document) -> str:
+    """Say what the means and intervals of a preset are over."""
+    seeds = seeds_in_words(found["seeds"])
+    return f"Preset `{found['preset']}`, {seeds}: means over the seeds, with 95% intervals over the test rows"
+
+
+def with_spread(values: Sequence[float]) -> str:
+    """Format a mean with its standard deviation: `.797 ± .012`. One value has none."""
+    return short(mean(values)) + (f" ± {short(stdev(values))}" if len(values) > 1 else "")
+
+
+def span(of_seeds: Sequence[int]) -> str:
+    """Format counts of several seeds: the one that all have, or the fewest and the most, "90 to 1,200"."""
+    fewest, most = min(of_seeds), max(of_seeds)
+    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+
+
+def computer(machine: Document) -> str:
+    """Format a machine: "Linux, x86_64, 2 cores"."""
+    return f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores"
+
+
 def command_today(command: str) -> str:
     """Return the command that makes a result now. Older results were made by scripts, not by a package."""
     return re.sub(r"^python benchmarks/(\w+)\.py", r"python -m benchmarks.\1", command)
@@ -59,7 +93,6 @@ def _provenance(found: Document) -> str:
     machine, versions = found["machine"], found["versions"]
     commit, *changed = found["commit"].split(" ", 1)
     return (
-        f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
-        f"used: {machine['threads']}; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
+        f"{computer(machine)} ({machine['processor']}), threads used: {machine['threads']}; torch {versions['torch']}, "
+        f"Python {machine['python']}; commit {' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, over_seeds_and_rows
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
@@ -49,9 +49,8 @@ def inputs_tables(found: Document) -> Iterator[str]:
         dict.fromkeys(f"`{line['table']}` {line['training_rows']:,} and {line['test_rows']:,}" for line in lines)
     )
     yield (
-        f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
-        "the test rows; in the last table, these are the means of the intervals of the seeds. Training rows and test "
-        f"rows: {of_rows}."
+        f"{over_seeds_and_rows(found)}; in the last table, these are the means of the intervals of the seeds. Training "
+        f"rows and test rows: {of_rows}."
     )
 
 

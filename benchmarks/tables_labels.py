@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from statistics import mean, stdev
 from typing import Any
 
-from benchmarks.tables_common import Document, seeds_in_words
+from benchmarks.tables_common import Document, seeds_in_words, with_spread
 from glassformer.experiments.published.table import markdown, short
+
+_RANKED = {"precision_at_k": "among k", "average_precision": "average precision"}
 
 
 def labels_tables(found: Document) -> Iterator[str]:
@@ -19,78 +21,39 @@ def labels_tables(found: Document) -> Iterator[str]:
         "How well the rows are ranked: the share of labels made wrong among the first k rows, where k is the number of "
         "all labels made wrong (so this is also the share of them that is found), and the average precision."
     )
-    yield markdown(
-        [
-            ("table", "rows", "made wrong", *(f"{name}: among k" for name in first["ranking"]),
-             *(f"{name}: average precision" for name in first["ranking"])),
-            *(
-                (
-                    *_names(part),
-                    *(_over(part, "ranking", name, "precision_at_k")
-                      for name in first["ranking"]),
-                    *(_over(part, "ranking", name, "average_precision")
-                      for name in first["ranking"]),
-                )
-                for part in parts
-            ),
-        ]
-    )  # fmt: skip
+    ranked = [(name, figure) for figure in _RANKED for name in first["ranking"]]
+    heads = ("table", "rows", "made wrong", *(f"{name}: {_RANKED[figure]}" for name, figure in ranked))
+    yield markdown([heads, *((*_names(part), *(_over(part, "ranking", *each) for each in ranked)) for part in parts)])
     yield "The rows that are listed: how many, the share of them that was made wrong, and the share that is found."
-    yield markdown(
-        [
-            ("table", "rows", "made wrong", *first["listed"]),
-            *((*_names(part), *(_listed(part, name) for name in first["listed"])) for part in parts),
-        ]
-    )
+    heads = ("table", "rows", "made wrong", *first["listed"])
+    yield markdown([heads, *((*_names(part), *(_listed(part, name) for name in first["listed"])) for part in parts)])
     yield (
         "Accuracy on test rows of TF-IDF + logistic regression that learned from each version of the table, and the "
         "estimate of wrong labels that the command prints, as a share of the rows."
     )
-    yield markdown(
-        [
-            ("table", "test rows", "made wrong", *first["accuracy"], "estimate: at most"),
-            *(
-                (
-                    f"`{part[0]['table']}`",
-                    f"{part[0]['test_rows']:,}",
-                    f"{part[0]['share']:.0%}",
-                    *(_over(part, "accuracy", name) for name in first["accuracy"]),
-                    f"{mean(line['estimated_wrong'] / line['rows'] for line in part):.0%}",
-                )
-                for part in parts
-            ),
-        ]
-    )
+    heads = ("table", "test rows", "made wrong", *first["accuracy"], "estimate: at most")
+    yield markdown([heads, *map(_accuracies, parts)])
     seeds = sorted({line["seed"] for line in lines})
     yield f"Mean and standard deviation over {seeds_in_words(seeds)}. cleanlab {found['cleanlab']}."
 
 
 def forecast_tables(found: Document) -> Iterator[str]:
     lines = found["lines"]
-    yield markdown(
-        [
-            ("table", "rows", "more", "accuracy before", "brought", "forecast", "interval", "held"),
-            *(
-                (
-                    f"`{line['table']}`",
-                    f"{line['rows']:,}",
-                    f"{line['more']:,}",
-                    short(line["accuracy"]),
-                    f"{_points(line['brought'])} ± {_points(line['standard_error'])}",
-                    _points(mean(each["value"] for each in line["forecasts"])),
-                    " to ".join(_points(mean(each[key] for each in line["forecasts"])) for key in ("low", "high")),
-                    f"{_held(line)} of {len(line['forecasts'])}",
-                )
-                for line in lines
-            ),
-        ]
-    )
+    heads = ("table", "rows", "more", "accuracy before", "brought", "forecast", "interval", "held")
+    yield markdown([heads, *map(_forecast, lines)])
     errors = [abs(each["value"] - line["brought"]) for line in lines for each in line["forecasts"]]
     yield (
         f"In percentage points of accuracy; brought: ± standard error. The interval held what the rows brought for "
         f"{sum(map(_held, lines))} of {len(errors)} forecasts. On average, a forecast was off by "
         f"{_points(mean(errors))} points. {seeds_in_words([found['seed']]).capitalize()}."
     )
+
+
+def _forecast(line: Document) -> tuple[str, ...]:
+    value, low, high = (_points(mean(each[key] for each in line["forecasts"])) for key in ("value", "low", "high"))
+    brought = f"{_points(line['brought'])} ± {_points(line['standard_error'])}"
+    before = (f"`{line['table']}`", f"{line['rows']:,}", f"{line['more']:,}", short(line["accuracy"]))
+    return *before, brought, value, f"{low} to {high}", f"{_held(line)} of {len(line['forecasts'])}"
 
 
 def _held(line: Document) -> int:
@@ -106,12 +69,19 @@ def _names(part: list[Document]) -> tuple[str, ...]:
     return f"`{part[0]['table']}`", f"{rows:,}", f"{part[0]['share']:.0%}"
 
 
+def _accuracies(part: list[Document]) -> tuple[str, ...]:
+    table, _, share = _names(part)
+    accuracies = (_over(part, "accuracy", name) for name in part[0]["accuracy"])
+    estimate = mean(line["estimated_wrong"] / line["rows"] for line in part)
+    return table, f"{part[0]['test_rows']:,}", share, *accuracies, f"{estimate:.0%}"
+
+
 def _over(part: list[Document], *keys: str) -> str:
     """Return the mean over the lines of a figure that is found by these keys, with its standard deviation."""
     values: list[Any] = list(part)
     for key in keys:
         values = [value[key] for value in values]
-    return short(mean(values)) if len(values) == 1 else f"{short(mean(values))} ± {short(stdev(values))}"
+    return with_spread(values)
 
 
 def _listed(part: list[Document], name: str) -> str:

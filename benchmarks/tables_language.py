@@ -35,7 +35,7 @@ def language_model_tables(found: Document) -> Iterator[str]:
         f"steps had {found['minutes']:g} minutes ({steps}); seed {found['seed']}."
     )
     yield "The first five texts of our model, by seed, as they came (temperature .8, top-p .95, at most 100 tokens):"
-    yield _quoted(sample["text"] for sample in found["systems"]["ours"]["samples"])
+    yield _quoted(found["samples"])
 
 
 def _model_row(name: str, system: Document) -> tuple[str, ...]:

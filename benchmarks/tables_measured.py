@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.tables_common import NOT_YET, Document, command_today, seeds_in_words
+from benchmarks.tables_common import NOT_YET, Document, command_today, read, seeds_in_words
 from glassformer.cli.output import duration
 from glassformer.experiments.published.table import markdown, short
 
@@ -18,7 +17,7 @@ _HEADINGS = ("data, test rows", "accuracy", BASELINE, "training", "command")
 
 def measured_table(results: Path, names: Sequence[str]) -> list[str]:
     """Show each of these results as a row."""
-    found = (json.loads((results / f"{name}.json").read_text(encoding="utf-8")) for name in names)
+    found = (read(results / f"{name}.json") for name in names)
     return [markdown([_HEADINGS, *map(_row, found)])]
 
 
@@ -48,7 +47,7 @@ def attacks_table(file: Path, suite: Path) -> list[str]:
     """Show a row for each family of attacks, with the first sentence of its file in `suite`, and the sum."""
     if not file.is_file():
         return [NOT_YET]
-    found: dict[str, dict[str, int]] = json.loads(file.read_text(encoding="utf-8"))
+    found = read(file)
     columns = ("tried", "answered_well", "lost")
     rows = [(family, _tries(suite, family), *(str(counts[key]) for key in columns)) for family, counts in found.items()]
     total = (str(sum(counts[key] for counts in found.values())) for key in columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.tables_common import Document, seeds_in_words
+from benchmarks.tables_common import Document, means_over, span
 from glassformer.experiments.published.table import markdown, short
 
 _HEADINGS = (
@@ -15,18 +15,17 @@ _HEADINGS = (
 
 def minutes_tables(found: Document) -> Iterator[str]:
     yield markdown([_HEADINGS, *map(_row, found["lines"])])
-    means = ("means over " if len(found["seeds"]) > 1 else "") + seeds_in_words(found["seeds"])
+    means = means_over(found["seeds"])
     yield f"Accuracies on a fifth of the training rows, which was held out, {means}. Planned and true: in minutes."
 
 
 def _row(line: Document) -> tuple[str, ...]:
     mean, runs = line["mean"], line["runs"]
-    rows = sorted({run["training_rows"] for run in runs})
     accuracies = ("–" if mean[name] is None else short(mean[name]) for name in ("accuracy", "counting", "transformer"))
     times = ("–" if mean[name] is None else f"{mean[name]:.1f}" for name in ("planned_minutes", "true_minutes"))
     return (
         line["table"],
-        " to ".join(f"{count:,}" for count in dict.fromkeys((rows[0], rows[-1]))),
+        span([run["training_rows"] for run in runs]),
         f"{line['minutes']:g}",
         "; ".join(dict.fromkeys(_done(run) for run in runs)),
         *accuracies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, seeds_in_words, span
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown
 
@@ -24,13 +24,11 @@ def new_words_tables(found: Document) -> Iterator[str]:
 
 def _classifier(found: Document) -> Iterator[str]:
     for kind, result in found["results"].items():
-        learned = sorted(set(result["learned"]))
-        span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
         count = result["test_texts"]
         of_texts = result.get("of_test_texts", count)  # older results lack it, because no texts were drawn
         texts = f"{count:,} test texts" + (f", drawn from {of_texts:,}," if of_texts > count else "")
         yield (
-            f"{KINDS[kind]}: {len(result['hidden'])} hidden, {span} learned; {texts} contain such a "
+            f"{KINDS[kind]}: {result['hidden']} hidden, {span(result['learned'])} learned; {texts} contain such a "
             f"word. The first one in each text gives {result['test_words']:,} different words."
         )
         headings = ("read with", "accuracy", "minus the unknown token's", "cosine")
@@ -55,8 +53,8 @@ def _language_model(found: Document) -> Iterator[str]:
     yield (
         f"For comparison, the known words of the rarer half: {found['rare_words'] * 1e6:.1f} elsewhere (median). "
         f"Data: `{data['name']}`, {data['training_sentences']:,} training sentences, {data['left_out']:,} others left "
-        f"out; {len(found['learned'])} of {len(found['hidden'])} hidden words learned, {counts['with_a_word']:,} test "
-        f"sentences with one, {counts['elsewhere']:,} with none; {found['recipe']['training']['max_steps']:,} steps, "
+        f"out; {found['learned']} of {found['hidden']} hidden words learned, {counts['with_a_word']:,} test "
+        f"sentences with one, {counts['elsewhere']:,} with none; {found['steps']:,} steps, "
         f"seed {found['seed']}. 95% bootstrap intervals over words; for all together, over sentences."
     )
 

@@ -39,20 +39,10 @@ def shards_tables(found: Document) -> Iterator[str]:
 def billion_rows(found: Document) -> Iterator[str]:
     """Return the core-hours of a billion rows, and the days that some numbers of cores take."""
     cores = (2, 64, 1_000)
-    yield markdown(
-        [
-            ("engine", "processes", "core-hours", *(f"on {count:,} cores" for count in cores)),
-            *(
-                (
-                    f"`{way['engine']}`",
-                    str(way["processes"]),
-                    f"{core_hours(way):,.0f}",
-                    *(in_days(core_hours(way) / count) for count in cores),
-                )
-                for way in found["ways"]
-            ),
-        ]
-    )
+    heads = ("engine", "processes", "core-hours", *(f"on {count:,} cores" for count in cores))
+    hours = {(f"`{way['engine']}`", str(way["processes"])): core_hours(way) for way in found["ways"]}
+    rows = ((*way, f"{each:,.0f}", *(in_days(each / count) for count in cores)) for way, each in hours.items())
+    yield markdown([heads, *rows])
     size = found["shard_bytes"] * found["shards"] / found["rows"]
     yield (
         "Computed from the rows per core-second above, as if each core were free for this work. A billion such rows "

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, seeds_in_words, span
 from glassformer.experiments.published.table import markdown, short
 
 
@@ -41,15 +41,10 @@ def slices_tables(found: Document) -> Iterator[str]:
 
 
 def _real(line: Document) -> tuple[str, ...]:
-    rows, looked_at = (_from_to(line[key]) for key in ("rows", "looked_at"))
+    rows, looked_at = (span(line[key]) for key in ("rows", "looked_at"))
     counts = (str(sum(line["named"])), str(line["compared"]))
     later = (str(line["worse_later"]), short(line["gap"]), short(line["gap_later"])) if line["compared"] else ("",) * 3
     return (f"`{line['table']}`", rows, looked_at, *counts, *later)
-
-
-def _from_to(values: Sequence[int]) -> str:
-    low, high = min(values), max(values)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _named(lines: Sequence[Any], fall: float, size: int) -> str:

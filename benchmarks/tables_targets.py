@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from benchmarks.tables_common import Document, interval, seeds_in_words
+from benchmarks.tables_common import Document, interval, over_seeds_and_rows, span
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
@@ -70,19 +70,11 @@ def targets_tables(found: Document) -> Iterator[str]:
             f"that of the transformer alone by {interval(of['transformer'], signed)}."
         )
     of_rows = "; ".join(
-        f"`{line['table']}` {_rows(line['training_rows'])}, {line['test_rows']:,}"
+        f"`{line['table']}` {span(line['training_rows'])}, {line['test_rows']:,}"
         for line in (*found["numbers"], *found["ordered"])
     )
-    yield (
-        f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
-        f"the test rows. Training rows and test rows: {of_rows}. The transformer takes part: {_who(found)}."
-    )
-
-
-def _rows(of_seeds: Sequence[int]) -> str:
-    """Return how many rows: of all seeds, or from the fewest to the most."""
-    fewest, most = min(of_seeds), max(of_seeds)
-    return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    takes_part = f"The transformer takes part: {_who(found)}."
+    yield f"{over_seeds_and_rows(found)}. Training rows and test rows: {of_rows}. {takes_part}"
 
 
 def _who(found: Document) -> str:

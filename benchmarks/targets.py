@@ -22,6 +22,7 @@ import polars as pl
 from benchmarks.bench_data import read_rows
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import QUICK_ROWS, apart_from, classifier, of_trial
+from benchmarks.paired import over_rows
 from benchmarks.tables_targets import targets_tables
 from glassformer.cli.live import LiveView
 from glassformer.data.known import Split, data_folders, resolve
@@ -32,7 +33,6 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
-from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.number_baselines import answer_with_ridge
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
 from glassformer.evaluation.ranks import ranks_of
@@ -133,8 +133,7 @@ def main() -> None:
         numbers = [number_line(experiment, name, source) for name, source in NUMBERS.items()]
         ordered = [ordered_line(experiment, name, source) for name, source in ORDERED.items()]
         found = {"preset": PRESET, "seeds": SEEDS, "numbers": numbers, "ordered": ordered}
-        print("\n\n".join(targets_tables(found)))
-        experiment.write("targets", found)
+        experiment.write("targets", found, targets_tables)
 
 
 def recipe_for(seed: int, train: Table) -> Recipe:
@@ -159,9 +158,7 @@ def number_line(experiment: Experiment, name: str, source: Source) -> dict[str, 
             {
                 "asked": asked,
                 "distance": float(np.mean([each["distances"][number] for each in runs])),
-                "coverage": bootstrap_mean(
-                    np.mean([each["inside"][number] for each in runs], axis=0), seed=0
-                ).model_dump(),
+                "coverage": over_rows([each["inside"][number] for each in runs]),
                 "of_seeds": [float(each["inside"][number].mean()) for each in runs],
             }
             for number, asked in enumerate(ASKED)
@@ -216,10 +213,8 @@ def ordered_line(experiment: Experiment, name: str, source: Source) -> dict[str,
         "answers_by": {head: [each["answers_by"][head] for each in runs] for head in ("ordered", "classes")},
         "figures": {who: _means([each["figures"][who] for each in runs]) for who in off},
         "difference_in_distance": {
-            "both": bootstrap_mean(off["ordered"] - off["classes"], seed=0).model_dump(),
-            "transformer": bootstrap_mean(
-                off["ordered, the transformer alone"] - off["classes, the transformer alone"], seed=0
-            ).model_dump(),
+            "both": over_rows(off["ordered"] - off["classes"]),
+            "transformer": over_rows(off["ordered, the transformer alone"] - off["classes, the transformer alone"]),
         },
     }
 
@@ -277,11 +272,6 @@ def _rows(runs: list[dict[str, Any]]) -> dict[str, Any]:
         "test_rows": runs[0]["test_rows"],
         "test_sha256": runs[0]["test_sha256"],
     }
-
-
-def _mean_of_rows(of_seeds: list[np.ndarray]) -> dict[str, float]:
-    """Return the mean over rows and seeds, with an interval over the rows."""
-    return bootstrap_mean(np.mean(of_seeds, axis=0), seed=0).model_dump()
 
 
 def _means(of_seeds: list[dict[str, float]]) -> dict[str, float]:

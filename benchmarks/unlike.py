@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,12 +19,11 @@ from sklearn.metrics import roc_auc_score
 
 from benchmarks.bench_data import Cut, Entry, cut_rows
 from benchmarks.experiment import arguments, running
+from benchmarks.models import classifier
 from glassformer.counting.ngrams import words_of
-from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.vectors import pooled_vectors
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 from glassformer.training.unlike import threshold_of
 
 DATA = ("trec", "customer-reviews", "disaster-tweets", "vietnamese-feedback")
@@ -46,16 +44,8 @@ def main() -> None:
             for name in DATA
         }
         recipe = load_recipe(None)
-
-        def trained_on(name: str) -> Predictor:
-            decided_by = {"data": name, "rows": cuts[name].train.frame.height, "recipe": recipe.model_dump(mode="json")}
-            folder = experiment.model(f"unlike-{name}", decided_by, lambda out: train(cuts[name], out))
-            return Predictor.load(folder)
-
-        def train(cut: Cut, out: Path) -> None:
-            train_classifier(Sources(train=cut.train), recipe, out=out, overwrite=True)
-
-        lines = [measure(name, trained_on(name), cuts) for name in DATA]
+        folders = {name: classifier(experiment, f"unlike-{name}", recipe, cut.train) for name, cut in cuts.items()}
+        lines = [measure(name, Predictor.load(folder), cuts) for name, folder in folders.items()]
         experiment.write("unlike", {"seed": SEED, "scores": SCORES, "tables": lines})
 
 

@@ -1,34 +1,53 @@
 """A command in a process of its own, which a test watches, stops or kills."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
+from tests.cli.terminal import Outcome
 from tests.test_house import ROOT
 
+COMMAND = (sys.executable, "-m", "glassformer")
 PATIENCE = 300.0  # seconds; a busy machine is slow to import torch several times
 
 
-class Running:
-    """Python with these arguments. What it says goes to a file."""
+def signals_of_a_shell(hangup: signal.Handlers = signal.SIG_DFL) -> None:
+    """Handle signals as a process that was started in a terminal, wherever the tests run. `nohup` ignores SIGHUP."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, hangup)
 
-    def __init__(self, *arguments: object, log: Path) -> None:
-        self.log = log
-        with log.open("wb") as file:
+
+class Running:
+    """Python with these arguments. What it says goes to files. As a context it is killed at the end."""
+
+    def __init__(self, *arguments: object, log: Path, hangup: signal.Handlers = signal.SIG_DFL) -> None:
+        self.out, self.err = log.with_suffix(".out"), log.with_suffix(".err")
+        with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(
                 [sys.executable, *map(str, arguments)],
                 env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "OMP_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
+                stdout=out,
+                stderr=err,
+                preexec_fn=lambda: signals_of_a_shell(hangup),
             )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
 
     @property
     def said(self) -> str:
-        return self.log.read_text(encoding="utf-8")
+        return self.err.read_text(encoding="utf-8") + self.out.read_text(encoding="utf-8")
 
     def wait_until(self, happened: Callable[[], object]) -> None:
         until = time.monotonic() + PATIENCE
@@ -48,6 +67,12 @@ class Running:
         except subprocess.TimeoutExpired as error:
             self._stop()
             raise AssertionError(self.said) from error
+
+    def outcome(self) -> Outcome:
+        """Wait for the end, and return what it left."""
+        code = self.end()
+        assert "Traceback" not in self.said
+        return Outcome(code=code, out=self.out.read_text(encoding="utf-8"), err=self.err.read_text(encoding="utf-8"))
 
     def _stop(self) -> None:
         self.process.terminate()  # it ends the processes that it has started

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jaxtyping
 import torch
@@ -13,6 +13,16 @@ from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.listening import listening
 
 Module = TypeVar("Module", bound=nn.Module)
+
+
+class NAType:
+    """Like `pandas.NA`: no comparison with it is true or false."""
+
+    def __ne__(self, other: object) -> Any:
+        return self
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
 
 
 def randomise(module: Module, std: float = 0.5) -> Module:

@@ -9,8 +9,8 @@ import pytest
 from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 
 PAGE = (Path(__file__).parent.parent / "docs" / "counting.md").read_text(encoding="utf-8")
 

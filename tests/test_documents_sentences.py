@@ -14,8 +14,8 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.label_answers import LabelAnswers
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 
 ASKED = {
     "i am bad": "negative",

@@ -1,7 +1,8 @@
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,24 @@ def test_a_room_imports_from_rooms_before_it_alone() -> None:
                 assert room(path) != "layers" or other == "layers", f"{name(path)} imports {module}"
 
 
+def test_no_file_imports_itself_by_way_of_others() -> None:
+    """Imports in functions and for types count too. `glassformer` alone may: it imports its classes when asked for."""
+    modules = {".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path for path in FILES}
+    modules = {module.removesuffix(".__init__"): path for module, path in modules.items()}
+    imports = {module: set(files_imported(path, modules)) - {"glassformer"} for module, path in modules.items()}
+    TopologicalSorter(imports).prepare()  # its error names the files of a circle
+
+
+def files_imported(path: Path, modules: Container[str]) -> Iterator[str]:
+    """Each import of a file of ours. In `from glassformer.x import y`, y may be a file, or stand in one."""
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module in modules:
+            for below in (f"{node.module}.{alias.name}" for alias in node.names):
+                yield below if below in modules else node.module
+
+
 def function_lengths(path: Path) -> dict[str, int]:
     """Lines of each function's body, the docstring left out."""
     lengths = {}
@@ -97,6 +116,12 @@ def test_nothing_read_from_outside_is_ever_run() -> None:
         assert not MODULES_THAT_RUN_FILES & {module.partition(".")[0] for module in imported(path)}, name(path)
         for where, called in calls(path):
             assert called not in {*BUILTINS_THAT_RUN_TEXT, "torch.load", "torch.save"}, f"{where}: {called}"
+
+
+def test_signals_are_handled_in_one_place() -> None:
+    for path in FILES:
+        for where, called in calls(path):
+            assert called != "signal.signal" or name(path) == "data/stopping.py", f"{where}: {called}"
 
 
 def test_the_command_line_writes_in_one_place() -> None:
@@ -158,3 +183,12 @@ def test_readme_and_guide_show_only_flags_that_exist() -> None:
     known |= {flag for _, command in commands() for option in command.params for flag in option.opts}
     for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme):
         assert flag in known | OF_OTHER_PROGRAMS, f"the README shows {flag}, which no command has"
+
+
+def test_a_type_of_arrays_is_defined_once() -> None:
+    defined = [
+        found
+        for path in FILES
+        for found in re.findall(r"^(\w*Array) = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert sorted(set(defined)) == sorted(defined)

@@ -2,13 +2,12 @@
 
 import math
 import statistics
-from pathlib import Path
 
 import pytest
 
-from glassformer.experiments.published.table import Cell, Reproduction
-
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results" / "reproduce"
+from benchmarks.experiment import RESULTS
+from benchmarks.tables_common import Document
+from benchmarks.tables_reproduce import read_results
 
 # (mean, sample deviation, seeds) of training and test accuracy in a rebuild from the documents' text that shares no
 # code with ours; a seed ends far from its neighbours, so only mean and spread can agree.
@@ -18,10 +17,13 @@ REBUILT = {
 }
 
 
-def cell(system: str, variant: str) -> Cell:
-    found = Reproduction.model_validate_json((RESULTS / f"{system}-zhou.json").read_text(encoding="utf-8"))
-    (line,) = found.lines
-    return next(cell for cell in line.cells if cell.variant == variant)
+def runs_of(system: str, variant: str) -> list[Document]:
+    runs: list[Document] = read_results(RESULTS / "reproduce")[f"{system}-zhou"]["cells"][variant]["runs"]
+    return runs
+
+
+def accuracies(runs: list[Document]) -> list[float]:
+    return [run["accuracy"]["value"] for run in runs]
 
 
 def assert_agree(ours: list[float], theirs: tuple[float, float, int]) -> None:
@@ -35,15 +37,15 @@ def assert_agree(ours: list[float], theirs: tuple[float, float, int]) -> None:
 
 @pytest.mark.parametrize("system", REBUILT)
 def test_the_literal_systems_agree_with_an_independent_rebuild(system: str) -> None:
-    literal = cell(system, "literal")
-    assert [run.seed for run in literal.runs] == list(range(25))
+    literal = runs_of(system, "literal")
+    assert [run["seed"] for run in literal] == list(range(25))
     training, test = REBUILT[system]
-    assert_agree([run.training_accuracy or 0.0 for run in literal.runs], training)
-    assert_agree(literal.accuracies(), test)
+    assert_agree([run["training_accuracy"] for run in literal], training)
+    assert_agree(accuracies(literal), test)
 
 
 @pytest.mark.parametrize("system", REBUILT)
 def test_one_standard_block_solves_what_they_were_built_for(system: str) -> None:
-    corrected = cell(system, "corrected")
-    assert len(corrected.runs) >= 10
-    assert statistics.mean(corrected.accuracies()) >= 0.98
+    corrected = accuracies(runs_of(system, "corrected"))
+    assert len(corrected) >= 10
+    assert statistics.mean(corrected) >= 0.98

@@ -22,7 +22,7 @@ def test_overrides_take_the_place_of_defaults() -> None:
         (
             FineTuningConfig,
             "training.group_size",
-            r"does not exist here \(it is a setting of align rl with `algorithm='grpo'`\); there are training\.seed",
+            r"does not exist here \(it is a setting of align rl with `algorithm='grpo'`\)\. There are:\ntraining\.seed",
         ),
         (PPOConfig, "training.max_token", r"did you mean training\.max_tokens\?"),
         (PPOConfig, "training.targetkl", r"did you mean training\.target_kl\?"),

@@ -317,15 +317,18 @@ def test_an_adaptive_price_leads_to_its_target(beta: float) -> None:
 
 
 @ALGORITHMS
-def test_far_from_the_reference_it_stops_and_the_best_is_kept(algorithm: str) -> None:
+def test_far_from_the_reference_it_is_put_back_and_stops_the_fourth_time(algorithm: str) -> None:
     policy, hears = new_policy(), Hears()
-    reward = Scripted(policy, [1.0, 2.0, 0.0, 0.0])
-    found = run(algorithm, policy, reward, learning_rate=0.05, most_kl=0.6, beta=0.0, updates=60, observer=hears)
+    reward = Scripted(policy, [1.0, 2.0, *[0.0] * 150])
+    found = run(algorithm, policy, reward, learning_rate=0.2, most_kl=0.6, beta=0.0, updates=300, observer=hears)
     assert found.collapsed is not None
+    far = [number for number, row in enumerate(hears.rows, 1) if row["kl_per_token"] > 0.6]
     last = len(hears.rows)
-    assert 2 < last < 60
+    assert (len(far), found.state.setbacks, far[-1]) == (4, 3, last)
+    assert hears.rows[far[0]]["kl_per_token"] < 0.6, "it went on from the best policy"
+    put_back = [said for said in hears.messages if "is put back, and the learning rate is halved" in said]
+    assert [said.partition(":")[0] for said in put_back] == [f"round {number}" for number in far[:3]]
     reached = hears.rows[-1]["kl_per_token"]
-    assert reached > 0.6 > hears.rows[-2]["kl_per_token"]
     assert f"stopped in round {last}: completions are {reached:.2f} nats per token from" in found.collapsed
     assert "and most_kl is 0.6. The best policy so far, of round 2, is kept. Try a higher beta" in found.collapsed
     assert equal(weights(policy), reward.seen[1])

@@ -24,6 +24,7 @@ from glassformer.training.loop import Trainer
 from glassformer.training.task import Examples
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.terminal import Outcome, glassformer
+from tests.running import Running
 from tests.trained import review_rows, write_csv
 
 SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per_epoch=5", "--set", "training.epochs=4",
@@ -69,47 +70,10 @@ def train(table: Path, out: Path, *more: str) -> Outcome:
     return glassformer("train", table, "--out", out, *SHORT, *more)
 
 
-@contextmanager
-def training(table: Path, out: Path, first: str, *, hangup: signal.Handlers = signal.SIG_DFL) -> Iterator["Running"]:
-    """The same in a process of its own, after some lines of Python, with the signals that a shell gives it."""
-
-    def prepare() -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGHUP, hangup)
-
+def training(table: Path, out: Path, first: str, *, hangup: signal.Handlers = signal.SIG_DFL) -> Running:
+    """The same in a process of its own, after some lines of Python."""
     code = f"import sys\n{first}\nsys.argv[0] = 'glassformer'\nfrom glassformer.__main__ import main\nmain()"
-    with Running(
-        [sys.executable, "-c", code, "train", str(table), "--out", str(out), *SHORT],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        preexec_fn=prepare,
-    ) as running:
-        try:
-            yield running
-        finally:
-            running.kill()
-
-
-class Running(subprocess.Popen[str]):
-    """A process that is listened to."""
-
-    def until(self, line_begins: str) -> None:
-        """Read what it says up to a line."""
-        assert self.stderr is not None
-        heard = []
-        for line in self.stderr:
-            heard.append(line)
-            if line.startswith(line_begins):
-                return
-        pytest.fail("".join(heard))
-
-    def end(self) -> Outcome:
-        out, err = self.communicate(timeout=120)
-        assert "Traceback" not in err
-        return Outcome(code=self.returncode, out=out, err=err)
+    return Running("-c", code, "train", table, "--out", out, *SHORT, log=out.parent / "log", hangup=hangup)
 
 
 def names_in(folder: Path) -> set[str]:
@@ -127,11 +91,9 @@ def same_model(folder: Path, other: Path) -> bool:
 def test_the_second_of_two_runs_is_refused_and_what_a_killed_one_leaves_is_no_lock(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with training(table, out, SLOW) as running:
-        running.until("epoch 1:")
+        running.wait_until_it_says("epoch 1:")
         for flags in ((), ("--overwrite",), ("--resume",)):
-            answered(train(table, out, *flags), f"in use by process {running.pid} on ", ", since 20")
-        running.kill()
-        running.wait()
+            answered(train(table, out, *flags), f"in use by process {running.process.pid} on ", ", since 20")
     assert (out / LOCK_FILE).exists()
     answered(train(table, out), "holds an unfinished run", "--overwrite starts again")
     assert train(table, out, "--overwrite").code == 0
@@ -142,9 +104,9 @@ def test_the_second_of_two_runs_is_refused_and_what_a_killed_one_leaves_is_no_lo
 def test_stopped_and_resumed_is_uninterrupted(number: signal.Signals, table: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with training(table, out, SLOW) as running:
-        running.until("epoch 1:")
-        running.send_signal(number)
-        outcome = running.end()
+        running.wait_until_it_says("epoch 1:")
+        running.process.send_signal(number)
+        outcome = running.outcome()
     stopped_and_resumed(outcome, number, table, whole, out)
 
 
@@ -160,12 +122,12 @@ def stopped_and_resumed(outcome: Outcome, number: signal.Signals, table: Path, w
 
 def test_the_second_signal_stops_at_once(table: Path, tmp_path: Path) -> None:
     with training(table, tmp_path / "out", STUCK) as running:
-        running.until("stuck")
-        running.send_signal(signal.SIGTERM)
+        running.wait_until_it_says("stuck")
+        running.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
-        assert running.poll() is None, "the first one waits for the step"
-        running.send_signal(signal.SIGTERM)
-        assert running.end().code == 128 + signal.SIGTERM
+        assert running.process.poll() is None, "the first one waits for the step"
+        running.process.send_signal(signal.SIGTERM)
+        assert running.outcome().code == 128 + signal.SIGTERM
     assert LOCK_FILE not in names_in(tmp_path / "out")
 
 
@@ -173,11 +135,11 @@ def test_a_hangup_that_is_ignored_stays_ignored_until_it_is_stopped(table: Path,
     """As `nohup` has it."""
     out = tmp_path / "out"
     with training(table, out, SLOW, hangup=signal.SIG_IGN) as running:
-        running.until("epoch 1:")
-        running.send_signal(signal.SIGHUP)
-        running.until("epoch 2:")
-        running.send_signal(signal.SIGTERM)
-        outcome = running.end()
+        running.wait_until_it_says("epoch 1:")
+        running.process.send_signal(signal.SIGHUP)
+        running.wait_until_it_says("epoch 2:")
+        running.process.send_signal(signal.SIGTERM)
+        outcome = running.outcome()
     stopped_and_resumed(outcome, signal.SIGTERM, table, whole, out)
 
 

@@ -78,7 +78,7 @@ RAISED = {
     "recursion": ("return score(texts)", "failed in judge.py, line 1: RecursionError"),
     "memory": ("raise MemoryError", "failed in judge.py, line 1: MemoryError"),
     "generator": ("yield 1.0; raise KeyError('plot')", "failed in judge.py, line 1: KeyError: 'plot'"),
-    "asks-the-keyboard": ("return [float(input()) for _ in texts]", "failed in judge.py, line 1: EOFError"),
+    "asks-the-keyboard": ("return [float(input()) for _ in texts]", "EOFError"),
     "base-exception": ("raise BaseException('end')", "failed in judge.py, line 1: BaseException: end"),
     "takes-no-texts": ("return score()", "failed in judge.py, line 1: TypeError"),
 }
@@ -93,6 +93,15 @@ def test_a_function_that_gives_no_rewards(body: str, words: str, policy: Path, t
         outcome = steered(policy, tmp_path, f"def score(texts): {body}", "--json")
     answered(outcome, "judge.py:score", words, code=1)
     assert not (tmp_path / "out").exists(), "nothing was learned, so nothing is left that could be resumed"
+
+
+def test_the_text_that_a_function_failed_on_is_named(policy: Path, tmp_path: Path) -> None:
+    code = "def one(text):\n    return 1 / 0\ndef score(texts): return [one(text) for text in texts]"
+    words = (
+        "failed in judge.py, line 2 on the text '",
+        "': ZeroDivisionError: division by zero. Nothing was learned yet",
+    )
+    answered(steered(policy, tmp_path, code), *words, code=1)
 
 
 UNWRITABLE = """

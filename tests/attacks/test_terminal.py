@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,9 @@ from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, harmless, nothing_lost
 from tests.cli.terminal import QUICK, Outcome, glassformer
 from tests.prediction.language import trained_language_model
+from tests.running import COMMAND
 from tests.trained import Trained, write_csv
 
-PYTHON = (sys.executable, "-m", "glassformer")
 EVIL = "\x1b]owned\x07\x1b[2J\x9b31m\u202etxet\u2066"
 LABELS = (f"good{EVIL}", f"bad{EVIL}")
 NAMES = {
@@ -151,7 +150,7 @@ def shell(line: str) -> subprocess.CompletedProcess[str]:
         ["bash", "-o", "pipefail", "-c", line],
         capture_output=True,
         text=True,
-        env=os.environ | {"G": " ".join(PYTHON)},
+        env=os.environ | {"G": " ".join(COMMAND)},
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -6,11 +6,12 @@ import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import experiment
-from benchmarks.experiment import RESULTS, ROOT, Experiment, commit, processor, provenance, running
+from benchmarks.experiment import RESULTS, ROOT, WIDTH, Experiment, as_text, commit, processor, provenance, running
 from benchmarks.models import QUICK_STEPS, classifier, read_splits
 from benchmarks.tables_common import command_today
 from glassformer.errors import UsageError
@@ -34,6 +35,27 @@ def test_committed_results_say_no_more_than_new_ones(file: Path) -> None:
     script = re.match(r"python -m benchmarks\.(\w+)", command_today(committed["command"]))
     assert script is not None
     assert WITH_RECORD.search(SCRIPTS[script[1]])
+
+
+@pytest.mark.parametrize("file", sorted(RESULTS.rglob("*.json")), ids=lambda file: str(file.relative_to(RESULTS)))
+def test_committed_results_are_figures_not_rows(file: Path) -> None:
+    """The longest list is that of the audited models: 3 tables × 7 ways × 3 seeds. Answers and steps are hundreds.
+
+    A word of more characters than a fingerprint would be answers row by row, as digits.
+    """
+    text = file.read_text(encoding="utf-8")
+    lists: list[Any] = []
+
+    def values(found: Any) -> None:
+        if isinstance(found, list):
+            lists.append(found)
+        for value in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+            values(value)
+
+    values(json.loads(text))
+    assert max((len(each) for each in lists), default=0) <= 63
+    assert max(map(len, re.findall(r"\w+", text))) <= 64
+    assert len(text.splitlines()) < 2_600  # 63 models with an interval for each of 3 to 6 attacks
 
 
 def test_the_command_can_be_typed_again_and_the_commit_is_that_of_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +122,19 @@ def test_a_result_is_written_with_its_record_and_that_of_a_trial_stays(
     (file,) = tmp_path.rglob("*.json")
     assert file == folder / "kind" / "films.json"
     assert json.loads(file.read_text()).keys() == {"benchmark", "accuracy", *RECORD}
+
+
+def test_a_list_of_numbers_stands_on_one_line_if_it_fits() -> None:
+    few, many = [1, -2.5e-07, None, 0.25], [1 / 3] * 9
+    document = {"few": few, "many": many, "rows": [few, few], "words": ["a", "[\n 1\n]"], "none": []}
+    lines = as_text(document).splitlines()
+    assert lines[1] == ' "few": [1, -2.5e-07, null, 0.25],'
+    assert lines[-10:-7] == [' "rows": [', "  [1, -2.5e-07, null, 0.25],", "  [1, -2.5e-07, null, 0.25]"]
+    assert max(map(len, lines)) <= WIDTH
+    assert json.loads(as_text(document)) == document
+    room = WIDTH - len(' "a": [],')
+    for digits, count in ((room, 3), (room + 1, 5)):
+        assert len(as_text({"a": [int("7" * digits)]}).splitlines()) == count
 
 
 @pytest.mark.parametrize(

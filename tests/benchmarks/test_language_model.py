@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.language_model import document_bits, per_byte
+from benchmarks.language_model import document_bits
+from benchmarks.paired import ratio
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
 from glassformer.prediction.model_folder import TrainedLanguageModel
@@ -13,7 +14,7 @@ from tests.prediction.language import SMALL, trained_language_model
 
 def test_bits_per_byte_are_all_bits_over_all_bytes() -> None:
     """Two texts of 10 bits in 5 bytes and 30 bits in 10: 40 / 15, between the one alone, 2, and the other, 3."""
-    found = per_byte(np.array([10.0, 30.0]), np.array([5, 10]))
+    found = ratio(np.array([10.0, 30.0]), np.array([5, 10]))
     assert found.value == pytest.approx(40 / 15)
     assert (found.low, found.high) == (2.0, 3.0)
 
@@ -22,7 +23,7 @@ def test_differences_are_paired_by_text() -> None:
     """Texts that differ much, and a model that needs an eighth of a bit more for every byte of each."""
     n_bytes = np.arange(1, 31)
     ours = np.random.default_rng(2).uniform(1, 9, size=30) * n_bytes
-    found = per_byte((ours + n_bytes / 8) - ours, n_bytes)
+    found = ratio((ours + n_bytes / 8) - ours, n_bytes)
     assert (found.value, found.low, found.high) == pytest.approx((1 / 8, 1 / 8, 1 / 8))
 
 

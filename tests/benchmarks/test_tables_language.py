@@ -41,7 +41,6 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
         part: {"texts": texts, "bytes": 2_000_000}
         for part, texts in (("training", 9_000), ("validation", 70), ("test", 50))
     }
-    samples = [{"seed": 0, "text": "a\n film"}, {"seed": 1, "text": "b"}]
     ours = {
         "bits_per_byte": estimate(1.25),
         "parameters": 1_234,
@@ -51,7 +50,6 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
             "batch 1": {"cached": 40.0, "uncached": None},
             "batch 32": {"cached": 3_000.0, "uncached": 7.0},
         },
-        "samples": samples,
     }
     counted = {
         "bits_per_byte": estimate(1.5),
@@ -61,6 +59,7 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
     }
     document = {
         "systems": {"ours": ours, "kneser-ney-5": counted},
+        "samples": ["a\n film", "b"],
         "data": parts | {"left_out": 3, "test_split": "50 of 60 test texts"},
         "minutes": 20.0,
         "seed": 4,

@@ -44,7 +44,7 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
         "unknown token": {"accuracy": estimate(0.7), "above_unknown": estimate(0.0, 0.0)},
         "ours": {"accuracy": estimate(0.75), "above_unknown": estimate(0.05), "cosine": estimate(0.125)},
     }
-    of_kind = {"hidden": ["a", "b", "c"], "test_texts": 1_234, "test_words": 2, "conditions": conditions}
+    of_kind = {"hidden": 3, "test_texts": 1_234, "test_words": 2, "conditions": conditions}
     document = {
         "data": {"name": "imdb", "training_texts": 25_000, "left_out": 12},
         "seeds": [0, 1],
@@ -75,11 +75,11 @@ def test_a_language_models_words(tmp_path: Path) -> None:
     document = {
         "data": {"name": "imdb", "training_sentences": 9_000, "left_out": 80},
         "sentences": {"with_a_word": 1_400, "elsewhere": 300},
-        "hidden": ["a", "b", "c"],
-        "learned": ["a", "c"],
+        "hidden": 3,
+        "learned": 2,
         "rare_words": 9.5e-6,
         "seed": 4,
-        "recipe": {"training": {"max_steps": 700}},
+        "steps": 700,
         "conditions": {"unknown token": {"after": estimate(5.0)}, "map, placed (ours)": ours},
     }
     text = shown("lm-imdb", tmp_path, document)

@@ -61,7 +61,7 @@ def test_the_answer_follows_what_is_typed(page: Page) -> None:
     expect(page.locator(".confidence")).not_to_have_text(first["confidence"])
     expect(page.locator(WORDS)).to_have_count(12)
     assert page.locator(".readers .value").count() == 2
-    assert page.locator(".trust").inner_text().startswith("By deletion of words")
+    assert "by deletion of words" in page.locator(".trust").inner_text()
     expect(page.locator("#spoken")).to_have_text(f"reviews: {shown(page)['label']}, {shown(page)['confidence']}.")
     page.locator("#text").fill("")
     expect(page.locator(".label")).to_have_count(0)

@@ -89,6 +89,7 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
         assert f"policy: {stages / 'sft'}" in said.err
         assert f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; " in said.err
         assert f"; {FEW['updates']} rounds of {algorithm}, on cpu" in said.err
+        assert "pre-trained only" not in said.err
         assert "round 0: on its prompts reward " in said.err
         assert ", the referee's " in said.err
         assert "round 2: on its prompts reward " in said.err
@@ -155,6 +156,9 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
     said = glassformer(*command, "--reward", f"{reviews.folder}:very good")
     assert said.code == 0, said.err
     assert f"policy: {base}, the empty prompt (name others with --prompts); reward: {reviews.folder}:very" in said.err
+    assert f"warning: {base} was pre-trained only, so it continues texts" in said.err
+    assert f"Fine-tune it before align rl: glassformer align sft {base} RECORDS --out FOLDER" in said.err
+    assert said.err.endswith(f"next: glassformer generate {tmp_path / 'm'}\n")
     assert "Learned from the empty prompt, starting from" in (tmp_path / "m" / "README.md").read_text()
     assert "on its prompts" in said.err
     misused(
@@ -180,6 +184,22 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--seed", "-1"], ["--seed -1"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--device", "abacus"], ["--device abacus"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--resume"], ["no unfinished run"]),
+        (
+            ["sft", "BASE", "PAIRS", "--out", "OUT", "--resume", "--overwrite"],
+            ["--resume and --overwrite contradict each other"],
+        ),
+        (
+            ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--resume", "--overwrite"],
+            ["--resume and --overwrite contradict each other"],
+        ),
+        (
+            ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.clip=nan"],
+            ["--set training.clip=nan: a number is needed"],
+        ),
+        (
+            ["rl", "BASE", "--reward", "JUDGE", "--out", "OUT", "--set", "training.nope=1"],
+            ["training.nope does not exist here. There are:", "training.seed,", "training.value_clip"],
+        ),
         (["sft", "BASE", "PAIRS", "--out", "BASE"], ["this run reads", "name another folder"]),
         (["sft", "BASE", "PAIRS", "--out", "OUT", "--set", "training.freeze=9"], ["training.freeze = 9"]),
         (["reward", "BASE", "PAIRS", "--out", "OUT"], ["pairs.jsonl, line 1", 'there is no "chosen"']),
@@ -334,7 +354,8 @@ def test_what_was_steered_is_steered_on_by_the_same_prompts(base: Path, tmp_path
         judge = f"{tmp_path / 'judge.py'}:score"
         said = glassformer("align", "rl", start, "--reward", judge, "--out", tmp_path / name, *ROUNDS, *more)
         assert said.code == 0, said.err
-        return said.err.partition("; reward")[0]
+        (policy,) = (line for line in said.err.splitlines() if line.startswith("policy: "))
+        return policy.partition("; reward")[0]
 
     first = steered(base, "first", "--prompts", prompts)
     assert first == f"policy: {base}, 1 prompt of {prompts}"
@@ -394,6 +415,9 @@ def test_generate_keeps_the_best_of_several(base: Path, tmp_path: Path) -> None:
     for text in best["texts"]:
         lengths = [len(one["prompt"] + one["continuation"]) for one in every if one["prompt"] == text["prompt"]]
         assert text["reward"] == len(text["prompt"] + text["continuation"]) == max(lengths)
+    shown = glassformer(*command[:-1], "--best-of", "8", "--reward", f"{tmp_path / 'judge.py'}:score").out
+    for number, text in enumerate(best["texts"], 1):
+        assert f"[{number}, reward {text['reward']:.4f}] {text['prompt']}" in shown
     misused(glassformer(*command, "--best-of", "8"), "--best-of and --reward belong together")
     misused(glassformer(*command, "--reward", "judge.py:score"), "--best-of and --reward belong together")
     both = ("--best-of", "2", "--reward", f"{tmp_path / 'judge.py'}:score")

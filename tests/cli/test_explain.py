@@ -185,6 +185,7 @@ def test_a_table_gets_a_row_of_reasons_for_each_text(reviews: Trained, tmp_path:
     outcome = glassformer("explain", reviews.folder, "--file", table, "--out", out)
     assert outcome.code == 0
     assert "3 of 4 rows explained" in outcome.out
+    assert "can be trusted, whether or not the answers are right" in outcome.out
     assert "1 row has an empty text" in outcome.err
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

@@ -18,7 +18,7 @@ from glassformer.errors import InputError, UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
-from tests.support import unchecked_shapes
+from tests.support import NAType, unchecked_shapes
 from tests.trained import Trained, write_csv
 
 HEADER = ("review", "price", "shop", "label")
@@ -391,13 +391,6 @@ def test_the_server_answers_a_table_of_rows(beside: Trained, reviews: Trained) -
     with TestClient(create_app({"beside": model, "reviews": other})) as client:
         found = client.post("/table", params={"name": "sold.csv"}, content=beside.table.read_bytes())
         assert "these models read different inputs" in found.text
-
-
-class NAType:
-    """A missing value like that of pandas: it cannot be compared."""
-
-    def __ne__(self, other: object) -> bool:
-        raise TypeError("boolean value of NA is ambiguous")
 
 
 def test_python_learns_from_rows() -> None:

@@ -13,9 +13,8 @@ from glassformer import __version__
 from glassformer.cli.output import print_json
 from glassformer.errors import GlassformerError
 from tests.cli.terminal import commands, glassformer
+from tests.running import COMMAND, signals_of_a_shell
 from tests.trained import Trained
-
-PYTHON = (sys.executable, "-m", "glassformer")
 
 
 def without_waiting(said: str) -> str:
@@ -126,11 +125,11 @@ class CtrlC:
 sys.meta_path.insert(0, CtrlC())
 """)
     done = subprocess.run(
-        [*PYTHON, "train", "polarity", "--out", tmp_path / "m"],
+        [*COMMAND, "train", "polarity", "--out", tmp_path / "m"],
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(tmp_path)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+        preexec_fn=signals_of_a_shell,
     )
     assert (done.returncode, done.stdout, without_waiting(done.stderr)) == (130, "", "stopped\n")
 
@@ -164,7 +163,7 @@ main()
             [sys.executable, "-c", code.replace("ANY", anything)],
             capture_output=True,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+            preexec_fn=signals_of_a_shell,
         )
         for anything in ("signal.raise_signal(signal.SIGINT)", "pass")
     )
@@ -178,14 +177,17 @@ main()
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_a_failure() -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([*PYTHON, "data", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run([*COMMAND, "data", "list"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
 
 
 def test_standard_output_is_utf8_in_any_locale(reviews: Trained) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
-        [*PYTHON, "predict", str(reviews.folder), "--json"], input="电影".encode(), capture_output=True, env=environment
+        [*COMMAND, "predict", str(reviews.folder), "--json"],
+        input="电影".encode(),
+        capture_output=True,
+        env=environment,
     )
     assert "电影" in done.stdout.decode("utf-8")
 
@@ -196,7 +198,7 @@ def test_a_reader_that_goes_away_is_no_traceback(reviews: Trained, tmp_path: Pat
     with (
         texts.open("rb") as lines,
         subprocess.Popen(
-            [*PYTHON, "predict", str(reviews.folder)], stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*COMMAND, "predict", str(reviews.folder)], stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as running,
     ):
         assert running.stdout is not None

@@ -5,7 +5,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from glassformer import __version__
 from glassformer.prediction.model_folder import save_model
 from tests.cli.terminal import glassformer, misused
 from tests.prediction.language import trained_language_model
+from tests.running import COMMAND
 from tests.trained import Trained
 
 TINY = ("--preset", "tiny", "--set", "training.min_steps_per_epoch=2")
@@ -155,9 +155,7 @@ def test_the_shell_completes_commands(shell: str) -> None:
         "_TYPER_COMPLETE_ARGS": "glassformer compare-v",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    done = subprocess.run(
-        [sys.executable, "-m", "glassformer"], env=os.environ | asked, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(COMMAND, env=os.environ | asked, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert "compare-variants" in done.stdout
     assert "train" not in done.stdout.replace("Train every", "")

@@ -7,7 +7,6 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
@@ -15,6 +14,7 @@ import pytest
 
 from glassformer.cli import rows_to_answer
 from tests.cli.terminal import failed, glassformer, misused
+from tests.running import COMMAND
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
 UNLIKE = ["unseen_share", "unlike_training"]
@@ -400,7 +400,7 @@ def test_a_text_without_a_word_has_no_answer(reviews: Trained) -> None:
 
 @pytest.mark.parametrize("flags", [(), ("--jsonl",)])
 def test_a_pipe_is_answered_as_it_arrives(flags: tuple[str, ...], reviews: Trained) -> None:
-    command = [sys.executable, "-m", "glassformer", "predict", str(reviews.folder), *flags]
+    command = [*COMMAND, "predict", str(reviews.folder), *flags]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None

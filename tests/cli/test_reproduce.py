@@ -10,8 +10,8 @@ from glassformer.experiments.published import system_run as runs
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.systems import SystemVariant, TableEntry
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
 from tests.cli.terminal import glassformer, misused
 
 STEPS = {"training.max_steps": 2}

@@ -19,6 +19,7 @@ import pytest
 from glassformer.serving.listening import Address
 from tests.cli.terminal import glassformer as command
 from tests.cli.terminal import misused
+from tests.running import COMMAND
 from tests.trained import Trained
 
 BODY = b'{"text": "not bad"}'
@@ -28,7 +29,7 @@ HEAD = f"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/
 @contextmanager
 def serving(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
     """A server, and what it says in JSON."""
-    serve = [sys.executable, "-m", "glassformer", "serve", *arguments, "--port", "0", "--json"]
+    serve = [*COMMAND, "serve", *arguments, "--port", "0", "--json"]
     with subprocess.Popen(
         serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
     ) as server:

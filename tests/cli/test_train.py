@@ -1,15 +1,13 @@
 import json
-import os
 import re
 import shlex
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
+from tests.running import Running
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
@@ -226,25 +224,12 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) ->
     flags = ["--preset", "tiny", "--set", "training.epochs=16", "--set", "training.min_steps_per_epoch=5",
              "--set", "training.patience=16"]  # fmt: skip
     arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
-    with subprocess.Popen(
-        [sys.executable, "-m", "glassformer", *arguments, "--overwrite"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
-    ) as running:
-        assert running.stderr is not None
-        for line in running.stderr:
-            if line.startswith("epoch 2:"):
-                running.send_signal(signal.SIGINT)
-                break
-        rest = running.stderr.read()
-        assert running.stdout is not None
-        assert running.stdout.read() == ""
-    assert running.returncode == 130
-    assert "Traceback" not in rest
-    command = shlex.split(rest.splitlines()[-1])
+    with Running("-m", "glassformer", *arguments, "--overwrite", log=tmp_path / "log") as running:
+        running.wait_until_it_says("epoch 2:")
+        running.process.send_signal(signal.SIGINT)
+        outcome = running.outcome()
+    assert (outcome.code, outcome.out) == (130, "")
+    command = shlex.split(outcome.err.splitlines()[-1])
     assert command == ["glassformer", *arguments, "--resume"]
     folder = tmp_path / "stopped"
     misused(glassformer(*arguments), "unfinished run", "--resume", "--overwrite")

@@ -7,8 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.batches import assemble, covering_batches, padding_share
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.windows import Windows, bucket, chunk, covering_windows, random_windows
 
 length_lists = st.lists(st.integers(0, 70), min_size=1, max_size=120)

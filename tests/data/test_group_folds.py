@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
-from glassformer.data.group_folds import Array, stratified_group_folds
+from glassformer.data.arrays import Array
+from glassformer.data.group_folds import stratified_group_folds
 
 
 def of_scikit_learn(classes: Array, groups: Array, n_folds: int, seed: int) -> Array:

@@ -17,9 +17,10 @@ from glassformer import TextClassifier
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, InputError, UsageError
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 from tests.estimators.samples import BINARY, BOTH, LISTS, TEXTS, small
+from tests.support import NAType
 
 
 @pytest.fixture(scope="module")
@@ -175,16 +176,6 @@ def test_settings_that_do_not_exist() -> None:
         small(preset="huge").fit(TEXTS, BINARY)
 
 
-class NAType:
-    """Like `pandas.NA`: no comparison with it is true or false."""
-
-    def __ne__(self, other: object) -> Any:
-        return self
-
-    def __bool__(self) -> bool:
-        raise TypeError("boolean value of NA is ambiguous")
-
-
 @pytest.mark.parametrize(
     ("texts", "labels", "message"),
     [
@@ -213,8 +204,9 @@ class NAType:
         (TEXTS, [1, True] * 12, "several types"),
         (TEXTS, [["a"], "b"] * 12, "a list of labels and some a single"),
         (TEXTS, np.array([[2, 0], [0, 1]] * 12), "matrix"),
-        (TEXTS, [1] * 24, "at least two classes"),
-        (TEXTS, [1] * 23 + [0], "single row"),
+        (TEXTS, [1] * 24, "there is 1 class, '1'; a classifier needs at least two classes"),
+        (TEXTS, [1] * 23 + [0], "1 class has a single row: '0'; add texts of it"),
+        (TEXTS, [number / 7 for number in range(24)], "the labels are a continuous number, learn them with `TextReg"),
         ([], [], "no text has a label"),
     ],
 )

@@ -3,12 +3,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from glassformer.data.arrays import FloatArray
 from glassformer.evaluation import robustness as module
 from glassformer.evaluation.report_robustness import robustness_section
 from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_DRAWS, robustness
 from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.probabilities import FloatArray
 from tests.trained import Trained
 
 NAMES = ["no", "yes"]

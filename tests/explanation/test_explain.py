@@ -8,7 +8,8 @@ import pytest
 
 from glassformer.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.errors import InputError, UsageError
-from glassformer.explanation.explain import explain, signed
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import signed
 from glassformer.explanation.page import render
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
@@ -116,11 +117,17 @@ def test_says_what_cannot_be_explained(text: str, label: str | None, says: str) 
         (
             0.95,
             0.9,
-            "better than 95% of 20 random rankings, so they can be trusted. They say what moved the answer, not",
+            "This explanation can be trusted: by deletion of words, its shares did better than 95% of 20 random",
         ),
-        (0.89, 0.9, "89% of 20 random rankings only, so do not rely on them"),
-        (0.5, 0.9, "50% of 20 random rankings only, so do not rely on them"),
-        (0.95, 0.2, "But other methods rank the words differently (median rank correlation 0.20), so do not rely"),
+        (0.95, 0.9, "It says what moved the answer, which may be wrong."),
+        (
+            0.89,
+            0.9,
+            "Do not rely on this explanation: by deletion of words, its shares did better than 89% of 20 random",
+        ),
+        (0.5, 0.9, "50% of 20 random rankings only."),
+        (0.95, 0.2, "Do not rely on the order of the words in this explanation: by deletion of words, its shares did"),
+        (0.95, 0.2, "but other methods rank the words differently (median rank correlation 0.20)."),
     ],
 )
 def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says: str) -> None:

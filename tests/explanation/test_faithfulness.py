@@ -3,7 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from glassformer.explanation.faithfulness import FloatArray, measure_faithfulness
+from glassformer.data.arrays import DoubleArray
+from glassformer.explanation.faithfulness import measure_faithfulness
 from glassformer.explanation.words import TextInWords
 
 WORTH = {"superb": 3.0, "warm": 1.0, "dull": -2.0}
@@ -11,7 +12,7 @@ TEXT = TextInWords.cut("a superb and warm film if a bit dull")
 SHARES = np.array([WORTH.get(word.text, 0.0) for word in TEXT.words])
 
 
-def margins(texts: Sequence[str]) -> FloatArray:
+def margins(texts: Sequence[str]) -> DoubleArray:
     """A model that adds up the worth of words."""
     return np.array([sum(WORTH.get(word, 0.0) for word in text.split()) for text in texts])
 

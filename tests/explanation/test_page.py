@@ -38,7 +38,7 @@ def test_a_page_tells_the_margin_and_the_verdict(tmp_path: Path) -> None:
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()
+    shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()  # type: ignore[attr-defined]
     assert shown.startswith("<iframe srcdoc=")
     assert "<i>" not in shown
 

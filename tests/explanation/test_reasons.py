@@ -2,7 +2,8 @@ import dataclasses
 
 import pytest
 
-from glassformer.explanation.explain import Explanation, explain
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
 from glassformer.explanation.shares import WordShare
 from glassformer.prediction.predictor import Predictor

@@ -104,7 +104,7 @@ with TestClient(create_app(load_models([Path(sys.argv[1])], device="auto"))) as 
     ("arguments", "code", "says"),
     [
         (["predict", "{}", "the plot is thin", "--json"], 0, '"prediction": '),
-        (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "By deletion of words"),
+        (["explain", "{}", "the plot is thin", "--counterfactual"], 0, "by deletion of words"),
         (
             ["predict", "{}", "--file", "new.csv"],
             2,

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erf, expit
 
+from glassformer.data.arrays import Array
 from glassformer.tracing.steps import Step
-
-Array = np.ndarray[Any, Any]
 
 
 def recomputed(steps: list[Step], tensors: Mapping[str, Array], given: Mapping[str, Array]) -> dict[str, Array]:

@@ -9,19 +9,19 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import TrainingData
 from glassformer.training.distil import Teacher, distil, student_recipe
 from glassformer.training.distillation import Distillation, Known
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
 from tests.training.samples import N_CLASSES, SMALL, VOCAB_SIZE, Memory, config, opinions, recipe, table, toy_data
 
 TEXTS = opinions(140, first=1_000).frame["text"]

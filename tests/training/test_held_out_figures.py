@@ -12,7 +12,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.training import held_out_figures
-from glassformer.training.run import train_classifier
+from glassformer.training.labels import train_classifier
 from tests.training.samples import opinions, recipe, table
 from tests.training.test_readers import chosen
 

@@ -13,14 +13,14 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.training import own_text
+from glassformer.training.first_stage import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.labels import train_classifier
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.own_text import own_texts, seconds_of
 from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import train_classifier
 from glassformer.training.training_config import PretrainingConfig
 from tests.training.samples import Memory, opinions, recipe
 
@@ -125,7 +125,7 @@ def test_unlabelled_texts_without_pretraining_are_refused() -> None:
 def test_the_second_stage_starts_from_the_weights_of_the_first() -> None:
     """All weights but those of the head."""
     prepared, memory = prepare(sources(), with_pretraining()), Memory()
-    second, _ = own_text.pretrain_on_own_texts(prepared, memory)
+    second, _ = pretrain_on_own_texts(prepared, memory)
     assert second.init is not None
     before, after = prepared.model.state_dict(), second.model.state_dict()
     trunk = [name for name in after if name.startswith("trunk.")]
@@ -320,8 +320,8 @@ def test_a_recipe_that_cannot_be_pretrained(settings: dict[str, Any], words: str
 
 def test_causal_attention_is_pretrained_causally() -> None:
     chosen = with_pretraining().model_copy(update={"model": recipe().model.model_copy(update={"attention": "causal"})})
-    assert own_text.recipe_of_first_stage(chosen).model.causal
-    assert not own_text.recipe_of_first_stage(with_pretraining()).model.causal
+    assert recipe_of_first_stage(chosen).model.causal
+    assert not recipe_of_first_stage(with_pretraining()).model.causal
 
 
 def test_several_labels_and_a_cut_text() -> None:

@@ -12,10 +12,10 @@ from glassformer.data.splits import fingerprint
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
+from glassformer.training.labels import train_classifier
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe
-from glassformer.training.run import train_classifier
 from tests.training.samples import Memory, opinions, recipe, table
 
 QUICK = {"training.epochs": 1, "training.min_steps_per_epoch": 3, "training.precision": "float32",

@@ -12,13 +12,13 @@ import pytest
 import torch
 from torch import nn
 
+from glassformer.data.stopping import StopRequest
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.training import loop
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.processes import LostProcessError, OneProcess, leader_first
-from glassformer.training.stopping import StopRequest
 from glassformer.training.task import Examples
 from glassformer.training.unfinished import finish, work_in
 from tests.training.samples import STILL, Memory, config, toy_data, trainer

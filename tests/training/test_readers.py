@@ -26,10 +26,10 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.probabilities import probabilities
 from glassformer.training import readers as readers_module
 from glassformer.training.card import model_card
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedCounting, weigh_readers
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import train_classifier
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
 from tests.training.test_resume import figures
 

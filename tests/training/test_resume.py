@@ -15,9 +15,9 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
-from glassformer.training.run import train_classifier
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
 

@@ -19,10 +19,10 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.held_out_answers import HeldOutAnswers
 from glassformer.training import preparation
 from glassformer.training.card import model_card
+from glassformer.training.labels import from_memory, train_classifier
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import from_memory, train_classifier
 from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 

@@ -16,9 +16,9 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.run import train_classifier
 from glassformer.training.snapshots import Snapshots
 from tests.training.samples import Memory, opinions, recipe, table
 

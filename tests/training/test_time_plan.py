@@ -10,16 +10,16 @@ import torch
 from benchmarks.experiment import ROOT
 from glassformer.data.sources import Sources
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.wording import about
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.training import pace as measuring
 from glassformer.training import time_plan
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
-from glassformer.training.preparation import prepare
+from glassformer.training.preparation import check_minutes, prepare
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
-from glassformer.training.run import train_classifier
-from glassformer.training.time_plan import Situation, about, check_minutes, decide
+from glassformer.training.time_plan import Situation, decide
 from tests.training.samples import SMALL, Memory, opinions, recipe
 from tests.training.test_own_text import more
 from tests.training.test_readers import chosen
@@ -140,8 +140,8 @@ def test_the_page_states_the_table() -> None:
 
 def planned(monkeypatch: pytest.MonkeyPatch, pace: Pace, pretraining: PretrainingPace | None = None) -> None:
     """Let the next run find this pace, whatever the machine does."""
-    monkeypatch.setattr(measuring, "measure_pace", lambda *_: pace)
-    monkeypatch.setattr(measuring, "measure_pretraining", lambda *_: pretraining)
+    monkeypatch.setattr(time_plan, "measure_pace", lambda *_: pace)
+    monkeypatch.setattr(time_plan, "measure_pretraining", lambda *_: pretraining)
     monkeypatch.setattr(time_plan, "FEWEST_TOKENS", 0 if pretraining else 10**9)
     monkeypatch.setattr(time_plan, "FEWEST_STEPS", 3)
 
@@ -246,7 +246,7 @@ def test_interrupted_while_it_measures_it_keeps_the_counting_reader(
         raise InterruptedTraining
 
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000)
-    monkeypatch.setattr(measuring, "measure_pace", interrupted)
+    monkeypatch.setattr(time_plan, "measure_pace", interrupted)
     with pytest.raises(InterruptedTraining):
         train_classifier(rows, settings, minutes=100, out=tmp_path)
     planned(monkeypatch, FAST)

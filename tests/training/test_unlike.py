@@ -14,8 +14,8 @@ from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.training import unlike
 from glassformer.training.card import model_card
+from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
 from glassformer.training.unlike import learn_seen, threshold_of
 from tests.training.samples import SMALL, config, opinions, table
 

@@ -12,10 +12,10 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.many_processes import ManyProcesses
 from glassformer.training.processes import wait_for_all
-from glassformer.training.run import train_classifier
 from glassformer.training.task import Examples
 from glassformer.training.training_config import PretrainingConfig
 from tests.training.samples import STILL, Memory, config, opinions, recipe, trainer

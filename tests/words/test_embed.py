@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import IntArray
 from glassformer.words.context import Vectors
 from glassformer.words.embed import WordSpace, averages, embed_words, filled, map_of, nearest_words, unknown_words
 from glassformer.words.embedding_map import FEWEST_WORDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.bounds import Count, LearningRate, Seed
-from glassformer.training.setting_names import nearest
+from glassformer.training.setting_names import complaint, nearest
 from glassformer.training.training_config import LoopConfig
 
 
@@ -70,7 +71,7 @@ class PolicyConfig(BaseModel):
 
     seed: Seed = 0
     """Seed of all random choices, the prompts of each round and the sampled tokens. From 0 on."""
-    updates: Count = 120
+    updates: Count = 80
     """Number of rounds. Raise it if the reward still grows at the end."""
     batch_size: int = Field(default=128, ge=2, le=10**9)
     """Completions that the policy writes in each round, at least 2. More of them make the gradient less noisy."""
@@ -100,7 +101,8 @@ class PolicyConfig(BaseModel):
     evaluate_every: Count = 10
     """Rounds between two evaluations on held-out prompts."""
     most_kl: float = Field(default=0.8, gt=0)
-    """Training stops if the KL is above this many nats per token. The policy is then too far from the reference."""
+    """If the KL is above this many nats per token, the policy is too far from the reference. The best one so far is put
+    back, and the learning rate halved. The fourth time, training stops."""
     least_entropy: float = Field(default=0.02, ge=0)
     """Training stops if the mean entropy of a token's choice is below this many nats. The policy then always writes the
     same."""
@@ -160,8 +162,8 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
             others: dict[str, type[BaseModel]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
             if section == "training" and (of := [name for name, other in others.items() if key in other.model_fields]):
                 hint = f" (it is a setting of align rl{f' with `algorithm={of[0]!r}`' if len(of) == 1 else ''})"
-            known = ", ".join(f"training.{name}" for name in kind.model_fields)
-            raise UsageError(f"the setting {brief(dotted)} does not exist here{hint}; there are {known}")
+            known = textwrap.wrap(", ".join(f"training.{name}" for name in kind.model_fields), 100)
+            raise UsageError(f"the setting {brief(dotted)} does not exist here{hint}. There are:", listing=known)
         values[key] = value
     try:
         return kind(**values)
@@ -170,4 +172,4 @@ def configured(kind: type[AnyConfig], overrides: Mapping[str, Any]) -> AnyConfig
         name = ".".join(["training", *map(str, found["loc"])])
         # If several fields contradict each other, the message names them.
         where = f"`{name}={brief_value(found['input'])}`" if found["loc"] else name
-        raise UsageError(f"{where}: {found['msg'].removeprefix('Value error, ')}") from error
+        raise UsageError(f"{where}: {complaint(found)}") from error

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from glassformer.alignment.reading import ReadPair
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import IntArray
 
 
 class Corrupted(NamedTuple):

@@ -23,8 +23,8 @@ from glassformer.alignment.corruptions import KINDS, Corruptor
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
 from glassformer.alignment.pairs import Preference
 from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
-from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.evaluation.reliability import reliability
 from glassformer.training.order import even_parts, several_passes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import IntArray
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 
 

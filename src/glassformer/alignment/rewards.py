@@ -24,7 +24,7 @@ from glassformer.alignment.rollouts import Rollouts
 from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.errors import GlassformerError, UsageError, brief_value, quoted
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import REWARD_MODEL, load_model
@@ -104,7 +104,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
             own = Path(_apart(name)[0]).resolve()  # name a line of the user's file rather than of a module it calls
             named = [place for place in places if Path(place.filename).resolve() == own]
             place = (named or places)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
+            where = f"{Path(place.filename).name}, line {place.lineno}{_on(error, own, texts)}"
             raise RewardError(f"the reward {name} failed in {where}: {_raised(error)}") from error
         try:
             values = _values(answer, at_most=len(texts) + 1)
@@ -117,6 +117,18 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
         return found
 
     return reward
+
+
+def _on(error: BaseException, own: Path, texts: Sequence[str]) -> str:
+    """Return which text a function of the file had in a variable when it failed, if any."""
+    held = [
+        value
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if Path(frame.f_code.co_filename).resolve() == own
+        for value in frame.f_locals.values()
+        if type(value) is str and value in texts
+    ]
+    return f" on the text {quoted(held[-1])}" if held else ""
 
 
 def _values(answer: Any, *, at_most: int) -> list[Any]:

@@ -20,8 +20,8 @@ from glassformer.alignment.answers import as_trained
 from glassformer.alignment.pairs import Pair
 from glassformer.alignment.reading import ReadPair, read_together
 from glassformer.alignment.stage_run import Facts, Run, card
+from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
-from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.model_folder import TrainedLanguageModel, save_model

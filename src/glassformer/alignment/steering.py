@@ -28,16 +28,17 @@ from glassformer.alignment.judged import Judged, Reward, read_back
 from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
 from glassformer.alignment.rollouts import roll_out
 from glassformer.data.files import write_aside
+from glassformer.data.stopping import stop_requests
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.stopping import stop_requests
 
 REWARD_FILE = "reward.sha256"
 """A file beside the checkpoint that holds the fingerprint of the reward. The best policy was chosen by that reward."""
+_MOST_SETBACKS = 3
 _HORIZON = 8  # rounds in which an adaptive β can change by a fifth. Ziegler et al. 2019 had a thousand times more texts
 
 
@@ -56,6 +57,8 @@ class SteeringState:
     best_worth: float | None = None
     """The kept policy's mean reward (the referee's, if there is one) on held-out prompts minus β·KL; None before the
     first evaluation."""
+    setbacks: int = 0
+    """How often the policy went too far from the reference and was put back. Each time halves the learning rate."""
     seconds: float = 0.0
     """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
@@ -194,7 +197,8 @@ class Steering:
                 self._save()
                 raise InterruptedTraining(self._stop.number)
             for group in self.optimizer.param_groups:  # falls to 0: the last steps then follow less noise
-                group["lr"] = self.config.learning_rate * (1 - self.state.round / self.config.updates)
+                rate = self.config.learning_rate / 2**self.state.setbacks
+                group["lr"] = rate * (1 - self.state.round / self.config.updates)
             yield self.state.round
             self.state.round += 1
 
@@ -250,10 +254,11 @@ class Steering:
         self.optimizer.step()
 
     def tell(self, judged: Judged, **more: float) -> None:
-        """Record a round's figures and adapt β. Stop the run if the KL or the entropy is out of bounds.
+        """Record a round's figures and adapt β. Put the policy back, or stop the run, if it is out of bounds.
 
         Raises:
-            CollapseError: the KL per token is above `most_kl`, or the entropy is below `least_entropy`.
+            CollapseError: the KL per token is above `most_kl` once more after several setbacks, or the entropy is below
+                `least_entropy`.
         """
         rollouts, kl = judged.rollouts, float(judged.kl.mean())
         kl_per_token = float(judged.kl.sum() / rollouts.loss_mask.sum())
@@ -273,7 +278,7 @@ class Steering:
         if self.observer:
             self.observer.on_update(row, (rollouts.prompts[0], rollouts.completions[0]))
         if kl_per_token > self.config.most_kl:
-            self._collapse(
+            self._put_back(
                 f"completions are {kl_per_token:.2f} nats per token from the reference, and most_kl is "
                 f"{self.config.most_kl}"
             )
@@ -281,6 +286,19 @@ class Steering:
             self._collapse(
                 f"the choice of a token has an entropy of {judged.entropy:.4f} nats, and least_entropy is "
                 f"{self.config.least_entropy}: the policy always writes the same"
+            )
+
+    def _put_back(self, why: str) -> None:
+        """Go on from the best policy so far, with half the learning rate: one step too far has ruined this one."""
+        if self.state.setbacks == _MOST_SETBACKS:
+            self._collapse(why)
+        self.state.setbacks += 1
+        self.parts.load_state_dict(self.best)
+        self.optimizer.state.clear()
+        if self.observer:
+            self.observer.on_message(
+                f"round {self.state.round + 1}: {why}. The best policy so far, of round {self.state.best_round}, is "
+                "put back, and the learning rate is halved"
             )
 
     def _collapse(self, why: str) -> NoReturn:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import polars as pl
 
 import glassformer
 from glassformer.audit.files import audit_files
-from glassformer.audit.held_out import CannotMeasureError, measure_membership
+from glassformer.audit.held_out import CannotMeasureError, Say, measure_membership
 from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
@@ -28,8 +27,6 @@ from glassformer.prediction.folder_format import check_is_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
 from glassformer.targets.labels import Labels
-
-Say = Callable[[str], None]
 
 
 def audit(

@@ -26,13 +26,13 @@ from glassformer.counting.folds import folds_of
 from glassformer.counting.ngrams import runs_of, words_of
 from glassformer.counting.reader import CountingReader
 from glassformer.counting.unlike import Seen
+from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import texts_alone
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.probabilities import FloatArray
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE

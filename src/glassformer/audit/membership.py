@@ -11,19 +11,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from glassformer.audit.result import Attack, Twins
+from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.inputs import BEGIN, MARK, SEPARATOR, with_texts_changed
 from glassformer.evaluation.intervals import LEVEL, bootstrap_mean, normal
 from glassformer.evaluation.record import Estimate
 from glassformer.targets.probabilities import probabilities
 
-Scores = np.ndarray[Any, np.dtype[np.float64]]
-LogitsOf = Callable[[Sequence[str]], np.ndarray[Any, Any]]
-LossOf = Callable[[np.ndarray[Any, Any]], Scores]
+Scores = DoubleArray
+LogitsOf = Callable[[Sequence[str]], Array]
+LossOf = Callable[[Array], Scores]
 FALSE_ALARMS = 0.01
 SEEN_WORDS, KNOWN_NGRAMS = "seen words and word pairs", "n-grams of the counting reader"
 _FEWEST_OTHERS = 100  # to know a share of 1 in 100
@@ -32,7 +32,7 @@ _LEAST = 1e-12
 _WORD = re.compile(rf"{MARK}|[^\s{SEPARATOR}]+")
 
 
-def losses(logits: np.ndarray[Any, Any], labels: np.ndarray[Any, Any], *, temperature: float) -> Scores:
+def losses(logits: Array, labels: Array, *, temperature: float) -> Scores:
     """Return the cross-entropy of each text in nats: (texts,). With several labels per text, their sum.
 
     Args:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.align_evaluate import evaluate
-from glassformer.cli.hints import check_order, is_file
+from glassformer.cli.align_start import open_start, prompts_of
+from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -35,7 +36,7 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.alignment.alignment_config import FineTuningConfig
-    from glassformer.alignment.stage_run import Records, Start
+    from glassformer.alignment.stage_run import Records
     from glassformer.prediction.model_folder import TrainedLanguageModel
 
 app = typer.Typer(help="Fine-tune a language model on example answers, then with rewards.", no_args_is_help=True)
@@ -164,6 +165,9 @@ def reward(
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
     show(f"{out}: {_preferred(best)}; trained in {duration(trained.config.training_seconds)}")
+    if run.start.trained.config.init is None:
+        say(_pretrained_only(model))
+        return
     say(f"next: glassformer align rl {shlex.quote(str(model))} --reward {shlex.quote(str(out))} --out FOLDER")
 
 
@@ -239,12 +243,15 @@ def rl(
     )
     doing(f"reading {model}")
     start, target = open_start(model), choose_device(device)
+    if start.trained.config.init is None:
+        say(_pretrained_only(model))
     asked, source = prompts_of(start, prompts)
     judge = open_reward(reward, start.trained.tokenizer, device=target)
     said = f"{counted(len(asked), 'prompt')} of {source}" if source else "the empty prompt (name others with --prompts)"
+    rounds = counted(config.updates, "round")
     doing("evaluating the starting policy on held-out prompts")
     with resumable(out), SteeringView(config.updates) as view:
-        view.line(f"policy: {model}, {said}; reward: {reward}; {config.updates:,} rounds of {algorithm}, on {target}")
+        view.line(f"policy: {model}, {said}; reward: {reward}; {rounds} of {algorithm}, on {target}")
         trained = steer(
             start, judge, asked, config,
             reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
@@ -273,7 +280,14 @@ def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -
         found += f" (the KL penalty beta is {beta:g}; with --set training.beta={less:g}, it can move further)"
     show(f"{out}: {found}; in {duration(trained.config.training_seconds)}")
     _show_answers(trained)
-    say(f"next: glassformer generate {shlex.quote(str(out))} PROMPT")
+    say(f"next: glassformer generate {shlex.quote(str(out))}{' PROMPT' if trained.config.data['source'] else ''}")
+
+
+def _pretrained_only(model: Path) -> str:
+    return (
+        f"warning: {model} was pre-trained only, so it continues texts, and has not learned to answer prompts. "
+        f"Fine-tune it before align rl: glassformer align sft {shlex.quote(str(model))} RECORDS --out FOLDER"
+    )
 
 
 def _show_writer(trained: TrainedLanguageModel, out: Path, measured: str, prompt: str, *, json: bool) -> None:
@@ -346,34 +360,3 @@ def _introduce(records: Records, parameters: int, device: str, tell: Callable[[s
     if records.too_long:
         tell(f"  left out: {human_count(records.too_long)} × longer than the model's window")
     tell(f"model: {human_count(parameters)} parameters to train, on {device}")
-
-
-def open_start(folder: Path) -> Start:
-    """Read a causal language model."""
-    from glassformer.alignment.stage_run import Start
-    from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
-
-    start = Start(trained=load_model(folder, LANGUAGE_MODEL), folder=folder)
-    _ = start.shape  # refuse a model that is not causal before opening anything else
-    return start
-
-
-def prompts_of(start: Start, given: Path | None) -> tuple[list[str], str]:
-    """Return the prompts and the name of their file.
-
-    Without a given file, they are the prompts of the records that the model was fine-tuned on. A model that was only
-    pre-trained, or steered from the empty prompt, has the empty prompt and no file.
-    """
-    from glassformer.alignment.pairs import read_prompts
-    from glassformer.alignment.stage_run import records_fingerprint
-
-    if given is not None:
-        return read_prompts(given), str(given)
-    config = start.trained.config
-    if config.init is None or config.records.fingerprint == records_fingerprint([""]):
-        return [""], ""
-    source = config.records.source
-    if not is_file(source):
-        gone = f"the records that it learned from, {source}, are not there" if source else "it names no file of prompts"
-        raise UsageError(f"{start.folder}: {gone}; name one with --prompts")
-    return read_prompts(Path(source)), source

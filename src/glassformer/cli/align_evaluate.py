@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.align_start import open_start, prompts_of
 from glassformer.cli.options import Device, Json, Quiet
 from glassformer.cli.output import doing, hush, print_json, print_table, say, show
 from glassformer.errors import UsageError
@@ -40,7 +41,6 @@ def evaluate(
     from glassformer.alignment.answers import NAMES, SHARES, before_and_after, measure_answers
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
-    from glassformer.cli.align import open_start, prompts_of
     from glassformer.prediction.devices import choose_device
 
     target = choose_device(device)

@@ -148,8 +148,8 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
 
 def _reasons(predictor: Answering, method: str | None) -> Reasons:
     """Return how the rows of a table are explained."""
-    from glassformer.explanation.explain import Explanation
     from glassformer.explanation.explain import explain as explain_text
+    from glassformer.explanation.explanation import Explanation
     from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
 
     def explained(each: str, where: str) -> Explanation:

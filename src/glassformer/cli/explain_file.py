@@ -51,9 +51,9 @@ def explain_file(
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
+    from glassformer.data.stopping import stop_requests
     from glassformer.data.wording import counted
     from glassformer.prediction.answer_files import separator_of
-    from glassformer.training.stopping import stop_requests
 
     inputs = predictor.trained.config.inputs
     frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
@@ -95,7 +95,11 @@ def explain_file(
         explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
         show(
             f"{out}: {explained}{counted(in_all, 'row')} explained"
-            + (f"; the shares of {trusted:,} can be trusted" if reasons.trusted else "")
+            + (
+                f"; {counted(trusted, 'explanation')} can be trusted, whether or not the answers are right"
+                if reasons.trusted
+                else ""
+            )
             + (_unlike_rows(unlike.count) if unlike.count else "")
         )
     if stop.number is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from glassformer.cli.output import Piece, human_count, one_line, print_table, say, shortened, show, show_painted
 
 if TYPE_CHECKING:
-    from glassformer.explanation.explain import Explanation
+    from glassformer.explanation.explanation import Explanation
     from glassformer.explanation.heads import Head
     from glassformer.explanation.shares import WordShare
     from glassformer.prediction.nearest import NearestTexts
@@ -41,7 +41,7 @@ def show_explanation(found: Explanation) -> None:
         show("\nThe heads that move the margin most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
     if found.neighbours:
-        from glassformer.explanation.explain import in_list
+        from glassformer.explanation.explanation import in_list
 
         show("\nNearest words in the embeddings:")
         lines = [
@@ -76,7 +76,7 @@ def _show_nearest(nearest: NearestTexts) -> None:
 def _table(found: Explanation) -> list[tuple[str, ...]]:
     """Return the lines of the strongest words and of what the margin holds besides."""
     from glassformer.data.wording import counted
-    from glassformer.explanation.explain import signed
+    from glassformer.explanation.explanation import signed
 
     both = len(found.readers) > 1
     columns = (*found.readers, "total") if both else ("total",)
@@ -91,7 +91,7 @@ def _table(found: Explanation) -> list[tuple[str, ...]]:
 
 
 def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
-    from glassformer.explanation.explain import signed
+    from glassformer.explanation.explanation import signed
 
     return name, *(signed(sum(getattr(word, column) for word in words)) for column in columns)
 
@@ -107,7 +107,7 @@ def paint(side: str, strength: float) -> str:
 
 
 def _show_passage(found: Explanation) -> None:
-    from glassformer.explanation.explain import signed
+    from glassformer.explanation.explanation import signed
 
     if (passage := found.deciding) is None:
         return
@@ -120,7 +120,7 @@ def _show_passage(found: Explanation) -> None:
 
 
 def _heads(found: Explanation) -> list[tuple[str, ...]]:
-    from glassformer.explanation.explain import signed
+    from glassformer.explanation.explanation import signed
 
     strongest = sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]
     return [
@@ -130,7 +130,7 @@ def _heads(found: Explanation) -> list[tuple[str, ...]]:
 
 
 def _looked_at(found: Explanation, head: Head) -> list[str]:
-    from glassformer.explanation.explain import in_list
+    from glassformer.explanation.explanation import in_list
 
     order = sorted(range(len(found.words)), key=lambda number: -head.attention[number])[:_WORDS_OF_HEAD]
     return [f"{in_list(found.words[number].word)} {head.attention[number]:.0%}" for number in order]

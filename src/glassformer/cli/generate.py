@@ -88,18 +88,17 @@ def generate(
     if reward is None and not json and len(texts) == 1:
         written = _print_live(writer, texts[0], sampling)
     else:
-        more: list[dict[str, float]] = [{} for _ in texts]
+        rewards: list[float | None] = [None for _ in texts]
         if reward is None:
             written = _write_all(writer, texts, sampling)
         else:
             written, rewards = _best_written(writer, texts, sampling, best_of, reward, device)
-            more = [{"reward": value} for value in rewards]
         if json:
-            records = [_record(prompt, text) | extra for prompt, text, extra in zip(texts, written, more, strict=True)]
+            records = [_record(*each) for each in zip(texts, written, rewards, strict=True)]
             judge = {} if reward is None else {"reward": reward}
             print_json({"model": str(model), **judge, "texts": records})
         else:
-            _print_all(texts, written)
+            _print_all(texts, written, rewards)
     if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
@@ -123,7 +122,7 @@ def _write_all(writer: TextGenerator, texts: list[str], sampling: SamplingConfig
 
 def _best_written(
     writer: TextGenerator, texts: list[str], sampling: SamplingConfig, n: int, name: str, device: str
-) -> tuple[list[Continuation], list[float]]:
+) -> tuple[list[Continuation], list[float | None]]:
     """Write each text n times, and return the best with their rewards."""
     from glassformer.alignment.best_of import best_of
     from glassformer.alignment.rewards import open_reward
@@ -141,7 +140,7 @@ def _best_written(
         Continuation(text=text, token_ids=ids, ended="end" if ended else "length")
         for text, ids, ended in zip(found.completions, found.completion_ids, found.ended, strict=True)
     ]
-    return best, rewards
+    return best, list(rewards)
 
 
 def _sampling(**settings: Any) -> SamplingConfig:
@@ -193,16 +192,18 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
     return written
 
 
-def _print_all(prompts: list[str], written: list[Continuation]) -> None:
-    for number, (prompt, continuation) in enumerate(zip(prompts, written, strict=True)):
-        show(f"{'' if number == 0 else chr(10)}[{number + 1}] {prompt + continuation.text}")
+def _print_all(prompts: list[str], written: list[Continuation], rewards: list[float | None]) -> None:
+    for number, (prompt, continuation, reward) in enumerate(zip(prompts, written, rewards, strict=True), 1):
+        judged = "" if reward is None else f", reward {reward:.4f}"
+        show(f"{'' if number == 1 else chr(10)}[{number}{judged}] {prompt + continuation.text}")
 
 
-def _record(prompt: str, continuation: Continuation) -> dict[str, Any]:
-    return {
+def _record(prompt: str, continuation: Continuation, reward: float | None) -> dict[str, Any]:
+    record = {
         "prompt": prompt,
         "continuation": continuation.text,
         "tokens": len(continuation.token_ids),
         "ended": continuation.ended,
         "slid": continuation.slid,
     }
+    return record if reward is None else record | {"reward": reward}

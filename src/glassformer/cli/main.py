@@ -41,8 +41,8 @@ from glassformer.cli.hints import add_hint
 from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
+from glassformer.data.stopping import watched_signals
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.training.stopping import watched_signals
 
 _CTRL_C = 130  # the exit code of typer and of shells
 _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them

@@ -168,8 +168,8 @@ def _recipe(
 ) -> tuple[InitialWeights | None, Recipe]:
     """Read the weights to start from and the recipe that goes with them."""
     from glassformer.training.initial_weights import read_initial_weights
+    from glassformer.training.preparation import check_minutes
     from glassformer.training.processes import leader_first
-    from glassformer.training.time_plan import check_minutes
 
     with leader_first(processes):  # it may download the weights
         start = None if init is None else read_initial_weights(init)
@@ -189,8 +189,8 @@ def _train(
     """
     from glassformer.cli.live import LiveView
     from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
+    from glassformer.training.labels import train_classifier
     from glassformer.training.number import train_number
-    from glassformer.training.run import train_classifier
     from glassformer.training.snapshots import Snapshots
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")

@@ -10,15 +10,13 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from glassformer.counting.matrices import joined_rows
 from glassformer.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from glassformer.data.arrays import Array
 
 _WORDS_AT_ONCE = 200_000
 _MARKS = 2  # the start and the end of a text

@@ -16,8 +16,9 @@ from glassformer.counting.folds import Fold, Rows, folds_within
 from glassformer.counting.joining import join
 from glassformer.counting.matrices import blocks, taken, texts_with, tfidf_matrix
 from glassformer.counting.ngrams import NGRAMS, Family
-from glassformer.counting.reader import CountingReader, FloatArray, NgramWeights, n_outputs, spread
+from glassformer.counting.reader import CountingReader, NgramWeights, n_outputs, spread
 from glassformer.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
+from glassformer.data.arrays import Array, FloatArray
 
 if TYPE_CHECKING:
     import polars as pl
@@ -233,7 +234,7 @@ class _Problem:
             model = model.with_fit(choice, rows)
         return model if plan.fewest > 1 else model.pruned(rows)
 
-    def with_room(self, kept: Sequence[Rows], scores: Sequence[np.ndarray[Any, Any]], ways: int) -> list[Rows]:
+    def with_room(self, kept: Sequence[Rows], scores: Sequence[Array], ways: int) -> list[Rows]:
         """Return the n-grams of each family that the file has room for, by the scores of all families."""
         sizes = [
             np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams[columns]], np.int64)
@@ -247,7 +248,7 @@ class _Problem:
         ends = np.cumsum([len(columns) for columns in kept])[:-1]
         return [columns[part] for columns, part in zip(kept, np.split(fits, ends), strict=True)]
 
-    def _chi_squared(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> np.ndarray[Any, Any]:
+    def _chi_squared(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> Array:
         """Return χ² of some n-grams: in how many texts of each class they occur, and how many chance would expect.
 
         Args:
@@ -257,18 +258,17 @@ class _Problem:
         for block in blocks(rows):
             observed += _presence(counts.matrix[block][:, columns]).T @ self._one_hot(block)
         expected = texts[columns][:, None] * self._one_hot(rows).mean(axis=0)
-        statistic: np.ndarray[Any, Any] = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
+        statistic: Array = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
         return statistic
 
-    def _one_hot(self, rows: Rows) -> np.ndarray[Any, Any]:
+    def _one_hot(self, rows: Rows) -> Array:
         labels = self.labels[rows]
         hot = labels if labels.ndim == 2 else np.eye(self.n_classes, dtype=np.float32)[labels]
         return hot.astype(np.float32, copy=False)
 
-    def targets(self, rows: Rows) -> np.ndarray[Any, Any]:
+    def targets(self, rows: Rows) -> Array:
         """Return for each output whether a row is of its class: (rows, outputs)."""
-        hot = self._one_hot(rows) > 0
-        return hot[:, -self.outputs :]  # of two classes the second
+        return self._one_hot(rows)[:, -self.outputs :] > 0  # of two classes the second
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
 from glassformer.counting.regression import Labels
+from glassformer.data.arrays import IntArray
 
-Rows = np.ndarray[Any, np.dtype[np.int64]]
+Rows = IntArray
 FOLDS = 4
 _MOST_COPIES, _FEWEST_TEXTS = 3, 20
 """Copies of a row may be in several parts if there are more rows for each distinct text, or fewer texts. New rows will

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from glassformer.counting.reader import HEAVIEST
-
-Array = np.ndarray[Any, Any]
+from glassformer.data.arrays import Array
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from glassformer.counting.ngrams import words_of
-from glassformer.counting.reader import CountingReader, Counts, FloatArray, of_length_1, tfidf_values
-
-Array = np.ndarray[Any, np.dtype[Any]]
+from glassformer.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
+from glassformer.data.arrays import Array, FloatArray
 
 _ROWS_AT_ONCE = 20_000
 

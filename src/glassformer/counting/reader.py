@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from itertools import chain, repeat
 from pathlib import Path
@@ -19,15 +19,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.counting.ngrams import Family, pieces_of, runs_of, words_of
-from glassformer.data.arrays import check_is_file, read_arrays
+from glassformer.data.arrays import Array, FloatArray, check_is_file, read_arrays
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 
 NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
 HEAVIEST = 20.0
 """The largest factor that the logits of a reader get in the answer (see `joining.py`)."""
-FloatArray = np.ndarray[Any, np.dtype[np.float32]]
-Array = np.ndarray[Any, np.dtype[Any]]
 _ROWS_AT_ONCE = 1_000
 _MOST_WORDS = 30_000  # whose pieces are remembered: 100 MB if all have 100 characters
 _UNKNOWN = -1
@@ -52,6 +50,10 @@ class NgramWeights:
     idf: FloatArray
     tfidf: FloatArray | None = None
     presence: FloatArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: a pickle or copy holds no remembered words, whose function cannot be pickled."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -159,7 +161,7 @@ class CountingReader:
         Raises:
             OSError, SafetensorError: the files cannot be written.
         """
-        tensors: dict[str, np.ndarray[Any, Any]] = {"bias": self.bias}
+        tensors: dict[str, Array] = {"bias": self.bias}
         for family in self.families:
             for name in ("idf", "tfidf", "presence"):
                 if (values := getattr(family, name)) is not None:

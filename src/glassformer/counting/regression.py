@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.counting.reader import FloatArray
+from glassformer.data.arrays import Array, FloatArray
 
-Labels = np.ndarray[Any, Any]
+Labels = Array
 
 _TOLERANCE, _ITERATIONS = 1e-3, 200
 

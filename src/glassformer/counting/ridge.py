@@ -15,12 +15,12 @@ from glassformer.counting.corpus import Corpus, NgramCounts
 from glassformer.counting.fitting import FittedCounting, count_families, idf_of, rounded
 from glassformer.counting.folds import Fold, Rows, folds_within
 from glassformer.counting.matrices import taken, texts_with, tfidf_matrix
-from glassformer.counting.reader import CountingReader, FloatArray, NgramWeights
+from glassformer.counting.reader import CountingReader, NgramWeights
+from glassformer.data.arrays import FloatArray, Numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 STRENGTHS = (30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
 """The penalties that cross-validation tries, strongest first, until the squared error rises."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
 from glassformer.counting.ngrams import END, START, texts_in, words_of
-from glassformer.data.arrays import read_array
+from glassformer.data.arrays import BoolArray, FloatArray, read_array
 from glassformer.errors import GlassformerError
 
 SEEN_FILE = "seen.safetensors"
@@ -26,7 +26,6 @@ NOT_KEPT = (
     "this model cannot tell which texts are unlike its training data: it was trained with "
     "`training.keep_seen_words=false`, or by an older glassformer"
 )
-FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 HashArray = np.ndarray[Any, np.dtype[np.uint32]]
 
 _FACTOR = np.uint32(0x9E3779B1)  # odd, so that the first word of a pair keeps all of its bits
@@ -65,9 +64,9 @@ class Seen:
         """
         return np.array([unseen_share(ngram_hashes(text), self.hashes) for text in texts], np.float32)
 
-    def is_unlike(self, shares: FloatArray) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_unlike(self, shares: FloatArray) -> BoolArray:
         """Return whether texts with these unseen shares are unlike the training data: (texts,)."""
-        unlike: np.ndarray[Any, np.dtype[np.bool_]] = shares > np.float32(self.config.threshold)
+        unlike: BoolArray = shares > np.float32(self.config.threshold)
         return unlike
 
     def save(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read the files of a model folder that hold arrays. What is wrong with a file is said in one way."""
+"""The types of arrays, and the files of a model folder that hold them. What is wrong with a file is said in one way."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from safetensors.numpy import load_file
 from glassformer.errors import GlassformerError
 
 Array = np.ndarray[Any, np.dtype[Any]]
+BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+FloatArray = np.ndarray[Any, np.dtype[np.float32]]
+DoubleArray = np.ndarray[Any, np.dtype[np.float64]]
+Numbers = DoubleArray
+"""The numbers of texts, in the unit of a target."""
 
 
 def check_is_file(path: Path) -> None:

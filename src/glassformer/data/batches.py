@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import IntArray
+from glassformer.data.store import TokenStore
 from glassformer.data.windows import Windows, bucket, covering_windows, padded
 from glassformer.layers.masks import lengths_to_mask
 

@@ -6,11 +6,9 @@ folds here are the same, because a group changes the proportions of its own clas
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from glassformer.data.arrays import Array
 
 _CELLS_AT_ONCE = 10_000_000  # of a dense table (groups, classes)
 

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 from sklearn.exceptions import DataConversionWarning
 
+from glassformer.data.arrays import Array, DoubleArray
+from glassformer.data.column_kinds import kind_of
 from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
 from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
@@ -60,7 +62,7 @@ def given_labels(labels: Any, columns: Sequence[Any] | None = None) -> GivenLabe
     return GivenLabels(values=[[names[at] for at in np.flatnonzero(row)] for row in matrix], columns=names)
 
 
-def _binary_matrix(labels: Any) -> np.ndarray[Any, Any] | None:
+def _binary_matrix(labels: Any) -> Array | None:
     """Return a matrix (texts, labels) of truth values, or None if the labels are not a matrix of 0 and 1."""
     if hasattr(labels, "toarray"):  # a sparse matrix of SciPy
         labels = labels.toarray()
@@ -168,7 +170,7 @@ def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
     return [list(dict.fromkeys(map(folded, value))) if isinstance(value, list) else folded(value) for value in labels]
 
 
-def as_weights(weights: Any, count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+def as_weights(weights: Any, count: int) -> DoubleArray:
     """Return one weight per row.
 
     Raises:
@@ -212,10 +214,12 @@ def check_classes(labels: pl.Series, *, multilabel: bool) -> None:
     if counts.is_empty():
         raise InputError("no text has a label; give at least two classes")
     if len(counts) == 1 and not multilabel:
-        raise InputError(f"every text has the label {counts[0, 0]!r}; a classifier needs at least two classes")
+        raise InputError(f"there is 1 class, {counts[0, 0]!r}; a classifier needs at least two classes")
     if single := sorted(counts.filter(pl.col("count") == 1)[:, 0].to_list()):
         classes = "1 class has" if len(single) == 1 else f"{len(single):,} classes have"
-        raise InputError(
-            f"{classes} a single row: {shown_value(single)[1:-1]}; add texts of it, join it with another, or leave it "
-            "out"
+        advice = (
+            "if the labels are a continuous number, learn them with `TextRegressor`"
+            if kind_of(counts["label"]) == "decimal numbers"
+            else "add texts of it, join it with another, or leave it out"
         )
+        raise InputError(f"{classes} a single row: {shown_value(single)[1:-1]}; {advice}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
+from glassformer.data.arrays import Numbers
 from glassformer.data.table import Table, row_list
 from glassformer.errors import UsageError, quoted
 
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 MOST = 1e100  # the squares of larger numbers could not be added up
 
 

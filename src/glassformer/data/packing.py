@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import IntArray
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
 
 

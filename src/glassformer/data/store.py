@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import Array, IntArray
 from glassformer.data.files import written_aside
 from glassformer.data.tokenizers import TextTokenizer, batched
-
-IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 _TEXTS_PER_WRITE = 8192
 
@@ -29,7 +27,7 @@ class TokenStore:
         offsets: (rows + 1,) the position in `tokens` where each row begins, and the end of the last one.
     """
 
-    def __init__(self, tokens: np.ndarray[Any, Any], offsets: IntArray) -> None:
+    def __init__(self, tokens: Array, offsets: IntArray) -> None:
         self.tokens, self.offsets = tokens, offsets
 
     def __len__(self) -> int:

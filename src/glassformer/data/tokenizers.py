@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from glassformer.data.added_words import spelling
+from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import SEPARATOR
 from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
 from glassformer.errors import UsageError
@@ -142,7 +143,7 @@ class TextTokenizer:
         added = self._inner.get_added_tokens_decoder().items()
         return next((id_ for id_, token in added if token.content == SEPARATOR), None)
 
-    def encode(self, texts: Sequence[str]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    def encode(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, without the start token. An empty text has none.
 
         If the tokenizer came with weights, every text ends with the end token that they were trained with.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import IntArray
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID
 
 _BATCHES_PER_POOL = 64

@@ -61,3 +61,11 @@ def names_in(option: str) -> list[str]:
 def in_option(name: str) -> str:
     """Return a name as it stands in such an option."""
     return '"' + name.replace('"', '""') + '"' if re.search('[",]', name) else name
+
+
+def about(seconds: float) -> str:
+    """Return a duration for people: "20 seconds", "3.5 minutes", "12 minutes", "2.5 hours"."""
+    if seconds < 90:
+        return counted(max(1, round(seconds)), "second")
+    value, unit = (seconds / 60, "minutes") if seconds < 5400 else (seconds / 3600, "hours")
+    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}".replace(".0 ", " ")

@@ -13,9 +13,9 @@ import torch
 from torch import nn
 
 import glassformer
+from glassformer.data.arrays import IntArray
 from glassformer.data.batches import padding_share
 from glassformer.data.sources import Sources, Task
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.doctor import rate_range, signals

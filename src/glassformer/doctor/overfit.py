@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.batches import Batch, assemble
-from glassformer.data.store import IntArray
 from glassformer.data.windows import random_windows
 from glassformer.data.wording import counted
 from glassformer.doctor.bench import Bench

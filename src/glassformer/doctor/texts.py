@@ -7,10 +7,11 @@ from collections import Counter
 
 import numpy as np
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.spellings import stand_ins, table_spellings
 from glassformer.data.splits import Splits
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.data.wording import counted

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import Array, IntArray
 from glassformer.data.inputs import texts_alone
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import numbers_of
-from glassformer.data.store import IntArray
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import CUT_INTO_WORDS, UNKNOWN_ID, TextTokenizer
 from glassformer.doctor.findings import CutWord, Finding, LabelTokens, TokenReport, percent
@@ -23,19 +22,18 @@ _MOST_TEXTS = 2_000  # that are searched for cut words
 _FEWEST_ROWS = 20  # of a label that may stand out, and of the others
 _MORE_UNKNOWN, _MORE_PIECES = 0.05, 1.2  # a smaller difference matters little
 _CERTAIN = 3.3  # standard errors: p < .001, as there may be many labels
-Numbers = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Counts:
     """Counts of each text: (texts,)."""
 
-    words: Numbers
-    tokens: Numbers
-    unknown: Numbers
-    longer: Numbers
+    words: Array
+    tokens: Array
+    unknown: Array
+    longer: Array
 
-    def of(self, name: str, rows: Numbers) -> LabelTokens:
+    def of(self, name: str, rows: Array) -> LabelTokens:
         """Return the figures of some texts."""
         words, tokens = int(self.words[rows].sum()), int(self.tokens[rows].sum())
         return LabelTokens(
@@ -90,19 +88,19 @@ def report_tokens(
     return report, _judge(report, kind)
 
 
-def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> dict[str, Numbers]:
+def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> dict[str, Array]:
     """Return for each label the places of its texts among `rows`."""
     encoded = labels.encode(table)[rows]
     hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
     return {name: np.flatnonzero(column) for name, column in zip(labels.names, hot.T, strict=True)}
 
 
-def _rows_of_quarters(table: Table, rows: IntArray) -> dict[str, Numbers]:
+def _rows_of_quarters(table: Table, rows: IntArray) -> dict[str, Array]:
     """Return for each quarter of the numbers the places of its texts among `rows`."""
     return {name: np.flatnonzero(which) for name, which in quarters(numbers_of(table)[rows])}
 
 
-def _stands_out(counts: _Counts, rows: Numbers, texts: int) -> bool:
+def _stands_out(counts: _Counts, rows: Array, texts: int) -> bool:
     """Whether the texts of a label have clearly more unknown tokens, or more tokens per word, than the others."""
     others = np.setdiff1d(np.arange(texts), rows)
     if min(len(rows), len(others)) < _FEWEST_ROWS:
@@ -114,7 +112,7 @@ def _stands_out(counts: _Counts, rows: Numbers, texts: int) -> bool:
     ) or (pieces[rows].mean() > _MORE_PIECES * pieces[others].mean() and _certainly_more(pieces, rows, others))
 
 
-def _certainly_more(values: Numbers, rows: Numbers, others: Numbers) -> bool:
+def _certainly_more(values: Array, rows: Array, others: Array) -> bool:
     """Compare two means with their standard errors (Welch 1947)."""
     error = np.sqrt(values[rows].var(ddof=1) / len(rows) + values[others].var(ddof=1) / len(others))
     return bool(values[rows].mean() - values[others].mean() > _CERTAIN * error)

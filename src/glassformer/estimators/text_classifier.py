@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from glassformer.data.arrays import BoolArray, DoubleArray
 from glassformer.data.in_memory import as_added_table, as_documents, as_table, settings_by_name, unequal
 from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels
 from glassformer.data.in_memory_rows import warn_caller
@@ -17,19 +18,19 @@ from glassformer.data.spellings import table_spellings
 from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
-from glassformer.explanation.explain import Explanation, explain
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import Explanation
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import BoolArray
 from glassformer.targets.label_answers import LabelAnswers
 from glassformer.targets.probabilities import THRESHOLD
 from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
+from glassformer.training.labels import from_memory, train_classifier
 from glassformer.training.loop import Observer
-from glassformer.training.run import from_memory, train_classifier
 from glassformer.training.snapshots import Snapshots
 
 
@@ -245,15 +246,15 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         fold, order = config.remembered.fold_labels, list(config.labels) if config.ordered else None
         return super()._parameters_of(config) | {"fold_labels": fold, "order": order}
 
-    def predict_proba(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+    def predict_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
-        probs: np.ndarray[Any, np.dtype[np.float64]] = self._answer(X).probs[:, self._order].astype(np.float64)
+        probs: DoubleArray = self._answer(X).probs[:, self._order].astype(np.float64)
         return probs
 
-    def predict_log_proba(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float64]]:  # noqa: N803
+    def predict_log_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return the logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):  # a probability may be 0 in float32
-            logs: np.ndarray[Any, np.dtype[np.float64]] = np.log(self.predict_proba(X))
+            logs: DoubleArray = np.log(self.predict_proba(X))
         return logs
 
     def predict(self, X: Iterable[Any]) -> Any:  # noqa: N803
@@ -297,7 +298,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             truth = folded(truth, [label for label in self.classes_.tolist() if isinstance(label, str)])
         return truth
 
-    def reader_margins(self, X: Iterable[Any]) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:  # noqa: N803
+    def reader_margins(self, X: Iterable[Any]) -> dict[str, DoubleArray]:  # noqa: N803
         """Return what each reader, `counting` and `transformer`, adds to each prediction, in logits.
 
         Both add up to the logarithm of the ratio between the probabilities of the predicted label and of the second

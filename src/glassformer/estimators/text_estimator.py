@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from glassformer.counting.unlike import NOT_KEPT, Seen
+from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
@@ -28,7 +29,6 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
-from glassformer.targets.answers import BoolArray
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
@@ -148,7 +148,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         return self._seen().is_unlike(self.unseen_share(X))
 
-    def unseen_share(self, X: Iterable[Any]) -> np.ndarray[Any, np.dtype[np.float32]]:  # noqa: N803
+    def unseen_share(self, X: Iterable[Any]) -> FloatArray:  # noqa: N803
         """Return the share of the words and word pairs of each text that fewer than two training texts have (texts,).
 
         Raises:

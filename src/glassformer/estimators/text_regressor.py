@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from glassformer.data.arrays import Numbers
 from glassformer.data.in_memory import as_number_table
 from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
@@ -18,8 +19,6 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number import COVERAGE, NumberAnswers, number_of
 from glassformer.training.number import train_number
 from glassformer.training.number_card import number_card
-
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scikit-learn has no types

@@ -13,6 +13,7 @@ import polars as pl
 from pydantic import JsonValue
 
 from glassformer.counting.unlike import SEEN_FILE
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
@@ -37,7 +38,6 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.answers import Reader
 
 Say = Callable[[str], None]
@@ -214,7 +214,7 @@ def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
     )
 
 
-def _table_notes(table: Table, labels: np.ndarray[Any, Any], config: FolderConfig) -> list[str]:
+def _table_notes(table: Table, labels: Array, config: FolderConfig) -> list[str]:
     notes = list(table.notes)
     if conflicts := conflicting_rows(table):
         occur = counted(len(conflicts), "text occurs", "texts occur")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from glassformer.counting.unlike import SEEN_FILE
+from glassformer.data.arrays import FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import read_like_training
@@ -44,7 +45,6 @@ from glassformer.prediction.model_folder import COUNTING_FILES, FILES
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.answers import Reader
 from glassformer.targets.number import NumberAnswers, number_of
-from glassformer.targets.probabilities import FloatArray
 
 Numbers = NDArray[np.float64]
 ASKED = (0.8, 0.9, 0.95)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from glassformer.data.arrays import FloatArray
 from glassformer.evaluation.result import Comparison, Contestant
 from glassformer.evaluation.verdict import is_clear, numbers_of, share
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.answers import Reader
 from glassformer.targets.probabilities import probabilities
 

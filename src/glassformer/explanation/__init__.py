@@ -1,1 +1,1 @@
-"""Explanations: why a model gave an answer, and how far that reason can be trusted."""
+"""Explanations: why a model gave an answer, and how far the explanation can be trusted."""

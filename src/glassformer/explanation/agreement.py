@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from glassformer.data.arrays import DoubleArray
 from glassformer.explanation.attribution import INSIDE, METHODS
-from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.explanation.words import NO_WORD
 
 COMPARED = ("integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out")
@@ -19,7 +20,7 @@ FEWEST_WORDS = 4
 
 
 def measure_agreement(
-    reading: TokenReading, counting: FloatArray, transformer: FloatArray, method: str
+    reading: TokenReading, counting: DoubleArray, transformer: DoubleArray, method: str
 ) -> Mapping[str, float]:
     """Return for each other method the rank correlation (Spearman) of its shares of words with these.
 
@@ -42,14 +43,14 @@ def measure_agreement(
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _correlation(first: FloatArray, second: FloatArray) -> float | None:
+def _correlation(first: DoubleArray, second: DoubleArray) -> float | None:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
     return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
 
 
-def _ranks(values: FloatArray) -> FloatArray:
+def _ranks(values: DoubleArray) -> DoubleArray:
     """Return the rank of each value; equal values share the mean of their ranks."""
     _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle: FloatArray = np.cumsum(counts) - (counts - 1) / 2
+    middle: DoubleArray = np.cumsum(counts) - (counts - 1) / 2
     return middle[number]

@@ -7,23 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from glassformer.data.arrays import DoubleArray
 from glassformer.errors import UsageError
 from glassformer.explanation.occluding import leave_one_out, occlusion, shapley
-from glassformer.explanation.reading import FloatArray, TokenReading
+from glassformer.explanation.reading import TokenReading
 
-Method = Callable[[TokenReading], FloatArray]
+Method = Callable[[TokenReading], DoubleArray]
 
 
 def _looking_inside(name: str) -> Method:
     """Return a method of `gradients.py`. It is imported when it is used, because it needs PyTorch."""
 
-    def method(reading: TokenReading) -> FloatArray:
+    def method(reading: TokenReading) -> DoubleArray:
         if reading.model is None:
             able = ", ".join(name for name in METHODS if name not in INSIDE)
             raise UsageError(f"`method='{name.replace('_', '-')}'`: an exported model only answers; choose {able}")
         from glassformer.explanation import gradients
 
-        found: FloatArray = getattr(gradients, name)(reading)
+        found: DoubleArray = getattr(gradients, name)(reading)
         return found
 
     return method

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.reader import spread
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import mark, values_of
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import FloatArray
 from glassformer.explanation.words import Word
 
 BUDGET = 500
@@ -83,10 +83,10 @@ class Counterfactual:
 
 Steps = Generator[int, None, Counterfactual]
 """A search in steps. Each yields how many changed texts were answered so far."""
-_Step = Generator[int, None, FloatArray]
+_Step = Generator[int, None, DoubleArray]
 
 
-def find_counterfactual(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Counterfactual:
+def find_counterfactual(question: Question, shares: DoubleArray, *, budget: int = BUDGET) -> Counterfactual:
     """Search for the smallest change of words that turns the answer (`searching`), without a pause."""
     steps = searching(question, shares, budget=budget)
     while True:
@@ -97,7 +97,7 @@ def find_counterfactual(question: Question, shares: FloatArray, *, budget: int =
             return found
 
 
-def searching(question: Question, shares: FloatArray, *, budget: int = BUDGET) -> Steps:
+def searching(question: Question, shares: DoubleArray, *, budget: int = BUDGET) -> Steps:
     """Search for the smallest change of words that turns the answer, in steps of a few answers.
 
     The value of a column is replaced by another value of it. A word is dropped, or swapped for a near word of the
@@ -164,17 +164,17 @@ class _Search:
             yield self.answers
         return np.concatenate(gaps)
 
-    def _leads(self, texts: Sequence[str]) -> FloatArray:
+    def _leads(self, texts: Sequence[str]) -> DoubleArray:
         """Return by how much the logit of the label leads that of all others; of 0 if there may be several labels."""
         logits = self.question.predictor.logits(texts).astype(np.float64)
         mine = logits[:, self.question.label]
         if self.question.predictor.trained.config.multilabel or logits.shape[1] == 1:
             return mine
-        lead: FloatArray = mine - np.delete(logits, self.question.label, axis=1).max(axis=1)
+        lead: DoubleArray = mine - np.delete(logits, self.question.label, axis=1).max(axis=1)
         return lead
 
 
-def _singles(question: Question, shares: FloatArray, *, sign: int) -> list[list[Changes]]:
+def _singles(question: Question, shares: DoubleArray, *, sign: int) -> list[list[Changes]]:
     """Return changes of one word by kind: other values of columns, words dropped, words swapped for others.
 
     The words that hold the answer most come first.
@@ -230,7 +230,7 @@ def _shrunk(search: _Search, prefixes: Sequence[Changes]) -> Generator[int, None
     return found
 
 
-def _lowest(changed: Sequence[Changes], gaps: FloatArray) -> Changes | None:
+def _lowest(changed: Sequence[Changes], gaps: DoubleArray) -> Changes | None:
     """Return the change that turns the answer furthest, or None if none does."""
     return changed[int(gaps.argmin())] if len(gaps) and gaps.min() < 0 else None
 

@@ -1,27 +1,27 @@
-"""Explain an answer: what each word adds to it, by both readers, and how far that can be trusted."""
+"""Explain an answer: what each word adds to it, by both readers, and how far this explanation can be trusted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassformer.data.wording import counted, percent
-from glassformer.errors import UsageError, quoted
+from glassformer.data.arrays import DoubleArray
+from glassformer.errors import UsageError
 from glassformer.explanation.agreement import measure_agreement
 from glassformer.explanation.attribution import METHODS
-from glassformer.explanation.counterfactual import Counterfactual, find_counterfactual
+from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.counting import named
+from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
-from glassformer.explanation.neighbours import Neighbour, neighbours_of
+from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.occluding import SHAPLEY_WORDS
-from glassformer.explanation.passages import Passage, passages_of
-from glassformer.explanation.pieces import Piece, pieces_of
+from glassformer.explanation.page import render
+from glassformer.explanation.passages import passages_of
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.prediction.answering import Answering
 
@@ -30,222 +30,17 @@ if TYPE_CHECKING:
     from glassformer.prediction.nearest import NearestTexts
 
 _NGRAMS_SHOWN = 10
-FAITHFUL = 0.9
-"""From this score on, the shares of an explanation are said to be trustworthy."""
-AGREEING = 0.5
-"""Below this median rank correlation, the methods are said to disagree."""
-_UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
 _WORDS_WITH_NEIGHBOURS, _NEIGHBOURS_OF_EACH = 5, 5
-_WORDS_IN_PRINT = 8
 _NEAREST = 5  # training texts
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation:
-    """Why a model prefers one label to another for a text.
-
-    The margin is the logit of `label` minus that of `rival`: the logarithm of the ratio of their probabilities. With
-    several labels per text there is no rival, and the margin is the logit of `label`. It is the sum of the shares of
-    all words, `without_known_words` and `unexplained`.
-
-    Attributes:
-        prediction: the answer. With several labels per text, a list of labels, which may be empty.
-        label: the explained label: the one that was asked for, or the most probable one.
-        probability: that of `label`.
-        most_probable: whether `label` is the most probable label.
-        words: in the order of the text.
-        without_known_words: what a text without known words would get: the bias of counting, and the
-            transformer's margin for the same text with unknown words.
-        unexplained: what the method leaves over. The shares of counting are exact.
-        ngrams: those that move the margin most by counting, either way.
-        faithfulness: None if the text has too few words for it, or it was not asked for.
-        agreement: method → the rank correlation of its shares with these. Empty for the same reasons, or if
-            the transformer does not take part in the answer.
-        passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
-        unlike_training: whether the text is unlike the training data, so that the answer means little. None if the
-            model does not know (see docs/unlike.md).
-        counterfactual, heads, neighbours, nearest: see `explain`. Empty or None if they were not asked for.
-    """
-
-    text: str
-    prediction: Any
-    label: Any
-    rival: Any
-    probability: float
-    most_probable: bool
-    margin: float
-    words: tuple[WordShare, ...]
-    without_known_words: float
-    unexplained: float
-    ngrams: tuple[NgramInMargin, ...]
-    method: str
-    faithfulness: Faithfulness | None
-    agreement: Mapping[str, float]
-    passages: tuple[Passage, ...]
-    unlike_training: bool | None = None
-    counterfactual: Counterfactual | None = None
-    heads: tuple[Head, ...] = ()
-    neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
-    nearest: NearestTexts | None = None
-
-    @property
-    def readers(self) -> tuple[str, ...]:
-        """The readers that take part in the answer: `counting`, `transformer` or both."""
-        return tuple(name for name in ("counting", "transformer") if any(getattr(word, name) for word in self.words))
-
-    @property
-    def headline(self) -> str:
-        """The explained label, its probability, and the label that it is compared with; or the other given labels."""
-        explained = f"{self.label} ({percent(self.probability)})"
-        if self.prediction == []:
-            return f"no label; nearest: {explained}" if self.most_probable else f"no label; explained: {explained}"
-        if self.also_given:
-            given = ", ".join(map(str, self.also_given))
-            return f"{explained}; also given: {given}" if self.is_given else f"{explained}, not given; given: {given}"
-        if self.rival is None:
-            return explained
-        rival = f"the answer, {self.rival}" if self.margin < 0 else str(self.rival)
-        return f"{self.label} ({percent(self.probability)}), rather than {rival}"
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the explained label is the answer, or one of its labels."""
-        given = self.prediction if isinstance(self.prediction, list) else [self.prediction]
-        return self.label in given
-
-    @property
-    def also_given(self) -> list[Any]:
-        """With several labels per text, the labels of the answer beside the explained one."""
-        return [label for label in self.prediction if label != self.label] if isinstance(self.prediction, list) else []
-
-    def __str__(self) -> str:
-        """The headline, the words with the largest shares, what the margin holds besides, and the verdict."""
-        strongest, others = self.strongest(_WORDS_IN_PRINT)
-        rows = [(name, sum(word.total for word in words)) for name, words in strongest]
-        if others:
-            rows.append((f"the other {counted(len(others), 'word')}", sum(word.total for word in others)))
-        shares = [f"{signed(share):>8}  {name}" for name, share in [*rows, *self.rest]]
-        return "\n".join([self.headline, *shares, self.verdict, *([self.caution] if self.caution else [])])
-
-    def __repr__(self) -> str:
-        return (
-            f"Explanation(text={quoted(self.text)}, prediction={self.prediction!r}, label={self.label!r}, "
-            f"rival={self.rival!r}, "
-            f"probability={self.probability:.4f}, margin={self.margin:.4f}, words={len(self.words):,}, "
-            f"trusted={self.trusted}, unlike_training={self.unlike_training})"
-        )
-
-    def strongest(self, count: int) -> tuple[list[tuple[str, list[WordShare]]], list[WordShare]]:
-        """Return the words with the largest shares, the strongest first, and all other words.
-
-        If the text has more words than `count`, the occurrences of a word stand together, as `film (2 times)`. Of
-        several texts, a word is named with its text, as `film (answer)`.
-        """
-        several = len({word.input for word in self.words if not word.is_value}) > 1
-        together: dict[Any, list[WordShare]] = {}
-        for place, word in enumerate(self.words):
-            together.setdefault((word.word, word.input) if len(self.words) > count else place, []).append(word)
-        order = sorted(together.values(), key=lambda words: -abs(sum(word.total for word in words)))
-        named = [(f"{words[0].named(several=several)}{_times(len(words))}", words) for words in order[:count]]
-        return named, [word for words in order[count:] for word in words]
-
-    @property
-    def rest(self) -> list[tuple[str, float]]:
-        """What the margin holds besides the words, unless it is 0.00, and the margin: each with its name."""
-        rest = (("without known words", self.without_known_words), ("not explained", self.unexplained))
-        return [(name, value) for name, value in rest if round(value, 2)] + [("sum", self.margin)]
-
-    @property
-    def caution(self) -> str:
-        """A sentence if the text is unlike the training data; or empty."""
-        return "The text is unlike the training data, so the answer means little." if self.unlike_training else ""
-
-    @property
-    def trusted(self) -> bool | None:
-        """Whether the shares can be trusted, by deletion and by other methods. None if that was not checked."""
-        if self.faithfulness is None:
-            return None
-        return self.faithfulness.score >= FAITHFUL and not self.median_agreement < AGREEING
-
-    @property
-    def verdict(self) -> str:
-        """A sentence that says how far the shares can be trusted."""
-        if not self.readers:
-            return "The model knows no word of this text, so the answer does not depend on its words."
-        if abs(self.unexplained) > _UNEXPLAINED * max(1.0, abs(self.margin)):
-            return (
-                f"{self._by_deletion} The shares do not add up: {signed(self.unexplained)} of the margin of "
-                f"{signed(self.margin)} is not explained."
-            )
-        return self._by_deletion
-
-    @property
-    def _by_deletion(self) -> str:
-        found = self.faithfulness
-        if found is None:
-            return "The text has too few words to check the shares by deleting some of them."
-        checked = (
-            f"By deletion of words, the shares did better than {found.score:.0%} of {found.rankings} random rankings"
-        )
-        if found.score < FAITHFUL:
-            return f"{checked} only, so do not rely on them."
-        if self.median_agreement < AGREEING:
-            return (
-                f"{checked}. But other methods rank the words differently (median rank correlation "
-                f"{self.median_agreement:.2f}), so do not rely on the order of the words."
-            )
-        return f"{checked}, so they can be trusted. They say what moved the answer, not whether it is right."
-
-    @property
-    def median_agreement(self) -> float:
-        """The median of `agreement`; NaN if it is empty. One poor method among the others does not move it."""
-        return float(np.median(list(self.agreement.values()))) if self.agreement else float("nan")
-
-    @property
-    def deciding(self) -> Passage | None:
-        """The passage that speaks for the label most. None if the text is read at once."""
-        return max(self.passages, key=lambda passage: passage.margin, default=None)
-
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the whole text in pieces, each word with its side and strength."""
-        return pieces_of(self.text, [(word.start, word.end, word.total) for word in self.words])
+class _InNotebooks(Explanation):
+    """An explanation that shows itself as a page."""
 
     def _repr_html_(self) -> str:
         """Show the page in a notebook, in a frame of its own."""
-        from glassformer.explanation.page import render
-
         return f'<iframe srcdoc="{escape(render(self))}" style="width: 100%; height: 28rem; border: 0"></iframe>'
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the explanation as JSON values."""
-        found = asdict(self)
-        found["words"] = [_record(word) | {"total": word.total} for word in self.words]
-        found["ngrams"] = [_record(ngram) for ngram in self.ngrams]
-        if self.nearest is not None:
-            found["nearest"] |= {"compared": self.nearest.compared, "remark": self.nearest.remark}
-        if self.counterfactual is not None:
-            found["counterfactual"] = self.counterfactual.as_json()
-        return found | {"readers": self.readers, "trusted": self.trusted, "verdict": self.verdict}
-
-
-def _record(part: WordShare | NgramInMargin) -> dict[str, Any]:
-    """Return a word or n-gram as JSON values. Its input is left out if the model reads one text."""
-    return {name: value for name, value in asdict(part).items() if name != "input" or value is not None}
-
-
-def signed(value: float) -> str:
-    """Write a share or a margin: +1.25, −0.30 or 0.00."""
-    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
-
-
-def in_list(word: str) -> str:
-    """Return a word as it stands in a list: in quotes if it has no letter and no digit, as a comma."""
-    return word if any(map(str.isalnum, word)) and "," not in word else quoted(word)
-
-
-def _times(count: int) -> str:
-    return f" ({count:,} times)" if count > 1 else ""
 
 
 def explain(
@@ -297,7 +92,7 @@ def explain(
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
-    return Explanation(
+    return _InNotebooks(
         text=question.layout.text,
         prediction=question.prediction,
         label=labels[question.label],
@@ -341,7 +136,7 @@ def _nearest(predictor: Answering, text: str) -> NearestTexts:
     return predictor.search.nearest(text, count=_NEAREST)
 
 
-def _words(question: Question, counting: FloatArray, transformer: FloatArray) -> tuple[WordShare, ...]:
+def _words(question: Question, counting: DoubleArray, transformer: DoubleArray) -> tuple[WordShare, ...]:
     found = []
     for word, by_counting, attended in zip(question.text.words, counting.tolist(), transformer.tolist(), strict=True):
         start, end = question.layout.span(word.start, word.end)
@@ -352,14 +147,14 @@ def _words(question: Question, counting: FloatArray, transformer: FloatArray) ->
     return tuple(found)
 
 
-def _counting(question: Question) -> FloatArray:
+def _counting(question: Question) -> DoubleArray:
     """Return what each word adds to the margin by counting: (words,)."""
     if question.counted is None:
         return np.zeros(len(question.text.words))
     return question.counted.words @ question.counting_direction
 
 
-def _transformer(question: Question, method: str) -> FloatArray:
+def _transformer(question: Question, method: str) -> DoubleArray:
     """Return what each word adds to the margin by the transformer: (words,)."""
     reading, n_words = question.reading, len(question.text.words)
     return np.zeros(n_words) if reading is None else of_words(reading, METHODS[method](reading), n_words)
@@ -373,7 +168,7 @@ def _without_known_words(question: Question) -> float:
     )
 
 
-def _faithfulness(question: Question, shares: FloatArray) -> Faithfulness | None:
+def _faithfulness(question: Question, shares: DoubleArray) -> Faithfulness | None:
     rankings = RANDOM_RANKINGS if len(shares) <= _LONG else _RANKINGS_OF_LONG
     return measure_faithfulness(question.text, shares, question.margins, rankings=rankings)
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import DoubleArray
 from glassformer.explanation.words import TextInWords
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-Margins = Callable[[Sequence[str]], FloatArray]
+Margins = Callable[[Sequence[str]], DoubleArray]
 """Returns the margin of each text."""
 
 SHARES = (0.1, 0.2, 0.3, 0.5)
@@ -46,7 +45,7 @@ class Faithfulness:
 
 
 def measure_faithfulness(
-    text: TextInWords, shares: FloatArray, margins: Margins, *, rankings: int = RANDOM_RANKINGS, seed: int = 0
+    text: TextInWords, shares: DoubleArray, margins: Margins, *, rankings: int = RANDOM_RANKINGS, seed: int = 0
 ) -> Faithfulness | None:
     """Compare the ranking by shares with random ones. None if there are too few words for that.
 
@@ -74,6 +73,6 @@ def measure_faithfulness(
     )
 
 
-def _beaten(value: float, others: FloatArray) -> float:
+def _beaten(value: float, others: DoubleArray) -> float:
     """Return the share of the others that are lower. An equal one counts half."""
     return float(((others < value) + 0.5 * (others == value)).mean())

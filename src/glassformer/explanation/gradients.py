@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import DoubleArray, IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.explanation.reading import TOKENS_AT_ONCE, FloatArray, TokenReading
+from glassformer.explanation.reading import TOKENS_AT_ONCE, TokenReading
 from glassformer.models.listening import listening, taps_of
 from glassformer.models.parts import parts_of
 
@@ -24,7 +24,7 @@ _TOKENS_ON_PATH = 16_384  # after the first try, the nodes times the tokens of t
 _ROLLOUT_TOKENS = 2_048  # of all windows: it keeps the square of them for each block
 
 
-def integrated_gradients(reading: TokenReading) -> FloatArray:
+def integrated_gradients(reading: TokenReading) -> DoubleArray:
     """Integrate the gradient along the line from unknown words to the words (Sundararajan et al. 2017, eq. 1).
 
     The values add up to `margin - margin_of_nothing`, up to the error of the integral (Gauss–Legendre). The number of
@@ -42,13 +42,13 @@ def integrated_gradients(reading: TokenReading) -> FloatArray:
             return values
 
 
-def gradient_x_input(reading: TokenReading) -> FloatArray:
+def gradient_x_input(reading: TokenReading) -> DoubleArray:
     """Multiply each embedding by its gradient: how the margin would change if the embedding were 0, to first order."""
     windows, _ = reading.windows
     return reading.spread(_along_the_path(reading, windows, np.ones(1), np.ones(1), origin=None))
 
 
-def rollout(reading: TokenReading) -> FloatArray:
+def rollout(reading: TokenReading) -> DoubleArray:
     """Multiply the attention of all blocks, averaged over heads, half of it being the residual (Abnar & Zuidema 2020).
 
     The values say how much of each token reaches the pooled vector by attention. They are never negative, and say
@@ -79,11 +79,11 @@ def rollout(reading: TokenReading) -> FloatArray:
 def _along_the_path(
     reading: TokenReading,
     windows: IntArray,
-    points: FloatArray,
-    weights: FloatArray,
+    points: DoubleArray,
+    weights: DoubleArray,
     *,
     origin: IntArray | None,
-) -> FloatArray:
+) -> DoubleArray:
     """Return Σᵢ weightᵢ · gradient(origin + pointᵢ · (words − origin)) · (words − origin), summed over features.
 
     Returns:

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import DoubleArray, IntArray
 from glassformer.errors import UsageError
 from glassformer.explanation.gradients import hooked
-from glassformer.explanation.reading import FloatArray, TokenReading, of_words
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.models.listening import listening, taps_of
 
 _OUTPUT, _WEIGHTS = "attention.heads", "attention.weights"
@@ -59,7 +59,7 @@ def heads_of(reading: TokenReading, n_words: int) -> tuple[Head, ...]:
     if not blocks:
         raise UsageError("this model has no attention heads; leave out `heads=True`")
     windows, _ = reading.windows
-    shares: dict[str, FloatArray] = {}
+    shares: dict[str, DoubleArray] = {}
     received: dict[str, list[Tensor]] = {block: [] for block in blocks}
     with torch.inference_mode():
         for window in windows:
@@ -119,11 +119,11 @@ def attention_from_word(reading: TokenReading, word: int, n_words: int) -> tuple
     )
 
 
-def _rounded(values: FloatArray) -> tuple[float, ...]:
+def _rounded(values: DoubleArray) -> tuple[float, ...]:
     return tuple(np.round(values, 6).tolist())
 
 
-def _without_each_head(reading: TokenReading, window: IntArray, tap: str, n_heads: int) -> FloatArray:
+def _without_each_head(reading: TokenReading, window: IntArray, tap: str, n_heads: int) -> DoubleArray:
     """Return the margin of a window without each head in turn: (heads,)."""
 
     def silence(_module: object, _arguments: object, output: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from glassformer.explanation.explain import in_list
+from glassformer.explanation.explanation import in_list
 from glassformer.explanation.number import NumberExplanation, effect_text
 from glassformer.targets.number import significant
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import BoolArray, DoubleArray, IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.errors import UsageError
-from glassformer.explanation.reading import FloatArray, TokenReading
+from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.words import NO_WORD
 
 _ORDERS = 10  # and each of them backwards, too
 SHAPLEY_WORDS = 32
 """`shapley` explains texts of so many words at most. Its cost grows with the square of their number."""
 
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
-_OfWords = Callable[[IntArray, BoolArray], FloatArray]
+_OfWords = Callable[[IntArray, BoolArray], DoubleArray]
 """Takes a window (seq,) and the tokens of each of its words (words, seq), and returns a value for each word."""
 
 
-def occlusion(reading: TokenReading) -> FloatArray:
+def occlusion(reading: TokenReading) -> DoubleArray:
     """Replace each word by unknown tokens (Zeiler & Fergus 2014). The tokens of a word share the change equally.
 
     A word that is in several windows is hidden in each of them by itself.
@@ -30,7 +28,7 @@ def occlusion(reading: TokenReading) -> FloatArray:
     return _word_by_word(reading, _taken_away(reading, lambda window, of_word: np.where(of_word, UNKNOWN_ID, window)))
 
 
-def leave_one_out(reading: TokenReading) -> FloatArray:
+def leave_one_out(reading: TokenReading) -> DoubleArray:
     """Delete each word, so that the text is shorter (Li et al. 2016). Its tokens share the change equally.
 
     A word that is in several windows is deleted from each of them by itself.
@@ -38,7 +36,7 @@ def leave_one_out(reading: TokenReading) -> FloatArray:
     return _word_by_word(reading, _taken_away(reading, lambda window, of_word: window[~of_word]))
 
 
-def shapley(reading: TokenReading) -> FloatArray:
+def shapley(reading: TokenReading) -> DoubleArray:
     """Show the words one after the other, in random orders, and average what the margin gains with each.
 
     This estimates the Shapley value of a word (Castro et al. 2009; Štrumbelj & Kononenko 2010). Words that
@@ -55,20 +53,20 @@ def shapley(reading: TokenReading) -> FloatArray:
         )
     random = np.random.default_rng(0)
 
-    def values(window: IntArray, words: BoolArray) -> FloatArray:
+    def values(window: IntArray, words: BoolArray) -> DoubleArray:
         drawn = random.permuted(np.tile(np.arange(len(words)), (_ORDERS, 1)), axis=1)  # when each word is shown
         rank = np.concatenate([drawn, drawn.max() - drawn])  # (orders, words)
         shown = rank[:, None, :] < np.arange(len(words) + 1)[:, None]  # (orders, steps, words)
         away = (~shown).astype(np.float32) @ words.astype(np.float32) > 0
         rows = np.where(away, UNKNOWN_ID, window).reshape(-1, len(window))
         gains = np.diff(reading.margins_of(list(rows)).reshape(len(rank), -1), axis=1)
-        of_word: FloatArray = np.take_along_axis(gains, rank, axis=1).mean(axis=0)
+        of_word: DoubleArray = np.take_along_axis(gains, rank, axis=1).mean(axis=0)
         return of_word
 
     return _word_by_word(reading, values)
 
 
-def _word_by_word(reading: TokenReading, values_of: _OfWords) -> FloatArray:
+def _word_by_word(reading: TokenReading, values_of: _OfWords) -> DoubleArray:
     """Return the value of each token: that of its word in each window, shared equally among its tokens."""
     windows, starts = reading.windows
     values = np.zeros((len(windows), windows.shape[1] - 1))
@@ -88,7 +86,7 @@ def _taken_away(reading: TokenReading, without: Callable[[IntArray, BoolArray], 
         without: returns a window without the tokens of a word, which a mask marks.
     """
 
-    def values_of(window: IntArray, words: BoolArray) -> FloatArray:
+    def values_of(window: IntArray, words: BoolArray) -> DoubleArray:
         whole, *others = reading.margins_of([window, *(without(window, of_word) for of_word in words)])
         return whole - np.array(others)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted, label_text, percent
-from glassformer.explanation.explain import Explanation, signed
+from glassformer.explanation.explanation import Explanation, signed
 from glassformer.explanation.pieces import Piece
 from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.pages.html import page, table

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import DoubleArray
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
 from glassformer.explanation.counting import CountedShares, counted_shares
-from glassformer.explanation.reading import FloatArray, TokenReading
+from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
 
@@ -34,7 +35,7 @@ class Question:
     predictor: Answering
     text: TextInWords
     prediction: Any
-    probs: FloatArray
+    probs: DoubleArray
     label: int
     rival: int | None
 
@@ -73,7 +74,7 @@ class Question:
         return Layout.of(self.text.text, self.predictor.trained.config.inputs)
 
     @property
-    def direction(self) -> FloatArray:
+    def direction(self) -> DoubleArray:
         """(n_classes,) The margin is `logits @ direction`."""
         direction = np.zeros(self.predictor.trained.config.n_classes)
         direction[self.label] = 1
@@ -81,9 +82,9 @@ class Question:
             direction[self.rival] = -1
         return direction / self.predictor.trained.config.temperature
 
-    def margins(self, texts: Sequence[str]) -> FloatArray:
+    def margins(self, texts: Sequence[str]) -> DoubleArray:
         """Return the margin of each text, by both readers."""
-        found: FloatArray = self.predictor.logits(texts) @ self.direction
+        found: DoubleArray = self.predictor.logits(texts) @ self.direction
         return found
 
     @cached_property
@@ -93,7 +94,7 @@ class Question:
         return None if reader is None else counted_shares(reader, self.text)
 
     @property
-    def counting_direction(self) -> FloatArray:
+    def counting_direction(self) -> DoubleArray:
         """(n_classes,) What the counting reader adds to the margin is its `logits @ counting_direction`."""
         readers = self.predictor.trained.config.readers
         return self.direction * (0.0 if readers is None else readers.counting.weight)
@@ -125,7 +126,7 @@ class Question:
         )
 
 
-def _labels(probs: FloatArray, labels: list[Any], label: Any, *, multilabel: bool) -> tuple[int, int | None]:
+def _labels(probs: DoubleArray, labels: list[Any], label: Any, *, multilabel: bool) -> tuple[int, int | None]:
     """Return the numbers of the explained label and of its rival.
 
     Raises:

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import BoolArray, DoubleArray, FloatArray, IntArray
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.explanation.words import NO_WORD
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
-Logits = Callable[[IntArray, np.ndarray[Any, np.dtype[np.bool_]]], np.ndarray[Any, np.dtype[np.float32]]]
+Logits = Callable[[IntArray, BoolArray], FloatArray]
 """Returns the logits (rows, n_classes) of token ids (rows, seq) and a mask of the same shape."""
 
 TOKENS_AT_ONCE = 2_048
@@ -40,7 +39,7 @@ class TokenReading:
     model: Any
     ids: IntArray
     groups: IntArray
-    direction: FloatArray
+    direction: DoubleArray
     max_seq_len: int
     separator: int | None = None
 
@@ -54,13 +53,13 @@ class TokenReading:
         rows = [np.concatenate([[START_ID], self.ids[start : start + cut.lengths[0]]]) for start in cut.starts]
         return np.stack(rows).astype(np.int64), cut.starts
 
-    def margins(self, token_ids: IntArray) -> FloatArray:
+    def margins(self, token_ids: IntArray) -> DoubleArray:
         """Return the margin of each row of token ids (rows, seq): (rows,)."""
         logits = self.read(token_ids, np.ones(token_ids.shape, np.bool_))
-        found: FloatArray = logits.astype(np.float64) @ self.direction
+        found: DoubleArray = logits.astype(np.float64) @ self.direction
         return found
 
-    def margins_of(self, rows: Sequence[IntArray]) -> FloatArray:
+    def margins_of(self, rows: Sequence[IntArray]) -> DoubleArray:
         """Return the margin of each row. Rows may differ in length; equally long ones are read together."""
         found = np.zeros(len(rows))
         by_length: dict[int, list[int]] = {}
@@ -89,7 +88,7 @@ class TokenReading:
         found[:, 0] = token_ids[:, 0]
         return found if self.separator is None else np.where(token_ids == self.separator, token_ids, found)
 
-    def spread(self, values: FloatArray) -> FloatArray:
+    def spread(self, values: DoubleArray) -> DoubleArray:
         """Return the mean over all windows of the values of each token, 0 in windows without it: (tokens,).
 
         Args:
@@ -101,7 +100,7 @@ class TokenReading:
         return total / len(values)
 
 
-def of_words(reading: TokenReading, of_tokens: FloatArray, n_words: int) -> FloatArray:
+def of_words(reading: TokenReading, of_tokens: DoubleArray, n_words: int) -> DoubleArray:
     """Add up the values of the tokens of each word: (n_words,)."""
     total = np.zeros(n_words)
     in_word = reading.groups != NO_WORD

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.wording import label_cell
-from glassformer.explanation.explain import Explanation, in_list, signed
+from glassformer.explanation.explanation import Explanation, in_list, signed
 from glassformer.explanation.shares import WordShare
 
 Shares = list[tuple[str, float]]

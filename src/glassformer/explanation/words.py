@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from tokenizers import PreTokenizedString
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import BEGIN, fields
-from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import CUT_INTO_WORDS
 
 NO_WORD = -1

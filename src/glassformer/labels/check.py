@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassformer.data.arrays import Array
 from glassformer.data.in_memory import as_table
 from glassformer.data.in_memory_rows import as_texts
 from glassformer.data.inputs import shown, values_of
@@ -32,7 +33,6 @@ from glassformer.labels.learning_curve import learning_curve
 from glassformer.labels.near import silent
 from glassformer.labels.repeats import Repeats
 
-Array = np.ndarray[Any, np.dtype[Any]]
 OnProgress = Callable[[str, float], None]
 
 FEWEST_ROWS = 10

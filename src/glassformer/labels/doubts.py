@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from glassformer.counting.fitting import held_out_logits
 from glassformer.counting.folds import Fold
+from glassformer.data.arrays import Array
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.labels.near import OnProgress, silent
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 FOLDS = 5
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from glassformer.counting.fitting import held_out_logits
 from glassformer.counting.folds import Fold
+from glassformer.data.arrays import Array
 from glassformer.labels.near import OnProgress, silent
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 SHARES = (0.125, 0.25, 0.5)
 """The parts of the rows that are learned from, beside all of them."""

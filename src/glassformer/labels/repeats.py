@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from glassformer.counting.ngrams import words_of
+from glassformer.data.arrays import Array
 from glassformer.data.inputs import without_columns
 from glassformer.labels.near import OnProgress, Pairs, near_pairs, silent
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

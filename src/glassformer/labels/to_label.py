@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,13 +12,12 @@ from glassformer.counting.fitting import fit_counting
 from glassformer.counting.matrices import tfidf_vectors
 from glassformer.counting.ngrams import words_of
 from glassformer.counting.reader import CountingReader
+from glassformer.data.arrays import Array
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.labels.doubts import FOLDS, folds_apart
 from glassformer.labels.repeats import Repeats
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _POOL = 2
 """So many times as many texts as are wanted are compared with each other: those that the model decides least surely."""

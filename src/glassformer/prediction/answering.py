@@ -17,11 +17,10 @@ from typing_extensions import TypeVar
 
 from glassformer.counting.reader import CountingReader
 from glassformer.counting.unlike import Seen
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.targets.answers import Answers, BoolArray, Reader, Scores
-from glassformer.targets.probabilities import FloatArray
+from glassformer.targets.answers import Answers, Reader, Scores
 from glassformer.targets.review import Thresholds
 
 Given = TypeVar("Given", bound=Answers, default=Any)

@@ -20,9 +20,9 @@ from pydantic import Field, ValidationError
 
 from glassformer.counting.reader import CountingReader
 from glassformer.counting.unlike import Seen
-from glassformer.data.arrays import check_is_file
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.json_files import read_json
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.windows import bucket, covering_windows, padded
 from glassformer.errors import GlassformerError, UsageError
@@ -30,10 +30,8 @@ from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.installed import pip_install
-from glassformer.targets.answers import BoolArray
 from glassformer.targets.held_out_answers import HeldOutAnswers
 from glassformer.targets.held_out_numbers import HeldOutNumbers
-from glassformer.targets.probabilities import FloatArray
 
 MODEL_FILE = "model.onnx"
 TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.table import text_keys
 from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.kept_texts import KeptTexts, labels_named
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray
 from glassformer.prediction.vectors import has_pooled, unit_vectors
 
 Cosines = Callable[[str], FloatArray]
@@ -90,7 +91,7 @@ class NearestSearch:
         self._keys = text_keys(pl.Series(self._kept.texts, dtype=pl.String)).to_list()
         by_transformer = self._kept.vectors is not None
         self._by: Literal["transformer", "counting"] = "transformer" if by_transformer else "counting"
-        self._cosines = (_of_pooled if by_transformer else _of_ngrams)(trained, self._kept)
+        self._cosines = (_by_pooled if by_transformer else _by_ngrams)(trained, self._kept)
 
     def nearest(self, text: str, *, count: int) -> NearestTexts:
         """Return this many training texts, or as many as there are."""
@@ -127,35 +128,33 @@ def check_has_vectors(model: nn.Module) -> None:
         )
 
 
-def _of_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
+def _by_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by pooled vectors: (texts,)."""
     assert kept.vectors is not None
-    vectors = kept.vectors.astype(np.float32)  # numpy multiplies float16 slowly
-
-    def cosines(text: str) -> FloatArray:
-        unit = unit_vectors(trained, [text])
-        assert unit is not None
-        if unit.shape[1] != vectors.shape[1]:
-            raise GlassformerError(
-                f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
-                f"{unit.shape[1]:,}; the files of the folder come from different models"
-            )
-        found: FloatArray = vectors @ unit[0].astype(np.float32)
-        return found
-
-    return cosines
+    return partial(_pooled_cosines, trained, kept.vectors.astype(np.float32))  # numpy multiplies float16 slowly
 
 
-def _of_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
+def _pooled_cosines(trained: TrainedModel, vectors: FloatArray, text: str) -> FloatArray:
+    unit = unit_vectors(trained, [text])
+    assert unit is not None
+    if unit.shape[1] != vectors.shape[1]:
+        raise GlassformerError(
+            f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
+            f"{unit.shape[1]:,}; the files of the folder come from different models"
+        )
+    found: FloatArray = vectors @ unit[0].astype(np.float32)
+    return found
+
+
+def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by n-grams: (texts,)."""
     from glassformer.counting.matrices import tfidf_vectors  # it needs SciPy, which answers do without
 
-    reader = trained.counting
-    assert reader is not None
-    vectors = tfidf_vectors(reader, kept.texts)
+    assert trained.counting is not None
+    vectors_of = partial(tfidf_vectors, trained.counting)
+    return partial(_ngram_cosines, vectors_of, vectors_of(kept.texts))
 
-    def cosines(text: str) -> FloatArray:
-        found: FloatArray = (vectors @ tfidf_vectors(reader, [text]).T).toarray()[:, 0]
-        return found
 
-    return cosines
+def _ngram_cosines(vectors_of: Callable[[Sequence[str]], Any], vectors: Any, text: str) -> FloatArray:
+    found: FloatArray = (vectors @ vectors_of([text]).T).toarray()[:, 0]
+    return found

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import socket
-import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
@@ -20,6 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from glassformer.data.stopping import kept_signals
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.installed import pip_install
@@ -126,7 +125,7 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
     quiet = {"log_to_driver": False, "logging_level": "CRITICAL", "include_dashboard": None if address else False}
     with _silent(), TemporaryDirectory(prefix="ray-", dir=_short_folder(), ignore_cleanup_errors=True) as place:
         try:
-            with _signals_kept(), _environment(_ONE_THREAD):
+            with kept_signals(), _environment(_ONE_THREAD):
                 if address:
                     ray.init(address, **quiet)
                 else:
@@ -193,16 +192,3 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """Keep our handler of SIGTERM, which Ray replaces."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray
+from glassformer.data.store import TokenStore
 from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.nearest import NearestSearch
-from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, FloatArray, array_logits_of, logits_of, score
-from glassformer.targets.answers import BoolArray
+from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, array_logits_of, logits_of, score
 
 
 class Predictor(Answering[Given]):

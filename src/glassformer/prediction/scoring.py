@@ -9,14 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.batches import Batch, ModelInputs, covering_batches
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.windows import covering_windows
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import is_out_of_memory
-from glassformer.targets.answers import BoolArray
 
-FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 Precision = TypeVar("Precision", np.float32, np.float64)
 
 BATCH_TOKENS, _BATCH_SIZE = 16_384, 256

@@ -8,12 +8,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.batches import ModelInputs
 from glassformer.data.store import TokenStore
 from glassformer.models.listening import listening, taps_of
 from glassformer.prediction.kept_texts import HalfArray
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 
 POOLED = "pooled"
 

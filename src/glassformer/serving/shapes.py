@@ -133,8 +133,10 @@ class Explanation(BaseModel):
     without_known_words: float = Field(description="What a text without known words would get.")
     unexplained: float = Field(description="What the method leaves over.")
     readers: list[str] = Field(description="The readers that take part.")
-    verdict: str = Field(description="A sentence that says how far the shares can be trusted.")
-    trusted: bool | None = Field(description="Null if the text has too few words to check the shares.")
+    verdict: str = Field(description="A sentence that says how far the explanation, not the answer, can be trusted.")
+    trusted: bool | None = Field(
+        description="Whether the explanation, not the answer, can be trusted. Null if the text has too few words."
+    )
     unlike_training: bool | None = Field(description="Null if the model does not know.")
     nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")
 
@@ -263,8 +265,8 @@ class Reasons(Explanation):
                     "without_known_words": 0.1,
                     "unexplained": 0.0,
                     "readers": ["counting", "transformer"],
-                    "verdict": "By deletion of words, the shares did better than 100% of 20 random rankings, so they "
-                    "can be trusted. They say what moved the answer, not whether it is right.",
+                    "verdict": "This explanation can be trusted: by deletion of words, its shares did better than 100% "
+                    "of 20 random rankings. It says what moved the answer, which may be wrong.",
                     "trusted": True,
                     "unlike_training": False,
                 }

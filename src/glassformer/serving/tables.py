@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import polars as pl
 
+from glassformer.data.arrays import Array
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
@@ -144,9 +144,9 @@ class Labelled:
     """The rows of a sent table that have a text and a label, with the labels as a model knows them."""
 
     table: Table
-    labels: np.ndarray[Any, Any]
+    labels: Array
     names: tuple[str, ...]
-    right: np.ndarray[Any, Any]
+    right: Array
 
 
 def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Labelled | str:

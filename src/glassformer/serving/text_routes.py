@@ -40,7 +40,7 @@ def add_texts(app: FastAPI, service: Service) -> None:
 
     @app.post("/explain", responses=REFUSALS, response_model=Reasons | ReasonsOfNumber)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
-        """Say what each word adds to an answer, and whether that can be trusted."""
+        """Say what each word adds to an answer, and whether this explanation can be trusted."""
         model = named(service.models, body.model)
         text = model.read(body.text)
         service.limits.check_explained(text)

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 
 from glassformer.counting.unlike import Seen
-from glassformer.targets.probabilities import FloatArray
+from glassformer.data.arrays import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import polars as pl
 
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 Scores = np.ndarray[Any, Any]
 Reader = Literal["counting", "transformer"]
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.targets.held_out_numbers import Mean, unseen_figures
 from glassformer.targets.label_answers import LabelAnswers
-from glassformer.targets.probabilities import FloatArray
 from glassformer.targets.review import Thresholds
 
 
@@ -37,7 +36,7 @@ class HeldOutAnswers(BaseModel):
         unseen: FloatArray | None,
         *,
         threshold: float | None,
-        labels: np.ndarray[Any, Any] | None = None,
+        labels: Array | None = None,
     ) -> Self:
         """Sum up the answers to held-out rows.
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.targets.probabilities import FloatArray
+from glassformer.data.arrays import FloatArray
 
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.wording import decimals, label_cell, label_text
-from glassformer.targets.answers import Answers, BoolArray, Reader
-from glassformer.targets.probabilities import THRESHOLD, FloatArray, confidences_of
+from glassformer.targets.answers import Answers, Reader
+from glassformer.targets.probabilities import THRESHOLD, confidences_of
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glassformer.data.arrays import Array, DoubleArray, FloatArray
 from glassformer.errors import GlassformerError
 
-FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 THRESHOLD = 0.5
 """With several labels per text, a text gets the labels of at least this probability."""
 TEMPERATURE_BOUNDS = (0.05, 20.0)
 
 
-def probabilities(
-    logits: np.ndarray[Any, Any], *, temperature: float = 1.0, multilabel: bool
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def probabilities(logits: Array, *, temperature: float = 1.0, multilabel: bool) -> DoubleArray:
     """Return the probabilities (texts, n_classes) of logits / temperature, by softmax or by one sigmoid per label.
 
     Raises:
@@ -26,10 +22,10 @@ def probabilities(
         raise GlassformerError("the model gives NaN or infinite logits: its weights are damaged, or training diverged")
     scaled = logits.astype(np.float64) / temperature
     if multilabel:
-        sigmoid: np.ndarray[Any, np.dtype[np.float64]] = np.exp(-np.logaddexp(0, -scaled))
+        sigmoid: DoubleArray = np.exp(-np.logaddexp(0, -scaled))
         return sigmoid
     powers = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-    softmax: np.ndarray[Any, np.dtype[np.float64]] = powers / powers.sum(axis=1, keepdims=True)
+    softmax: DoubleArray = powers / powers.sum(axis=1, keepdims=True)
     return softmax
 
 

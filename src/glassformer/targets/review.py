@@ -7,13 +7,14 @@ a text from a probability on (split conformal prediction: Angelopoulos & Bates 2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from glassformer.data.arrays import Array, DoubleArray, FloatArray, IntArray
 from glassformer.errors import UsageError
-from glassformer.targets.probabilities import THRESHOLD, FloatArray, confidences_of
+from glassformer.targets.probabilities import THRESHOLD, confidences_of
 
 Shares = Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=100, max_length=100)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=100, max_length=100)]
@@ -61,7 +62,7 @@ class Thresholds(BaseModel):
     there are too few rows. None with several labels per text, and without labels."""
 
     @classmethod
-    def of(cls, probs: np.ndarray[Any, Any], labels: np.ndarray[Any, Any] | None, *, multilabel: bool) -> Self:
+    def of(cls, probs: Array, labels: Array | None, *, multilabel: bool) -> Self:
         """Find the thresholds.
 
         Args:
@@ -130,13 +131,13 @@ def percent_of(share: float, setting: str) -> int:
     return round(100 * share)
 
 
-def _places(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _places(count: int) -> IntArray:
     """Return ⌈count · 1%⌉, …, ⌈count · 100%⌉. In whole numbers, as 0.9 · 10 must not become 9.000000000000002."""
-    places: np.ndarray[Any, np.dtype[np.int64]] = -(-count * np.arange(1, 101) // 100)
+    places: IntArray = -(-count * np.arange(1, 101) // 100)
     return places
 
 
-def _label_probabilities(of_truth: FloatArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _label_probabilities(of_truth: FloatArray) -> DoubleArray:
     """Return for 1%, … 100% the ⌈(n + 1) · coverage⌉-th largest probability of the right label, or 0 if n is too small.
 
     With the score 1 − p of the right label, this is 1 − q̂ of Angelopoulos & Bates 2023, eq. 1.
@@ -148,7 +149,7 @@ def _label_probabilities(of_truth: FloatArray) -> np.ndarray[Any, np.dtype[np.fl
     return np.append(descending, 0.0)[places - 1]
 
 
-def _rounded_down(probs: FloatArray) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _rounded_down(probs: FloatArray) -> DoubleArray:
     """Round to six decimals, so that each row itself has at least its rounded probability."""
-    rounded: np.ndarray[Any, np.dtype[np.float64]] = np.floor(probs.astype(np.float64) * 1e6) / 1e6
+    rounded: DoubleArray = np.floor(probs.astype(np.float64) * 1e6) / 1e6
     return rounded

@@ -10,17 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import FloatArray, IntArray
 from glassformer.models.listening import listeners, taps_of
 from glassformer.tracing.layers import modules_of, tensors_of
 from glassformer.tracing.steps import TOKENS, Step
 
-Array = np.ndarray[Any, np.dtype[np.float32]]
-
 
 def hear(
     model: nn.Module, steps: Sequence[Step], token_ids: IntArray, margin: Callable[[Tensor], Tensor]
-) -> dict[str, tuple[Array, Array | None]]:
+) -> dict[str, tuple[FloatArray, FloatArray | None]]:
     """Return the values of each step, and the gradient of the margin with respect to them, without the batch axis.
 
     Args:
@@ -35,7 +33,7 @@ def hear(
     with torch.enable_grad(), _recorded(model, names) as heard:
         logits = model(rows, torch.ones_like(rows, dtype=torch.bool))
         margin(logits[0]).backward()
-    found: dict[str, tuple[Array, Array | None]] = {}
+    found: dict[str, tuple[FloatArray, FloatArray | None]] = {}
     for step in steps:
         if step.operation == "given":
             found[step.name] = _as_read(step, token_ids), None
@@ -56,10 +54,10 @@ def hear(
     return found
 
 
-def rearranged(step: Step, read: Sequence[Array]) -> Array:
+def rearranged(step: Step, read: Sequence[FloatArray]) -> FloatArray:
     """Compute a step that computes nothing, and puts numbers elsewhere. No tap shows it."""
     x = read[0]
-    moved: Mapping[str, Callable[[], Array]] = {
+    moved: Mapping[str, Callable[[], FloatArray]] = {
         "same": lambda: x,
         "one-hot": lambda: np.equal.outer(x, step.settings["first"] + np.arange(step.settings["words"])).astype(
             x.dtype
@@ -75,7 +73,7 @@ def rearranged(step: Step, read: Sequence[Array]) -> Array:
     return moved[step.operation]()
 
 
-def _as_read(step: Step, token_ids: IntArray) -> Array:
+def _as_read(step: Step, token_ids: IntArray) -> FloatArray:
     """Return the token ids that the model reads. Some designs drop the start token, and pad each text."""
     length = step.settings.get("fixed_length")
     if length is None:
@@ -114,14 +112,14 @@ def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, list[Tens
         yield heard
 
 
-def _joined(parts: Sequence[Tensor]) -> Array:
+def _joined(parts: Sequence[Tensor]) -> FloatArray:
     """Return what passed a tap, without the batch axis: a matrix, or a row for each token."""
     return _array((parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1))[0])
 
 
-def _array(tensor: Tensor) -> Array:
+def _array(tensor: Tensor) -> FloatArray:
     return tensor.detach().float().cpu().numpy().copy()
 
 
-def _gradient(gradient: Tensor | None, length: int) -> Array | None:
+def _gradient(gradient: Tensor | None, length: int) -> FloatArray | None:
     return None if gradient is None else _array(gradient[:length])

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
 from glassformer.data.wording import percent
 from glassformer.pages.html import asset, embedded, page
 from glassformer.tracing.exercise import Blank
-from glassformer.tracing.hearing import Array
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
 from glassformer.tracing.titles import BLOCKS, STAGES, stages_of, title_of
 from glassformer.tracing.trace import Matrix, Trace
@@ -92,6 +92,6 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
     }
 
 
-def _packed(values: Array) -> str:
+def _packed(values: FloatArray) -> str:
     """Return the bytes of the numbers, little-endian float32, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.batches import ModelInputs
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
 from glassformer.models.listening import listening, taps_of
 from glassformer.models.parts import embedding_table
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 
 _WEIGHTS = re.compile(r"blocks\.\d+\.attention\.weights")
 
@@ -46,7 +46,7 @@ class Sample:
     """Rows whose mean loss is measured: their tokens, and their labels (rows,) or (rows, n_classes)."""
 
     store: TokenStore
-    labels: np.ndarray[Any, Any]
+    labels: Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -128,7 +128,7 @@ def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snaps
     )
 
 
-def _loss(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
+def _loss(logits: FloatArray, labels: Array) -> float:
     found, truth = torch.from_numpy(logits), torch.from_numpy(labels.copy())
     if truth.ndim == 2:
         return float(F.binary_cross_entropy_with_logits(found, truth.float()))

@@ -15,12 +15,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import save_file
 from sklearn.decomposition import PCA
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.files import why_not_written, write_aside, written_aside
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import asset, embedded, page, scrolling
 from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Snapshot, Subject
 
@@ -82,9 +82,9 @@ def time_lapse(subject: Subject, snapshots: Sequence[Snapshot], *, kept_step: in
     return TimeLapse(subject=subject, snapshots=tuple(snapshots), points=points, variance=variance, kept_step=kept_step)
 
 
-def _tensors(found: TimeLapse) -> dict[str, np.ndarray[Any, Any]]:
+def _tensors(found: TimeLapse) -> dict[str, Array]:
     """Return the numbers by name, the snapshots along the first axis."""
-    tensors: dict[str, np.ndarray[Any, Any]] = {"points": found.points, "probabilities": _probs(found)}
+    tensors: dict[str, Array] = {"points": found.points, "probabilities": _probs(found)}
     for text in range(len(found.snapshots[0].attention)):
         maps = [each.attention[text] for each in found.snapshots]
         tensors[f"attention.{text}"] = np.stack(maps).astype(np.float16)

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from glassformer.counting.reader import CountingReader, spread
+from glassformer.data.arrays import FloatArray, IntArray
 from glassformer.data.inputs import refuse_several
-from glassformer.data.store import IntArray
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels import labels_of
 from glassformer.targets.probabilities import probabilities
-from glassformer.tracing.hearing import Array, hear
+from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step
 
@@ -37,8 +37,8 @@ class Matrix:
     """
 
     step: Step
-    values: Array
-    gradient: Array | None = None
+    values: FloatArray
+    gradient: FloatArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ class Trace:
             return ""
         return "This model answers by counting alone: its transformer is traced, but plays no part in the answer."
 
-    def __getitem__(self, name: str) -> Array:
+    def __getitem__(self, name: str) -> FloatArray:
         """Return the values of a matrix by its name."""
         return next(matrix.values for matrix in self.matrices if matrix.step.name == name)
 
@@ -165,12 +165,12 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
         )
 
 
-def _after_the_logits(predictor: Predictor, text: str, logits: Array) -> tuple[tuple[str, ...], list[Matrix]]:
+def _after_the_logits(predictor: Predictor, text: str, logits: FloatArray) -> tuple[tuple[str, ...], list[Matrix]]:
     """Return the known n-grams, and the matrices from the logits of the transformer to the probabilities."""
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []
 
-    def add(operation: str, name: str, values: Array, *inputs: str, rows: str = "", **settings: Any) -> Array:
+    def add(operation: str, name: str, values: FloatArray, *inputs: str, rows: str = "", **settings: Any) -> FloatArray:
         axes = (rows, CLASSES) if rows else (CLASSES,)
         step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
         found.append(Matrix(step=step, values=values.astype(np.float32)))
@@ -193,7 +193,7 @@ def _after_the_logits(predictor: Predictor, text: str, logits: Array) -> tuple[t
     return ngrams, found
 
 
-def _counted(reader: CountingReader, text: str) -> tuple[tuple[str, ...], Array, Array]:
+def _counted(reader: CountingReader, text: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     """Return the known n-grams of a text, what each adds to the logits, and the bias."""
     shares = reader.of_ngrams(text)
     values = np.array(list(shares.values()), np.float32).reshape(len(shares), reader.n_classes)

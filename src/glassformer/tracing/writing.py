@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.files import written_aside
-from glassformer.tracing.hearing import Array
 from glassformer.tracing.trace import Trace
 
 
 def write_npz(path: Path, found: Trace) -> None:
     """Write all matrices by their names, the gradients as `gradient/NAME`, and `tokens`, `ngrams` and `labels`."""
-    arrays: dict[str, np.ndarray[Any, Any]] = {
+    arrays: dict[str, Array] = {
         "tokens": np.array(found.tokens, np.str_),
         "ngrams": np.array(found.ngrams, np.str_),
         "labels": np.array(found.labels, np.str_),
@@ -53,7 +53,7 @@ def as_json(found: Trace) -> dict[str, Any]:
     }
 
 
-def _numbers(values: Array) -> Any:
+def _numbers(values: FloatArray) -> Any:
     """Return nested lists with as many digits as float32 has."""
     if values.ndim > 1:
         return [_numbers(row) for row in values]

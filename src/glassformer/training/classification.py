@@ -6,18 +6,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from glassformer.counting.joining import join
+from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.batches import assemble
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import Windows
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
 from glassformer.training.task import Cost, Examples
@@ -35,9 +34,9 @@ class TrainingData:
     """
 
     train: TokenStore
-    train_labels: np.ndarray[Any, Any]
+    train_labels: Array
     validation: TokenStore | None
-    validation_labels: np.ndarray[Any, Any] | None
+    validation_labels: Array | None
     class_weights: Tensor
     multilabel: bool
     train_weights: FloatArray | None = None

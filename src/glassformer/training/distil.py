@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.inputs import refuse_several
 from glassformer.data.labels import LabelSet
@@ -34,15 +35,15 @@ from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.distillation import Distillation, Known
 from glassformer.training.held_out import keep_held_out, kept_held_out
+from glassformer.training.labels import LABELS
 from glassformer.training.loop import Observer, Silent
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
-from glassformer.training.run import LABELS, Kept, train_prepared
+from glassformer.training.run import Kept, train_prepared
 from glassformer.training.unfinished import work_in
 
 TEMPERATURE = 1.0
@@ -262,7 +263,7 @@ class PreparedStudent(Prepared):
         return None if self.splits.validation is None else self._answers[0][self.splits.train.frame.height :]
 
     @property
-    def held_out_labels(self) -> np.ndarray[Any, Any] | None:
+    def held_out_labels(self) -> Array | None:
         """The teacher's probabilities for the validation texts. Where a label is known, it is certain."""
         if self.validation_labels is None:
             return None
@@ -274,7 +275,7 @@ class PreparedStudent(Prepared):
         return probs
 
     @property
-    def known_labels(self) -> np.ndarray[Any, Any] | None:
+    def known_labels(self) -> Array | None:
         if self.known is None or self.validation_labels is None or len(self.known.rows) < len(self.validation_labels):
             return None
         return self.known.labels[np.argsort(self.known.rows)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import nn
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import Array, IntArray
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.probabilities import probabilities
@@ -23,7 +22,7 @@ class Known(NamedTuple):
     """The labels of those validation texts whose labels are known."""
 
     rows: IntArray
-    labels: np.ndarray[Any, Any]
+    labels: Array
 
 
 class Distillation(Classification):

@@ -8,8 +8,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.files import written_aside
-from glassformer.prediction.scoring import FloatArray
 
 _FILE = "held-out.safetensors"
 

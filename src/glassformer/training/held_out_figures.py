@@ -9,13 +9,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.answers import Reader
 from glassformer.targets.held_out_answers import HeldOutAnswers
 from glassformer.targets.label_answers import LabelAnswers
@@ -39,8 +39,8 @@ class HeldOut:
     """
 
     table: Table
-    places: np.ndarray[Any, Any]
-    labels: np.ndarray[Any, Any] | None
+    places: Array
+    labels: Array | None
     readers: Readers | None
     counting: FloatArray | None
     transformer: FloatArray | None
@@ -69,7 +69,7 @@ class HeldOut:
             transformer=transformer,
         )
 
-    def by_reader(self, which: np.ndarray[Any, Any] | None = None) -> dict[Reader, FloatArray]:
+    def by_reader(self, which: Array | None = None) -> dict[Reader, FloatArray]:
         """Return the weighted logits of each reader that answered. Their sum is that of the model.
 
         Args:

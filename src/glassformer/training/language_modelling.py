@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -14,9 +14,10 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from glassformer.data.arrays import BoolArray, IntArray
 from glassformer.data.batches import ModelInputs
 from glassformer.data.packing import Excerpt, PackedStream, excerpts
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
@@ -24,8 +25,6 @@ from glassformer.models.language_model import TokenPredictor
 from glassformer.training.order import several_passes
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import PretrainingConfig
-
-BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
 
 IGNORED = -100
 """The label of a position that does not count in the loss."""

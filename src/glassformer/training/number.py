@@ -14,6 +14,7 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 from glassformer.counting.ridge import fit_ridge, strata_of
+from glassformer.data.arrays import FloatArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
@@ -27,7 +28,7 @@ from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray, logits_of, score
+from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.held_out_numbers import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number import COVERAGE, Number, number_of, rows_needed
 from glassformer.training.loop import Observer, Trainer

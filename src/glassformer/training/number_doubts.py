@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from glassformer.data.arrays import Array
 from glassformer.data.table import Table
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 
@@ -14,9 +13,7 @@ _FEWEST_ROWS = 20
 _FENCE = 3  # interquartile ranges beyond the quartiles: Tukey's outer fence, once in 400,000 rows with normal errors
 
 
-def number_doubts(
-    table: Table, rows: np.ndarray[Any, Any], off: np.ndarray[Any, Any], truth: np.ndarray[Any, Any]
-) -> NumberDoubts | None:
+def number_doubts(table: Table, rows: Array, off: Array, truth: Array) -> NumberDoubts | None:
     """Return the rows whose errors are beyond Tukey's outer fences (1977, §2D).
 
     Args:

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
+from glassformer.data.arrays import Array
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate_model import model_summary
@@ -33,7 +31,6 @@ from glassformer.training.report import (
     used_for,
 )
 
-Numbers = np.ndarray[Any, Any]
 _RESAMPLES = 500  # a quarter of those of `evaluate`, so that 20,000 rows take seconds
 NumberWorded = Callable[[NumberEvaluation], NumberEvaluation]
 
@@ -49,9 +46,9 @@ class Off:
             away from the truth, which can turn the order of answers that hardly differ.
     """
 
-    model: Numbers
-    alone: dict[str, Numbers]
-    ranked: Numbers
+    model: Array
+    alone: dict[str, Array]
+    ranked: Array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -59,7 +56,7 @@ class HeldOutNumberRows:
     """The rows of `table` at `places`, which were held out from training, and how far each of them is off."""
 
     table: Table
-    places: Numbers
+    places: Array
     off: Off
 
 

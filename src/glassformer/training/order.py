@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import IntArray
 from glassformer.data.windows import Windows, bucket, chunk, random_windows
 from glassformer.training.training_config import TrainingConfig
 

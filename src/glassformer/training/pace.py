@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from glassformer.counting.folds import Fold
+from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
-from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.training.first_stage import recipe_of_first_stage
 from glassformer.training.loop import Silent, StepReport, Trainer
 from glassformer.training.order import plan_epoch
-from glassformer.training.own_text import recipe_of_first_stage
 from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import with_settings

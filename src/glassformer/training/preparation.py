@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +14,17 @@ from pydantic import ValidationError
 from torch import Tensor, nn
 
 from glassformer.data.adding import REPLAYED
+from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
-from glassformer.prediction.scoring import FloatArray
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import class_weights
@@ -31,9 +32,10 @@ from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
-from glassformer.training.time_plan import check_minutes
 from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode, learn_tokenizer
+
+_MOST_MINUTES = 1e6  # two years
 
 
 def prepare(
@@ -124,22 +126,22 @@ class Prepared:
         return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
 
     @cached_property
-    def train_labels(self) -> np.ndarray[Any, Any]:
+    def train_labels(self) -> Array:
         """The labels of the training rows as numbers."""
         return self.labels.encode(self.splits.train)
 
     @cached_property
-    def validation_labels(self) -> np.ndarray[Any, Any] | None:
+    def validation_labels(self) -> Array | None:
         """The labels of the validation rows as numbers. None if nothing is held out."""
         return None if self.splits.validation is None else self.labels.encode(self.splits.validation)
 
     @property
-    def held_out_labels(self) -> np.ndarray[Any, Any] | None:
+    def held_out_labels(self) -> Array | None:
         """The labels that the answers to the validation rows are calibrated by."""
         return self.validation_labels
 
     @property
-    def known_labels(self) -> np.ndarray[Any, Any] | None:
+    def known_labels(self) -> Array | None:
         """The right labels of the validation rows as numbers. None if nothing is held out, or some are not known."""
         return self.validation_labels
 
@@ -257,6 +259,29 @@ def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
+
+
+def check_minutes(minutes: Any, recipe: Recipe) -> None:
+    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
+    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
+    if not (number and 0 < minutes <= _MOST_MINUTES):
+        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 10")
+    training = recipe.training
+    for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
+        if value is not None:
+            raise UsageError(
+                f"`minutes={minutes:g}` and `training.{name}={value:g}` both say how long to train; leave one out"
+            )
+    if training.counting_alone:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long a transformer is trained, and `training.epochs=0` trains none; "
+            "leave one out"
+        )
+    if recipe.pretraining is not None:
+        raise UsageError(
+            f"`minutes={minutes:g}` decides how long to pre-train; leave it out, or leave out `pretrain=` and "
+            "[pretraining]"
+        )
 
 
 def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | None) -> Recipe:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
+from glassformer.data.arrays import BoolArray
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -150,7 +150,7 @@ def _spells(config: TokenizerConfig) -> bool:
     return config.kind in {"byte", "bpe"} and as_it_is
 
 
-def begins_word(tokenizer: TextTokenizer, kind: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def begins_word(tokenizer: TextTokenizer, kind: str) -> BoolArray:
     """Return which tokens begin a word, (vocab,): those after a space, or those that do not continue a piece.
 
     In `bpe`, anything that follows a word without a space counts as part of it, for example punctuation.

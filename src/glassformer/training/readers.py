@@ -16,6 +16,7 @@ from glassformer.counting.fitting import FittedCounting, fit_counting
 from glassformer.counting.folds import Fold, folds_of, repeats_few
 from glassformer.counting.joining import join
 from glassformer.counting.reader import CountingReader
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
@@ -23,7 +24,6 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer
@@ -46,7 +46,7 @@ class LearnedCounting:
 
     fitted: FittedCounting
     folds: Sequence[Fold]
-    labels: np.ndarray[Any, Any]
+    labels: Array
     row_weights: FloatArray
 
     @property
@@ -87,9 +87,7 @@ def learn_counting(prepared: Prepared, observer: Observer, *, fewest: int | None
     return LearnedCounting(fitted=fitted, folds=folds, labels=labels[held_out], row_weights=row_weights[held_out])
 
 
-def folds_for(
-    prepared: Prepared, labels: np.ndarray[Any, Any], observer: Observer
-) -> tuple[list[Fold], np.ndarray[Any, Any] | None]:
+def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:
     """Return the rows that counting readers learn from and those that they are weighed by, and the groups of the rows.
 
     Args:
@@ -188,12 +186,12 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     return f"{alone}, both together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of counting"
 
 
-def _accuracy(logits: FloatArray, labels: np.ndarray[Any, Any]) -> float:
+def _accuracy(logits: FloatArray, labels: Array) -> float:
     multilabel = labels.ndim == 2
     return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
 
 
-def _groups(table: Table) -> np.ndarray[Any, Any] | None:
+def _groups(table: Table) -> Array | None:
     frame = table.frame
     return frame["group"].rank("dense").to_numpy() if "group" in frame.columns else None
 

@@ -19,7 +19,7 @@ from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModel
 from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig, LanguageModelConfig, ModelConfig
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
-from glassformer.training.setting_names import nearest
+from glassformer.training.setting_names import complaint, nearest
 from glassformer.training.training_config import PretrainingConfig, TrainingConfig
 
 DEFAULT_PRESET = "small"
@@ -61,8 +61,7 @@ class Recipe(AnyRecipe):
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
     training: TrainingConfig = TrainingConfig()
     pretraining: PretrainingConfig | None = None
-    """How the model is pre-trained on its own texts before it learns the labels (see `own_text.py`). None: it is not.
-    """
+    """How the model is pre-trained on its own texts before it learns the labels: see `first_stage.py`. None: not."""
 
     @model_validator(mode="after")
     def _can_be_pretrained(self) -> Self:
@@ -385,10 +384,9 @@ def _in_words(error: ValidationError) -> str:
         # "dict[…", "literal[…", "constrained-int" and designs name the branches of a union, not keys.
         branches = ("dict[", "literal[", "constrained-int", *DESIGNS, *LANGUAGE_DESIGNS)
         where = brief(".".join(str(part) for part in found["loc"] if not str(part).startswith(branches)))
-        message = found["msg"].removeprefix("Value error, ")
         value = found["input"]
         given = f" = {brief_value(value)}" if where and not isinstance(value, (dict, BaseModel)) else ""
         at = f"{where}{given}: " if where else ""
-        clauses.append(f"{at}{message[:1].lower()}{message[1:]}")
+        clauses.append(f"{at}{complaint(found)}")
     more = f"; and {len(clauses) - _MOST_CLAUSES:,} more" if len(clauses) > _MOST_CLAUSES else ""
     return "; ".join(clauses[:_MOST_CLAUSES]) + more

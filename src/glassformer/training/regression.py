@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,12 +13,12 @@ from scipy.optimize import lsq_linear
 from torch import Tensor, nn
 
 from glassformer.counting.reader import HEAVIEST
+from glassformer.data.arrays import Array
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
 
-Numbers = np.ndarray[Any, Any]
 _SINGULAR = 1e-9  # readers that answer alike are one
 _LEAST_FREEDOM = 1e-3  # of a row whose answer follows its own truth, as with two rows and one reader
 
@@ -36,10 +35,10 @@ class JoinedNumbers:
     bias: float
     weights: tuple[float, ...]
     error: float
-    left_out: Numbers
+    left_out: Array
 
 
-def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
+def join_numbers(readers: Sequence[Array], truth: Array) -> JoinedNumbers:
     """Find the bias and the weights ≥ 0 with the smallest squared error: stacked regressions (Breiman 1996, §1).
 
     Args:
@@ -61,7 +60,7 @@ def join_numbers(readers: Sequence[Numbers], truth: Numbers) -> JoinedNumbers:
     )
 
 
-def _leverages(centred: Numbers) -> Numbers:
+def _leverages(centred: Array) -> Array:
     """Return how far the truth of each row moves its own fitted answer: the diagonal of the hat matrix.
 
     A residual divided by 1 − leverage is that of a fit without the row (Allen 1974).
@@ -71,7 +70,7 @@ def _leverages(centred: Numbers) -> Numbers:
     """
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     kept = left[:, singular > _SINGULAR * singular.max(initial=1)]
-    found: Numbers = 1 / len(centred) + np.square(kept).sum(axis=1)
+    found: Array = 1 / len(centred) + np.square(kept).sum(axis=1)
     return found
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
@@ -25,7 +25,6 @@ from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import TrainingRows
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.scoring import FloatArray
 from glassformer.targets.answers import Reader
 from glassformer.targets.probabilities import probabilities
 from glassformer.targets.review import Thresholds
@@ -104,7 +103,7 @@ def measure_held_out(
     return _told(found, trained, prepared, folder, texts=texts)
 
 
-def measured_rows(rows: int, most: int, seed: int) -> np.ndarray[Any, Any]:
+def measured_rows(rows: int, most: int, seed: int) -> Array:
     """Return the numbers of the rows to measure: all of them, or `most` drawn at random."""
     if rows <= most:
         return np.arange(rows)
@@ -118,7 +117,7 @@ def notes_of(rows: int, measured: int) -> list[str]:
     return [f"of {counted(rows, 'held-out row')}, {measured:,} drawn at random were measured for this report"]
 
 
-def _readers(held_out: HeldOut, which: np.ndarray[Any, Any], trained: TrainedModel) -> list[ReaderOutcome]:
+def _readers(held_out: HeldOut, which: Array, trained: TrainedModel) -> list[ReaderOutcome]:
     """Return the answers of each reader alone, also of one that the model does not ask."""
     readers, labels = held_out.readers, held_out.labels
     if readers is None or labels is None:

@@ -2,59 +2,40 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import refuse_several
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.errors import quoted
-from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
-from glassformer.prediction.scoring import FloatArray, logits_of, score
-from glassformer.targets.labels import labels_target
-from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
-from glassformer.training.held_out_figures import HeldOut, held_out_figures
+from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
-from glassformer.training.own_text import pretrain_on_own_texts
-from glassformer.training.preparation import Prepared, prepare
+from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
-from glassformer.training.readers import LearnedCounting, learn_counting, readers_in_words, weigh_readers
+from glassformer.training.readers import LearnedCounting
 from glassformer.training.recipe import Recipe
-from glassformer.training.report import training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
-from glassformer.training.unfinished import run_to_end, versions, work_in
-from glassformer.training.unlike import learn_seen
+from glassformer.training.unfinished import run_to_end, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
-
-
-def train_classifier(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
-    """Learn labels: see `train_model` for the arguments.
-
-    Raises:
-        UsageError: the labels cannot be learned; and what `train_model` raises.
-    """
-    return train_model(sources, recipe, way=LABELS, **how)
 
 
 def train_model(
@@ -78,7 +59,7 @@ def train_model(
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
-    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `own_text.py`).
+    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `first_stage.py`).
 
     Args:
         way: what is learned.
@@ -196,24 +177,6 @@ def train_prepared(
     return run_to_end(trainer, kept.out, resume=resume, save=save)
 
 
-def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
-    """Say it if the model is not more accurate on the held-out rows than always giving the most frequent class."""
-    held_out = splits.train if splits.validation is None else splits.validation
-    figures = trained.metrics.get("readers", {})
-    accuracy = figures.get("accuracy", trained.metrics["best"].get("validation_accuracy"))
-    if accuracy is None or held_out.multilabel:
-        return
-    frequent = splits.train.frame["label"].value_counts(sort=True)["label"][0]
-    share = float((held_out.frame["label"] == frequent).mean() or 0)
-    if accuracy < share + 1e-6:  # the accuracy is a rounded mean
-        kind = "cross-validated" if splits.validation is None else "validation"
-        observer.on_message(
-            f"warning: the {kind} accuracy of {accuracy:.4f} is not above that of always answering "
-            f"{quoted(frequent)}, {share:.4f}: the model learned nothing that helps. Check the label column, and look "
-            "for other reasons with `glassformer doctor`"
-        )
-
-
 def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:
     unknown = float((train.tokens == UNKNOWN_ID).mean())
     if unknown <= _MANY_UNKNOWN:
@@ -285,90 +248,6 @@ def _digest(table: Table, column: str) -> str | None:
     return hashlib.sha256(json.dumps(table.frame[column].to_list()).encode()).hexdigest()
 
 
-def _finished(
-    trainer: Trainer[nn.Module],
-    prepared: Prepared,
-    source: SourceConfig | None,
-    counting: LearnedCounting | None,
-    crossed: tuple[FloatArray, float] | None,
-    pretraining: dict[str, Any],
-) -> tuple[TrainedModel, HeldOut | None]:
-    """Calibrate on the held-out rows. Return the model as the model folder will hold it, and these rows.
-
-    Args:
-        crossed: the logits of the transformers of cross-fitting, and the seconds that they took.
-        pretraining: the record of pre-training. Empty if there was none.
-    """
-    state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
-    data, temperature, readers, figures = prepared.data, 1.0, None, {}
-    untrained = recipe.training.counting_alone
-    logits = None if crossed is None else crossed[0]
-    if data.validation is not None and not untrained:
-        logits = score(
-            logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
-        )
-    if counting is not None:
-        readers, temperature, weighed = weigh_readers(counting, logits)
-        trainer.observer.on_message(readers_in_words(readers, weighed))
-        figures = {"readers": weighed}
-    elif logits is not None and prepared.held_out_labels is not None:
-        temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
-    seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
-    seconds += pretraining.get("seconds", 0)
-    seen, unseen = None, None
-    if recipe.training.keep_seen_words:
-        seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
-    threshold = None if seen is None else seen.config.threshold
-    held_out = HeldOut.of(prepared, readers, counting, logits)
-    figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
-    config = FolderConfig(
-        model=recipe.model,
-        vocab_size=prepared.tokenizer.vocab_size,
-        tokenizer=recipe.tokenizer,
-        target=labels_target(
-            prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
-        ),
-        readers=readers,
-        unlike=None if seen is None else seen.config,
-        inputs=prepared.splits.train.inputs,
-        data=data_record(prepared.splits, source)
-        | prepared.record
-        | ({"pretraining": pretraining} if pretraining else {}),
-        init=None if init is None else init.record,
-        new_words=() if init is None else init.new_words,
-        recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(seconds, 2),
-    )
-    trained = TrainedModel(
-        config=config,
-        model=trainer.model.cpu().eval(),
-        tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | figures,
-        counting=None if counting is None else counting.fitted.reader,
-        seen=seen,
-    )
-    return trained, held_out
-
-
-def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, kept: Kept) -> str | None:
-    if held_out is None or kept.worded is None or kept.out is None:
-        return None
-    return training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
-
-
-LABELS = Way(
-    prepare=prepare,
-    learn_counting=learn_counting,
-    finish=_finished,
-    card=model_card,
-    page=_page,
-    warn=_warn_of_no_progress,
-)
-"""How labels are learned."""
-
-
 def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
     tables = [train] if validation is None else [train, validation]
@@ -387,19 +266,3 @@ def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
 
 def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
     return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}
-
-
-def from_memory(
-    trained: TrainedModel, labels: tuple[Any, ...], *, fold_labels: bool, label_columns: tuple[Any, ...] | None
-) -> TrainedModel:
-    """Return a model that was trained on rows in memory with what only the caller knows about them.
-
-    Args:
-        labels: the label values, in the same order. They keep the caller's types.
-        fold_labels: whether labels in several spellings were joined.
-        label_columns: the labels of the columns, if the labels were a matrix of 0 and 1.
-    """
-    own = {"fold_labels": fold_labels} | ({} if label_columns is None else {"label_columns": label_columns})
-    target = trained.config.label_target.model_copy(update={"labels": labels})
-    update = {"target": target, "data": trained.config.data | own}
-    return dataclasses.replace(trained, config=trained.config.model_copy(update=update))

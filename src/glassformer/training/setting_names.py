@@ -1,9 +1,11 @@
-"""Suggest the setting that a user may have meant by an unknown name."""
+"""What is said of settings that cannot be: which one a user may have meant, and why a value is refused."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 OTHER_NAMES = {
     "seed": ("random_state", "random_seed"),
@@ -48,3 +50,11 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         if ours in settings and written in others:
             return ours
     return next(iter(difflib.get_close_matches(written, sorted(settings), n=1)), None)
+
+
+def complaint(found: Mapping[str, Any]) -> str:
+    """Return why a value of a setting is refused, as one of pydantic's findings says it."""
+    value, message = found["input"], found["msg"].removeprefix("Value error, ")
+    if isinstance(value, float) and math.isnan(value):  # pydantic says that it should be less than some bound
+        return "a number is needed"
+    return f"{message[:1].lower()}{message[1:]}"

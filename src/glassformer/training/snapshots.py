@@ -7,16 +7,16 @@ import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 from torch import nn
 
+from glassformer.data.arrays import Array, IntArray
 from glassformer.data.files import written_aside
 from glassformer.data.inputs import refuse_several
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import UsageError
@@ -149,7 +149,7 @@ def _spread(rows: int, most: int) -> list[int]:
     return found
 
 
-def _sample(store: TokenStore, labels: np.ndarray[Any, Any]) -> Sample:
+def _sample(store: TokenStore, labels: Array) -> Sample:
     rows = _spread(len(store), _MEASURED)
     texts = [np.array(store.tokens[store.offsets[row] : store.offsets[row + 1]], np.int64) for row in rows]
     return Sample(store=TokenStore.in_memory(texts), labels=labels[rows])

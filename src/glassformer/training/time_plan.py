@@ -10,24 +10,21 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.counting.folds import Fold
 from glassformer.data.files import write_aside
-from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.data.wording import about, counted
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.training.loop import Observer
+from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
+from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
-from glassformer.training.recipe import Recipe, with_settings
-
-if TYPE_CHECKING:
-    from glassformer.training.pace import Pace, PretrainingPace
-    from glassformer.training.preparation import Prepared
-    from glassformer.training.readers import LearnedCounting
+from glassformer.training.readers import LearnedCounting
+from glassformer.training.recipe import with_settings
 
 FEWEST_STEPS = 75
 """The fewest steps of a training of the transformer: an epoch of a small table. Fewer were never measured."""
@@ -37,7 +34,6 @@ FEWEST_PASSES, MOST_PASSES = 1.0, 25.0
 """How often pre-training reads its texts. The runs that docs/log.md describes lie between these bounds."""
 _PROBE = 0.01, 2.0, 10.0
 """The share of the time that is spent on measuring, and its bounds in seconds."""
-_MOST_MINUTES = 1e6  # two years
 _FILE = "time-plan.json"
 
 
@@ -55,29 +51,6 @@ class TimePlan(BaseModel):
     settings: dict[str, Any]
     seconds: float
     said: str
-
-
-def check_minutes(minutes: Any, recipe: Recipe) -> None:
-    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
-    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
-    if not (number and 0 < minutes <= _MOST_MINUTES):
-        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 10")
-    training = recipe.training
-    for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
-        if value is not None:
-            raise UsageError(
-                f"`minutes={minutes:g}` and `training.{name}={value:g}` both say how long to train; leave one out"
-            )
-    if training.counting_alone:
-        raise UsageError(
-            f"`minutes={minutes:g}` decides how long a transformer is trained, and `training.epochs=0` trains none; "
-            "leave one out"
-        )
-    if recipe.pretraining is not None:
-        raise UsageError(
-            f"`minutes={minutes:g}` decides how long to pre-train; leave it out, or leave out `pretrain=` and "
-            "[pretraining]"
-        )
 
 
 def plan_time(
@@ -133,8 +106,6 @@ def _kept(file: Path) -> TimePlan | None:
 
 def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], began: float) -> TimePlan:
     """Measure, and decide."""
-    from glassformer.training.pace import measure_pace, measure_pretraining, own_tokens  # they need a `Prepared`
-
     assert prepared.minutes is not None
     share, least, most = _PROBE
     probe = min(most, max(least, share * 60 * prepared.minutes))
@@ -245,11 +216,3 @@ def _less(now: Situation, begins: str) -> TimePlan:
 
 def counted_minutes(minutes: float) -> str:
     return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
-
-
-def about(seconds: float) -> str:
-    """Return a duration for people: "20 seconds", "3.5 minutes", "12 minutes", "2.5 hours"."""
-    if seconds < 90:
-        return counted(max(1, round(seconds)), "second")
-    value, unit = (seconds / 60, "minutes") if seconds < 5400 else (seconds / 3600, "hours")
-    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.1f} {unit}".replace(".0 ", " ")

@@ -29,7 +29,7 @@ from glassformer.training.processes import ALONE, LostProcessError, Processes, w
 
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
-"""The model folder or the unfinished run of the first stage, in the work folder (see `own_text.py`)."""
+"""The model folder or the unfinished run of the first stage, in the work folder (see `first_stage.py`)."""
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
@@ -48,18 +48,25 @@ _FINGERPRINTS = {
 """Values that identify data. A message names the data, not the value."""
 
 
+def check_flags(*, resume: bool, overwrite: bool) -> None:
+    """Raise `UsageError` if a run is to be both continued and replaced."""
+    if resume and overwrite:
+        raise UsageError("`resume=True` and `overwrite=True` contradict each other; give one of them")
+
+
 def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
     """Refuse to lose an earlier run, or files that are not ours.
 
     Raises:
-        UsageError: another process writes there; the folder holds a model or an unfinished run, and neither `resume`
-            nor `overwrite` is set; or it holds only other files, which `overwrite` does not replace.
+        UsageError: another process writes there; `resume` and `overwrite` are both set; the folder holds a model or an
+            unfinished run, and neither of them is set; or it holds only other files, which `overwrite` never replaces.
     """
     check_free(out)
     _refuse_loss(out, resume=resume, overwrite=overwrite)
 
 
 def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
+    check_flags(resume=resume, overwrite=overwrite)
     unfinished, finished = is_unfinished(out), is_model_folder(out)
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"

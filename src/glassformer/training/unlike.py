@@ -11,7 +11,6 @@ import numpy as np
 from glassformer.counting.corpus import Corpus, distinct, marked
 from glassformer.counting.ngrams import END, START
 from glassformer.counting.unlike import (
-    FloatArray,
     HashArray,
     Seen,
     UnlikeConfig,
@@ -19,6 +18,7 @@ from glassformer.counting.unlike import (
     pair_hashes,
     unseen_share,
 )
+from glassformer.data.arrays import FloatArray
 from glassformer.data.table import Table
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from glassformer.data.arrays import DoubleArray, IntArray
 from glassformer.data.batches import Batch
-from glassformer.data.store import IntArray, TokenStore
+from glassformer.data.store import TokenStore
 from glassformer.models.classifier import Trunk
 from glassformer.prediction.scoring import window_means
 
-Vectors = np.ndarray[Any, np.dtype[np.float64]]
+Vectors = DoubleArray
 
 
 def context_vectors(

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.store import IntArray
+from glassformer.data.arrays import IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.words.context import Vectors
 from glassformer.words.definitions import in_layers

@@ -9,9 +9,9 @@ from typing import Generic
 
 from torch import Tensor
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import refuse_several
 from glassformer.data.locks import LOCK_FILE, only_writer
-from glassformer.data.store import IntArray
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import NewWord

@@ -22,9 +22,9 @@ from glassformer.prediction.model_folder import TrainedModel, is_unfinished
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # up to this many training rows are scored again at the end

@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 
-from glassformer.evaluation.record import Record
+from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import Machine
 from glassformer.experiments.published.system_run import SystemRun
 from glassformer.experiments.published.systems import VARIANTS, VariantName
 
-_HEADINGS = ("system", "data", "reported", "literal", "corrected", "our default")
+HEADINGS = ("system", "data", "reported", "literal", "corrected", "our default")
 
 
 class Cell(Record):
@@ -19,19 +19,8 @@ class Cell(Record):
     variant: VariantName
     runs: tuple[SystemRun, ...]
 
-    def accuracies(self) -> list[float]:
-        return [run.accuracy.value for run in self.runs]
-
     def in_words(self) -> str:
-        """Return mean ± sample standard deviation over seeds, or the value of a single run with its 95% interval.
-
-        The interval is a bootstrap over test rows.
-        """
-        values = self.accuracies()
-        if len(values) == 1:
-            only = self.runs[0].accuracy
-            return f"{short(only.value)} [{short(only.low)}, {short(only.high)}]"
-        return f"{short(statistics.mean(values))} ± {short(statistics.stdev(values))} ({len(values)} seeds)"
+        return over_seeds([run.accuracy for run in self.runs])
 
 
 class Line(Record):
@@ -59,9 +48,21 @@ class Reproduction(Record):
     created: str
 
 
+def over_seeds(accuracies: Sequence[Estimate]) -> str:
+    """Return mean ± sample standard deviation over seeds, or the value of a single run with its 95% interval.
+
+    The interval is a bootstrap over test rows.
+    """
+    if len(accuracies) == 1:
+        (only,) = accuracies
+        return f"{short(only.value)} [{short(only.low)}, {short(only.high)}]"
+    values = [accuracy.value for accuracy in accuracies]
+    return f"{short(statistics.mean(values))} ± {short(statistics.stdev(values))} ({len(values)} seeds)"
+
+
 def rows(lines: Sequence[Line]) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the table as text, headings first."""
-    yield _HEADINGS
+    yield HEADINGS
     for line in lines:
         cells = (line.cell(variant) for variant in VARIANTS)
         yield line.system, line.data, line.reported, *("–" if cell is None else cell.in_words() for cell in cells)

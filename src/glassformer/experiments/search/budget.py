@@ -6,10 +6,9 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import about, counted
 from glassformer.evaluation.record import Record
 from glassformer.experiments.search.rows import FEW_ROWS, PARTS
-from glassformer.training.time_plan import about
 
 ETA = 3
 SHORT = 1 / ETA  # of the steps, in the first rung

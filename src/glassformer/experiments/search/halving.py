@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import about, counted
 from glassformer.errors import UsageError
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.search.budget import RUNGS, SHORT, Clock, Plan, Rung, rung_sizes, too_short
@@ -23,7 +23,6 @@ from glassformer.experiments.search.rows import PARTS, Part
 from glassformer.experiments.search.space import Candidate, candidates
 from glassformer.experiments.search.trial import Job, Measured, OutOfTimeError, TrialRun, run_trial
 from glassformer.training.recipe import Recipe
-from glassformer.training.time_plan import about
 
 _FEWEST = 4  # candidates: fewer are no search
 _HEAVIER = 1.5  # how much longer a candidate is expected to take than the recipe as it is

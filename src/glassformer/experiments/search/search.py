@@ -48,7 +48,7 @@ from glassformer.experiments.search.trial import Measured, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import versions
+from glassformer.training.unfinished import check_flags, versions
 
 RUNS_FOLDER, RESULT_FILE, PAGE_FILE, RECIPE_FILE = "trials", "search.json", "search.html", "recipe.toml"
 _BEGUN = "search-of.json"  # in the folder of trials: what was begun
@@ -131,8 +131,7 @@ def check_out(out: Path, *, resume: bool, overwrite: bool) -> None:
         UsageError: it holds a finished search, an unfinished one that is not to be resumed, or something else; or there
             is nothing to resume.
     """
-    if resume and overwrite:
-        raise UsageError("`resume=True` and `overwrite=True` contradict each other; give one of them")
+    check_flags(resume=resume, overwrite=overwrite)
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; `out=` must be a folder")
     finished, unfinished = (out / RESULT_FILE).is_file(), is_unfinished(out)

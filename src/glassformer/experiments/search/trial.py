@@ -22,10 +22,11 @@ from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
 from glassformer.prediction.predictor import Predictor
+from glassformer.training.labels import LABELS, train_classifier
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import LABELS, Kept, train_classifier, train_prepared
+from glassformer.training.run import Kept, train_prepared
 
 _COUNTING, _TRIAL = "counting", "trial"
 

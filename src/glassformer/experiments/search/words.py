@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import about, counted
 from glassformer.errors import quoted
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.rows import FEW_ROWS
-from glassformer.training.time_plan import about
 
 _FEW_TRIALS, _FEW_UNSEEN, _FEW_GROUPS = 10, 200, 20
 _NAMED = 5

@@ -23,10 +23,10 @@ from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.probabilities import probabilities
+from glassformer.training.labels import train_classifier
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import train_classifier
 from glassformer.training.unfinished import versions
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400
