@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import complaints, running
+from tests.browser.test_serve_tables import DROP
 from tests.serving.samples import of_numbers
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -51,10 +52,33 @@ def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: 
     page.get_by_text("Word by word").click()
     expect(page.locator(".shares tbody tr")).to_have_count(3)
     expect(page.locator(".shares tfoot tr")).to_have_count(0)
-    for absent in ("What would turn the answer?", "Every number of this answer", "A whole table", "Drift"):
+    for absent in ("What would turn the answer?", "Every number of this answer"):
         expect(page.get_by_text(absent)).to_have_count(0)
     page.locator("#text").fill("")
     expect(page.locator(".label")).to_have_count(0)
+    assert said == []
+    page.close()
+
+
+def test_a_table_is_answered_and_drift_is_shown(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    said = complaints(page)
+    page.goto(url)
+    texts = ["superb film 3", " ", *["poor song 1"] * 120]
+    page.request.post(f"{url}predict", data={"texts": texts[2:]}, headers={"sec-fetch-site": ""})
+    page.evaluate(DROP, ["new.csv", "text,score\n" + "\n".join(f"{text},3" for text in texts)])
+    expect(page.locator(".first-rows tbody tr")).to_have_count(10)
+    answer = page.request.post(f"{url}predict", data={"text": TEXT}).json()["answers"][0]
+    first = page.locator(".first-rows tbody tr").first.locator("td").first.inner_text()
+    number, interval = first.split(" (")
+    assert float(number) == pytest.approx(answer["prediction"], abs=1e-3)
+    assert interval.endswith(")")
+    expect(page.locator(".first-rows tbody tr").nth(1)).to_contain_text("no answer")
+    expect(page.locator(".of-model")).to_contain_text("1 empty text without an answer.")
+    expect(page.locator(".of-model")).to_contain_text("glassformer evaluate")
+    expect(page.locator(".bars")).to_have_count(0)
+    page.get_by_text("Drift: the recent texts").click()
+    expect(page.locator(".inside").filter(has_text="held-out rows")).to_contain_text("answer")
     assert said == []
     page.close()
 

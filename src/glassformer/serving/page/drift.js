@@ -2,6 +2,7 @@
 
 import { el, percent, table } from "./dom.js";
 import { perColumn } from "./fold.js";
+import { short } from "./number.js";
 import { Gone, get } from "./server.js";
 
 const SHOWN = 20; // figures
@@ -35,8 +36,10 @@ class Drift {
 function shown({ figures, sentence, texts, held_out_rows: rows }) {
   const note = el("p", { className: "soft" }, "Texts that programs sent to /predict count, those typed on this page do not.");
   if (!figures.length) return [el("p", {}, sentence), note];
-  const lines = figures.slice(0, SHOWN).map(({ name, recent, held_out: usual, moved }) =>
-    [name, percent(recent), usual === null ? "not known" : percent(usual), moved === null ? "" : moved ? "yes" : "no"]);
+  const lines = figures.slice(0, SHOWN).map(({ name, recent, held_out: usual, moved }) => {
+    const write = name === "answer" ? short : percent; // of a number, in its own unit
+    return [name, write(recent), usual === null ? "not known" : write(usual), moved === null ? "" : moved ? "yes" : "no"];
+  });
   const heads = ["figure", `last ${texts.toLocaleString("en")} texts`, rows === null ? "held-out rows" : `${rows.toLocaleString("en")} held-out rows`, "differs?"];
   return [el("p", {}, sentence), table("Shares and means", heads, lines), note];
 }

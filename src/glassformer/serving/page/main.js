@@ -73,7 +73,7 @@ async function start() {
   }
   desk = new Desk(found.models, field, { panels: { beside: BESIDE, below: BELOW }, ask, limits: found.limits, isGone, onGone });
   const onText = (chosen) => { desk.put(chosen); byId("fields").scrollIntoView({ block: "center" }); };
-  if (found.tables && !found.models.some(({ target }) => target)) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
+  if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
 }
 
 start();

@@ -33,6 +33,6 @@ export const BELOW = [
   { name: "nearest", draw: drawNearest },
   { name: "trace", draw: forLabels(drawTrace) },
   { name: "lapse", draw: drawLapse },
-  { name: "drift", draw: forLabels(drawDrift) },
+  { name: "drift", draw: drawDrift },
   { name: "card", draw: drawCard },
 ];

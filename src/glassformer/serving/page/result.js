@@ -1,6 +1,7 @@
 // The answers to a table: how often each label was given, the first rows, what was measured, and a file to keep.
 
 import { counted, el, percent, shortened, table } from "./dom.js";
+import { short } from "./number.js";
 
 const ENDS = 120; // characters of either end of a long text
 
@@ -42,7 +43,8 @@ function drawCounts({ counts, unanswered }, rows) {
     more > 0 && `${counted(more, "more label")}.`,
     unanswered && `${counted(unanswered, "empty text")} without an answer.`,
   ].filter(Boolean);
-  return el("div", {}, el("ul", { className: "bars", "aria-label": "How often each label was given" }, ...bars),
+  const list = bars.length ? el("ul", { className: "bars", "aria-label": "How often each label was given" }, ...bars) : null;
+  return el("div", {}, list,
     notes.length ? el("p", { className: "soft" }, notes.join(" ")) : null);
 }
 
@@ -65,8 +67,7 @@ function drawFigures(figures) {
 function firstRows(result, onText) {
   const rows = result.first_texts.map((text, number) => [
     String(number + 1),
-    ...result.answers.map(({ first }) => first[number].prediction === null
-      ? "no answer" : `${first[number].prediction} ${percent(first[number].confidence)}`),
+    ...result.answers.map(({ first }) => inWords(first[number])),
     el("button", { type: "button", className: "text", dir: "auto", disabled: !text.trim(), onclick: () => onText(result.first_rows?.[number] ?? text) },
       shortened(text, ENDS)),
   ]);
@@ -75,6 +76,13 @@ function firstRows(result, onText) {
   const drawn = table(caption, ["row", ...heads, "text"], rows);
   drawn.classList.add("first-rows");
   return drawn;
+}
+
+/** A label with its confidence, or a number with its interval. */
+function inWords({ prediction, confidence, interval_low: low, interval_high: high }) {
+  if (prediction === null) return "no answer";
+  if (confidence !== undefined) return `${prediction} ${percent(confidence)}`;
+  return low === null ? short(prediction) : `${short(prediction)} (${short(low)} to ${short(high)})`;
 }
 
 function download(name, { model, csv }) {
