@@ -54,7 +54,7 @@ def stale_pages() -> dict[Path, str]:
     pages, shown = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], kinds(RESULTS)
     written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
     for file in (RESULTS / "variants").glob("*.json"):
-        written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read_comparison(file))
+        written[ROOT / "docs" / "pictures" / f"variants-{file.stem}.svg"] = chart(read_comparison(file))
     written |= plots(RESULTS, ROOT / "docs" / "pictures")
     return {
         page: text for page, text in written.items() if not page.is_file() or text != page.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The tables of docs/bench-of-tables.md, from benchmarks/results/bench-of-tables."""
+"""The tables of docs/how-it-works/bench-of-tables.md, from benchmarks/results/bench-of-tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/few-labels.md, from benchmarks/results/few-labels.json."""
+"""The tables of docs/how-it-works/few-labels.md, from benchmarks/results/few-labels.json."""
 
 from __future__ import annotations
 

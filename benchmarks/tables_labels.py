@@ -1,4 +1,4 @@
-"""The tables of docs/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
+"""The tables of docs/how-to/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
 
 from __future__ import annotations
 

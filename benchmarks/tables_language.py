@@ -1,4 +1,4 @@
-"""The tables of docs/language-models.md, from benchmarks/results/language-model and benchmarks/results/steering."""
+"""The tables of docs/how-it-works/language-models.md, from language-model and steering in benchmarks/results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/new-words.md, from benchmarks/results/new-words. Files named `lm-…` are of language models."""
+"""The tables on new words, from benchmarks/results/new-words. Files named `lm-…` are of language models."""
 
 from __future__ import annotations
 

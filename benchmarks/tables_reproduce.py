@@ -1,4 +1,4 @@
-"""The tables of docs/systems, from benchmarks/results/reproduce: one for each file, and `all`."""
+"""The tables of docs/how-it-works/systems, from benchmarks/results/reproduce: one for each file, and `all`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/slices.md, from benchmarks/results/slices.json."""
+"""The tables of docs/how-it-works/slices.md, from benchmarks/results/slices.json."""
 
 from __future__ import annotations
 

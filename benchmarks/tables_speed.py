@@ -1,4 +1,4 @@
-"""The tables of docs/results.md on speed: training-speed-DATA-PRESET, literal-speed and answering-speed (.json)."""
+"""The tables on speed, from training-speed-DATA-PRESET, literal-speed and answering-speed (.json)."""
 
 from __future__ import annotations
 

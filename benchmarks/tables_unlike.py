@@ -1,4 +1,4 @@
-"""The tables of docs/unlike.md, from benchmarks/results/unlike.json."""
+"""The tables of docs/how-it-works/unlike.md, from benchmarks/results/unlike.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables and charts of docs/variants.md, from benchmarks/results/variants."""
+"""The tables and charts of docs/how-it-works/variants.md, from benchmarks/results/variants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def chart(found: VariantComparison) -> str:
 
 
 def compared(name: str, found: VariantComparison) -> Iterator[str]:
-    yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
+    yield f"![Mean accuracy with its interval for each value of each part](../pictures/variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
     headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")

@@ -21,7 +21,7 @@ from glassformer.experiments.published.systems import ENTRIES, SYSTEMS, VariantN
 from glassformer.experiments.published.table import Cell, Line, Reproduction
 from glassformer.training.recipe import PretrainingRecipe, shipped_recipes
 
-PAGES, RESULTS = ROOT / "docs" / "systems", ALL_RESULTS / "reproduce"
+PAGES, RESULTS = ROOT / "docs" / "how-it-works" / "systems", ALL_RESULTS / "reproduce"
 TEXTS = {page.name: page.read_text(encoding="utf-8") for page in sorted(PAGES.glob("*.md"))}
 SHOWN = [name for text in TEXTS.values() for name in re.findall(r"<!-- results: (\S+) -->", text)]
 BLOCK = "# A page\n\n<!-- results: {} -->\nold\n<!-- end -->\n\nmore\n"
@@ -88,13 +88,13 @@ def test_pages_are_what_the_script_writes() -> None:
     assert not [page.name for page in stale_pages()], "run python -m benchmarks.tables"
 
 
-def test_the_readme_shows_every_result_that_accuracy_wrote() -> None:
+def test_the_docs_show_every_result_that_accuracy_wrote() -> None:
     files = {file.stem for file in ALL_RESULTS.glob("*.json") if re.search(r"benchmarks.accuracy", file.read_text())}
-    (shown,) = re.findall(r"<!-- measured: (\S+) -->", (ROOT / "README.md").read_text(encoding="utf-8"))
+    (shown,) = re.findall(r"<!-- measured: (\S+) -->", (ROOT / "docs/how-it-works/results.md").read_text("utf-8"))
     assert set(shown.split("+")) == files
 
 
-def test_a_readme_row_of_each_kind(tmp_path: Path) -> None:
+def test_a_row_of_measured_accuracies_of_each_kind(tmp_path: Path) -> None:
     """Over seeds that differ, that agree, over folds, and of one run."""
 
     def row(name: str, values: list[float], arguments: str) -> str:
@@ -149,7 +149,7 @@ def test_every_line_and_every_result_is_shown_on_one_page() -> None:
 def test_every_page_is_linked_from_the_index_and_links_lead_somewhere() -> None:
     assert {f"{system}.md" for system in SYSTEMS} < set(TEXTS)
     for name in TEXTS:
-        assert name == "README.md" or f"]({name})" in TEXTS["README.md"], name
+        assert name == "index.md" or f"]({name})" in TEXTS["index.md"], name
     for name, text in TEXTS.items():
         for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
             assert (PAGES / target).exists(), f"{name} links to {target}"

@@ -96,7 +96,7 @@ def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "docs" / "how-to" / "inside.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     assert examples
     monkeypatch.chdir(tmp_path)
@@ -107,7 +107,7 @@ def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_examples_of_docs_python_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parent.parent / "docs" / "how-to" / "python.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     texts, labels = ["good film", "bad film", "fine film", "dull film"] * 10, ["p", "n"] * 20
     others = {"answer": ["yes", "no"] * 20, "price": range(40), "shop": ["Ulm", "Rome", "Ulm", "Berlin"] * 10}

@@ -139,7 +139,7 @@ def test_an_entry_is_compared_over_its_seeds() -> None:
 
 
 def test_the_page_shows_every_result_and_what_has_none(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "bench-of-tables.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-it-works" / "bench-of-tables.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- bench-of-tables: (\S+) -->", page)
     assert shown == ["test"]
     assert {file.stem for file in (RESULTS / "bench-of-tables").glob("*.json")} <= set(shown)
