@@ -23,6 +23,9 @@ ROOMS = (
     "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit", "estimators",
     "course", "serving", "cli",
 )  # fmt: skip
+GUIDES = [
+    f"docs/how-to/{page}.md" for page in ("train", "evaluate", "predict", "recipes-and-data", "start-from-weights")
+]
 OF_OTHER_PROGRAMS = {"--help", "--install-completion", "--nproc-per-node"}  # typer's and torchrun's
 LONGEST_FILE, LONGEST_FUNCTION = 400, 60
 SPEAK_OF_FLAGS = ("cli",)
@@ -151,8 +154,8 @@ def test_the_docs_show_every_command() -> None:
         assert f"glassformer {command}" in pages, command
 
 
-def test_readme_and_guide_show_only_flags_that_exist() -> None:
-    readme = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/how-to/guide.md"))
+def test_readme_and_guides_show_only_flags_that_exist() -> None:
+    readme = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", *GUIDES))
     scripts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
     known = set(re.findall(r'"(--[a-z][a-z-]*)"', scripts))
     known |= {flag for _, command in commands() for option in command.params for flag in option.opts}
