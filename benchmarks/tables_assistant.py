@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/assistant.md, from benchmarks/results/assistant.json."""
+"""The tables of docs/how-it-works/assistant.md, from benchmarks/results/assistant.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/audit.md, from benchmarks/results/audit.json."""
+"""The tables of docs/how-it-works/audit.md, from benchmarks/results/audit.json."""
 
 from __future__ import annotations
 

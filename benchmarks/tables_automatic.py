@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/automatic.md, from benchmarks/results/automatic.json."""
+"""The tables of docs/how-it-works/automatic.md, from benchmarks/results/automatic.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
+"""The tables of docs/how-it-works/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
 
 from __future__ import annotations
 
@@ -15,26 +15,6 @@ def labels_tables(found: Document) -> Iterator[str]:
     cells = list(dict.fromkeys((line["table"], line["share"]) for line in lines))
     parts = [[line for line in lines if (line["table"], line["share"]) == cell] for cell in cells]
     first = lines[0]
-    yield (
-        "How well the rows are ranked: the share of labels made wrong among the first k rows, where k is the number of "
-        "all labels made wrong (so this is also the share of them that is found), and the average precision."
-    )
-    yield markdown(
-        [
-            ("table", "rows", "made wrong", *(f"{name}: among k" for name in first["ranking"]),
-             *(f"{name}: average precision" for name in first["ranking"])),
-            *(
-                (
-                    *_names(part),
-                    *(_over(part, "ranking", name, "precision_at_k")
-                      for name in first["ranking"]),
-                    *(_over(part, "ranking", name, "average_precision")
-                      for name in first["ranking"]),
-                )
-                for part in parts
-            ),
-        ]
-    )  # fmt: skip
     yield "The rows that are listed: how many, the share of them that was made wrong, and the share that is found."
     yield markdown(
         [

@@ -43,9 +43,6 @@ def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
         (line,) = found[name].lines
         yield markdown([row[2:] for row in rows([line])])
         yield "\n".join(_facts(found[name], line))
-        for cell in line.cells:
-            if cell.variant != "default":
-                yield from _epochs(cell)
 
 
 def _whole_table(found: Mapping[str, Reproduction]) -> str:
@@ -92,29 +89,6 @@ def _of_the_runs(cell: Cell) -> str:
     parts.append(f"{first.training_rows:,} training and {first.validation_rows:,} validation rows")
     parts.append(f"trained in {duration(statistics.mean(run.training_seconds for run in runs))}")
     return ", ".join(parts)
-
-
-def _epochs(cell: Cell) -> Iterator[str]:
-    """Yield the first seed's epochs, then its evaluation, as the documents print them.
-
-    Runs without a validation set, as on `zhou`, have nothing to print.
-    """
-    run = cell.runs[0]
-    if "validation_loss" not in run.history[-1]:
-        return
-    columns = ("train_loss", "validation_loss", "validation_accuracy")
-    rows = ((f"{row['epoch']:.0f}", *(f"{row[column]:.6f}" for column in columns)) for row in run.history)
-    yield (
-        f"<details><summary>{_NAMES[cell.variant]}, seed {run.seed}, epoch by epoch "
-        f"(accuracy on {run.validation_rows:,} validation rows)</summary>"
-    )
-    yield markdown([("epoch", "training loss", "validation loss", "accuracy"), *rows])
-    yield (
-        f"Epoch {run.best_epoch} was kept. Evaluation on {run.test_rows:,} test rows: accuracy "
-        f"{run.accuracy.value:.6f}, runtime {run.evaluation_seconds:.3f} s, "
-        f"{run.evaluation_texts_per_second:,.1f} samples per second."
-    )
-    yield "</details>"
 
 
 def _different(values: Iterable[str]) -> str:

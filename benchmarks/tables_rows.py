@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/scale.md, from benchmarks/results/rows.json."""
+"""The tables of docs/how-it-works/scale.md, from benchmarks/results/rows.json."""
 
 from __future__ import annotations
 

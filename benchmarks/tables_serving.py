@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/serve.md about load, from benchmarks/results/serving-load.json."""
+"""The tables of docs/how-it-works/serving.md about load, from benchmarks/results/serving-load.json."""
 
 from __future__ import annotations
 

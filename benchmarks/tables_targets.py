@@ -1,4 +1,4 @@
-"""The tables of docs/how-to/targets.md, from benchmarks/results/targets.json."""
+"""The tables of docs/how-it-works/targets.md, from benchmarks/results/targets.json."""
 
 from __future__ import annotations
 

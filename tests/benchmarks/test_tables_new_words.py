@@ -33,7 +33,7 @@ def shown(name: str, folder: Path, document: dict[str, Any]) -> str:
 
 
 def test_every_result_is_shown_and_what_has_none_is_said(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "how-to" / "new-words.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-it-works" / "new-words.md").read_text(encoding="utf-8")
     shown = re.findall(r"<!-- new-words: (\S+) -->", page)
     assert {file.stem for file in (RESULTS / "new-words").glob("*.json")} <= set(shown)
     assert fill(page, kinds(tmp_path)).count("-->\nNot measured yet.\n<!-- end -->") == len(shown) == 3
@@ -94,7 +94,7 @@ def test_a_language_models_words(tmp_path: Path) -> None:
 
 
 def test_what_the_page_names_exists() -> None:
-    page = ROOT / "docs" / "how-to" / "new-words.md"
+    page = ROOT / "docs" / "how-it-works" / "new-words.md"
     text = page.read_text(encoding="utf-8")
     tests = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
     for name in re.findall(r"`(test_\w+)`", text):
