@@ -60,7 +60,7 @@ def _whole_table(found: Mapping[str, Reproduction]) -> str:
 def _facts(found: Reproduction, line: Line) -> Iterator[str]:
     runs = [run for cell in line.cells for run in cell.runs]
     for cell in line.cells:
-        yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell)}"
+        yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell, brief=cell.variant == 'default')}"
     yield f"- measured on {_different(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`"
     processors = _different(run.versions.get("processor", "") for run in runs)
     machine = f"{found.machine.system}, {found.machine.architecture}, {found.machine.cores} cores"
@@ -71,15 +71,16 @@ def _facts(found: Reproduction, line: Line) -> Iterator[str]:
     yield f"- {versions}, commit {commits or 'unknown'}, `{command_today(found.command)}`"
 
 
-def _of_the_runs(cell: Cell) -> str:
+def _of_the_runs(cell: Cell, *, brief: bool) -> str:
     runs, first = cell.runs, cell.runs[0]
     accuracies = cell.accuracies()
     parts = [f"recipe `{first.recipe_name}`", seeds_in_words([run.seed for run in runs])]
+    if brief:
+        return ", ".join(parts)
     if first.init is not None:
         parts.append(f"from the weights `{first.init['from']}`")
     if len(runs) > 1:
         parts.append(f"accuracies from {short(min(accuracies))} to {short(max(accuracies))}")
-    parts.append(f"weighted F1 {short(statistics.mean(run.weighted_f1 for run in runs))}")
     training = [run.training_accuracy for run in runs if run.training_accuracy is not None]
     if training:
         parts.append(f"training accuracy {short(statistics.mean(training))}")

@@ -10,7 +10,7 @@ from glassformer.evaluation.charts import Dot, interval_chart, standalone
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
-from glassformer.experiments.variants.comparison_result import VariantComparison, VariantSummary
+from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.effects import ValueEffect
 
 
@@ -34,24 +34,15 @@ def compared(name: str, found: VariantComparison) -> Iterator[str]:
     yield f"![Mean accuracy with its interval for each value of each part](../pictures/variants-{name}.svg)"
     yield f"**{found.verdict}**"
     yield "\n".join(f"- **{key.key}**: {key.verdict.removeprefix(key.key + ': ')}" for key in found.keys)
-    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")
+    headings = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")
     yield markdown([headings, *(_value_row(key.key, value) for key in found.keys for value in key.values)])
     yield f"Intervals include {found.covers}."
     yield "\n".join(_facts(found))
-    yield "<details><summary>All variants, the best first</summary>"
-    headings = ("variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds")
-    yield markdown([headings, *map(_variant_row, found.variants)])
-    yield "</details>"
 
 
 def _value_row(key: str, value: ValueEffect) -> tuple[str, ...]:
     effect = f"{signed(value.effect.value)} ({signed(value.effect.low)} to {signed(value.effect.high)})"
     return key, value.value, short(value.accuracy.value), _interval(value.accuracy), effect
-
-
-def _variant_row(variant: VariantSummary) -> tuple[str, ...]:
-    accuracy, sizes = variant.accuracy, (f"{variant.parameters:,}", f"{variant.seconds:.0f}")
-    return variant.name, short(accuracy.value), _interval(accuracy), short(variant.spread), *sizes
 
 
 def _facts(found: VariantComparison) -> Iterator[str]:
