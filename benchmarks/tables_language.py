@@ -63,11 +63,10 @@ def steering_tables(found: Document) -> Iterator[str]:
     rows = [("policy", *judges, "KL, nats", "distinct-2", "tokens"), _policy_row("before", judges, before)]
     for name, runs in by_algorithm.items():
         summary = found["summary"][name]
-        rows += [_policy_row(f"{name.upper()}, seed {run['seed']}", judges, run) for run in runs]
         liked = (summary["liked"][judge] for judge in judges)
-        means = (f"**{short(spread['mean'])} ± {short(spread['std'])}**" for spread in liked)
+        means = (f"{short(spread['mean'])} ± {short(spread['std'])}" for spread in liked)
         kl, distinct = (f"{summary[key]['mean']:.2f} ± {summary[key]['std']:.2f}" for key in ("kl", "distinct_2"))
-        rows.append((f"**{name.upper()}, {counted(len(runs), 'seed')}**", *means, kl, distinct, ""))
+        rows.append((f"{name.upper()}, {counted(len(runs), 'seed')}", *means, kl, distinct, ""))
     yield markdown(rows)
     rises = {name.upper(): summary["above_before"] for name, summary in found["summary"].items()}
     rise_rows = ((name, *(interval(rise[judge], signed) for judge in judges)) for name, rise in rises.items())

@@ -9,6 +9,8 @@ from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown
 
 KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
+SHOWN = "bearing"
+"""The kind of words that is shown. The result also has random words, which change little."""
 LOSS_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "loss after": ("after", "{:.3f}".format),
     "minus the unknown token's": ("after_above_unknown", "{:+.3f}".format),
@@ -24,6 +26,8 @@ def new_words_tables(found: Document) -> Iterator[str]:
 
 def _classifier(found: Document) -> Iterator[str]:
     for kind, result in found["results"].items():
+        if kind != SHOWN:
+            continue
         learned = sorted(set(result["learned"]))
         span = f"{learned[0]}" if len(learned) == 1 else f"{learned[0]} to {learned[-1]}"
         count = result["test_texts"]

@@ -61,14 +61,16 @@ def _facts(found: Reproduction, line: Line) -> Iterator[str]:
     runs = [run for cell in line.cells for run in cell.runs]
     for cell in line.cells:
         yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell, brief=cell.variant == 'default')}"
-    yield f"- measured on {_different(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`"
     processors = _different(run.versions.get("processor", "") for run in runs)
-    machine = f"{found.machine.system}, {found.machine.architecture}, {found.machine.cores} cores"
-    machine += f" ({processors})" if processors else ""
-    yield f"- {machine}, threads used: {_different(str(run.threads) for run in runs)}"
-    versions = f"torch {_different(run.versions['torch'] for run in runs)}, Python {found.machine.python}"
+    processors = f" ({processors})" if processors else ""
     commits = _different(run.versions.get("commit", "")[:10] for run in runs)
-    yield f"- {versions}, commit {commits or 'unknown'}, `{command_today(found.command)}`"
+    threads = _different(str(run.threads) for run in runs)
+    yield (
+        f"- {_different(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`; {found.machine.system}, "
+        f"{found.machine.architecture}, {found.machine.cores} cores{processors}, threads used: {threads}; torch "
+        f"{_different(run.versions['torch'] for run in runs)}, Python {found.machine.python}; commit "
+        f"{commits or 'unknown'}; `{command_today(found.command)}`"
+    )
 
 
 def _of_the_runs(cell: Cell, *, brief: bool) -> str:
@@ -84,10 +86,7 @@ def _of_the_runs(cell: Cell, *, brief: bool) -> str:
     training = [run.training_accuracy for run in runs if run.training_accuracy is not None]
     if training:
         parts.append(f"training accuracy {short(statistics.mean(training))}")
-    fewest, most = min(run.parameters for run in runs), max(run.parameters for run in runs)
-    span = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"  # the vocabulary follows the rows
-    parts.append(f"{span} parameters")
-    parts.append(f"{first.training_rows:,} training and {first.validation_rows:,} validation rows")
+    parts.append(f"{first.training_rows:,} training rows")
     parts.append(f"trained in {duration(statistics.mean(run.training_seconds for run in runs))}")
     return ", ".join(parts)
 

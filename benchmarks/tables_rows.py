@@ -18,9 +18,12 @@ _IN_WORDS = {
 }
 
 
+SHOWN = 2  # numbers of rows: the largest ones
+
+
 def rows_tables(found: Document) -> Iterator[str]:
     """Return the seconds and the memory of each phase, for each number of rows."""
-    lines = found["lines"]
+    lines = found["lines"][-SHOWN:]
     phases = [{phase["phase"]: phase for phase in line["phases"]} for line in lines]
     heads = [f"{line['rows']:,} rows" for line in lines]
     yield "Seconds of a core:"

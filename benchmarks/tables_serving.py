@@ -33,8 +33,9 @@ def serving_tables(found: Document) -> Iterator[str]:
     hostile = found["hostile"]
     memory = ", ".join(f"{value:.0f}" for value in hostile["memory_mb"])
     yield (
-        f"{hostile['requests']:,} requests of {len(hostile['kinds'])} kinds, hostile ones among them, in {hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} "
-        f"clients: {hostile['lost']:,} lost, {hostile['not_right']:,} answers to one text that are not those of the "
-        f"model alone. Such a request took {hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
+        f"{hostile['requests']:,} requests of {len(hostile['kinds'])} kinds, hostile ones among them, in "
+        f"{hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} clients: {hostile['lost']:,} lost, "
+        f"{hostile['not_right']:,} answers to one text that are not those of the model alone. Such a request took "
+        f"{hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
         f"25, 50, 75 and 100% of the time: {memory} MB."
     )
