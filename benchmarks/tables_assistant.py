@@ -9,6 +9,7 @@ from glassformer.alignment.answers import EXACT, NAMES
 from glassformer.experiments.published.table import markdown
 
 LEAST = 0.9
+SHOWN = 3  # answers of each stage: the first ones, so that nobody has chosen them
 _STAGES = {"sft": "the start (`align sft`)", "dpo": "DPO", "ppo": "PPO", "grpo": "GRPO"}
 _RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subject")
 
@@ -56,6 +57,6 @@ def answers_table(found: Document) -> Iterator[str]:
     """Yield the first answers of each stage of the first seed."""
     run = found["runs"][0]
     for stage, title in (("lm", "after step 1"), ("sft", "after step 2"), ("ppo", "after step 4")):
-        lines = [f"{number}. {text.strip()}" for number, text in enumerate(run["first_answers"][stage], 1)]
-        yield f"The first five, {title}:"
+        lines = [f"{number}. {text.strip()}" for number, text in enumerate(run["first_answers"][stage][:SHOWN], 1)]
+        yield f"The first {SHOWN}, {title}:"
         yield "\n".join(["```text", *lines, "```"])
