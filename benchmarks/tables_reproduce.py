@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.tables_common import command_today, seeds_in_words
@@ -28,13 +28,15 @@ def name_of(line: TableEntry | Line) -> str:
 
 
 def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
-    """Show a line of `glassformer reproduce` with what it was measured on, or `all` lines.
+    """Show a line of `glassformer reproduce` with what it was measured on, several of them side by side, or `all`.
 
     Raises:
         ValueError: no line has this name.
     """
     if name == "all":
         yield _whole_table(found)
+    elif "+" in name:
+        yield from _side_by_side([found[each] for each in name.split("+")])
     elif name not in map(name_of, ENTRIES):
         raise ValueError(f"no line is named {name!r}")
     elif name not in found:
@@ -43,6 +45,15 @@ def reproduced(name: str, found: Mapping[str, Reproduction]) -> Iterator[str]:
         (line,) = found[name].lines
         yield markdown([row[2:] for row in rows([line])])
         yield "\n".join(_facts(found[name], line))
+
+
+def _side_by_side(found: Sequence[Reproduction]) -> Iterator[str]:
+    """Show lines of one data set that were measured in the same way: a table, and what all of them stand on."""
+    lines = [line for each in found for line in each.lines]
+    yield markdown([(row[0], *row[2:]) for row in rows(lines)])
+    kept = [list(_facts(each, line)) for each, line in zip(found, lines, strict=True)]
+    literal = (f"- {line.system}: {facts[0].removeprefix('- ')}" for line, facts in zip(lines, kept, strict=True))
+    yield "\n".join([*literal, *dict.fromkeys(fact for facts in kept for fact in facts[1:])])
 
 
 def _whole_table(found: Mapping[str, Reproduction]) -> str:

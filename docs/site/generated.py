@@ -17,9 +17,17 @@ from typer.core import TyperGroup
 
 import glassformer
 from glassformer.cli.main import app
+from glassformer.explanation.counterfactual import Counterfactual
+from glassformer.explanation.explain import Explanation, explain
+from glassformer.explanation.faithfulness import Faithfulness
+from glassformer.explanation.heads import Head
+from glassformer.explanation.neighbours import Neighbour
+from glassformer.explanation.passages import Passage
+from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.training.recipe import PretrainingRecipe, Recipe, shipped_recipes
 
 DOCS, RECIPES = Path(__file__).parents[1], Path(__file__).parents[2] / "recipes"
+EXPLAINING = (explain, Explanation, WordShare, NgramInMargin, Faithfulness, Passage, Counterfactual, Head, Neighbour)
 _OF_DOCS = re.compile(r"\bdocs/([\w/-]+\.md)")
 _PART = re.compile(r"<!-- generated: (\S+) -->")
 _EXAMPLE = re.compile(r"^( {4}\S.*\n?)+", re.MULTILINE)
@@ -65,9 +73,10 @@ def recipes() -> str:
 
 
 def python() -> str:
-    """A section for each name that `glassformer` exports, from its docstring."""
-    exported = [name for name in glassformer.__all__ if not name.startswith("_")]
-    return "\n\n".join(_documented(name, getattr(glassformer, name)) for name in exported)
+    """A section for each name that `glassformer` exports, and for what an explanation holds, from its docstring."""
+    exported = {name: getattr(glassformer, name) for name in glassformer.__all__ if not name.startswith("_")}
+    explaining = {thing.__name__: thing for thing in EXPLAINING}
+    return "\n\n".join(_documented(name, thing) for name, thing in (exported | explaining).items())
 
 
 PARTS: Mapping[str, Callable[[], str]] = {"commands": commands, "recipes": recipes, "python": python}
@@ -89,14 +98,14 @@ def _command(name: str, command: Any) -> str:
 def _documented(name: str, thing: Any) -> str:
     if not inspect.isclass(thing):
         return f"## {name}\n\n{_signature(name, thing)}\n\n{_docstring(thing)}"
-    methods = {
-        method: value
-        for method, value in inspect.getmembers(thing)
-        if not method.startswith("_") and inspect.getdoc(value) and value.__module__.startswith("glassformer")
-    }
     parts = [f"## {name}", _signature(name, thing), _docstring(thing)]
-    for method, value in methods.items():
-        parts += [f"### {name}.{method}", _signature(method, value), _docstring(value)]
+    for member, value in inspect.getmembers(thing):
+        found = value.fget if isinstance(value, property) else value
+        ours = inspect.isroutine(found) and str(getattr(found, "__module__", "")).startswith("glassformer")
+        if member.startswith("_") or not ours or not inspect.getdoc(found):
+            continue
+        shown = f"```python\n{member}\n```" if isinstance(value, property) else _signature(member, value)
+        parts += [f"### {name}.{member}", shown, _docstring(found)]
     return "\n\n".join(parts)
 
 
