@@ -15,7 +15,7 @@ NAMES = {
     "notes-decoder-as-ours": "`notes-decoder`, of our sizes and trained as ours",
     "kneser-ney-5": "Kneser–Ney, order 5",
 }
-SHOWN = 2  # texts of each model: the first ones, so that nobody has chosen them
+SHOWN = 1  # texts of each model: the first ones, so that nobody has chosen them
 FOUR_DECIMALS = "{:.4f}".format
 
 
@@ -35,7 +35,7 @@ def language_model_tables(found: Document) -> Iterator[str]:
         f"({data['test_split']}). Intervals are bootstrap intervals over test texts. Each model that is trained by "
         f"steps had {found['minutes']:g} minutes ({steps}); seed {found['seed']}."
     )
-    yield "The first texts of our model, by seed, as they came (temperature .8, top-p .95, at most 100 tokens):"
+    yield "The first text of our model, as it came (temperature .8, top-p .95, at most 100 tokens):"
     yield _quoted(sample["text"] for sample in found["systems"]["ours"]["samples"][:SHOWN])
 
 
@@ -78,10 +78,10 @@ def steering_tables(found: Document) -> Iterator[str]:
         f"with intervals over prompts. Accuracy on the first 60 words of test texts: {rights}, "
         f"the classifier that gave the reward {short(found['reward'])}."
     )
-    yield "The first texts before:"
+    yield "The first text before:"
     yield _quoted(before["texts"][:SHOWN])
     for name, (first, *_) in by_algorithm.items():
-        yield f"The same prompts after {name.upper()}, seed {first['seed']}:"
+        yield f"The same prompt after {name.upper()}, seed {first['seed']}:"
         yield _quoted(first["texts"][:SHOWN])
 
 
