@@ -12,7 +12,7 @@ from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.plots import plots
 from benchmarks.tables_add import add_tables
 from benchmarks.tables_aims import aims_table
-from benchmarks.tables_assistant import answers_table, ranks_table, ways_tables
+from benchmarks.tables_assistant import answers_table, ways_tables
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
@@ -72,7 +72,6 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "variants": lambda name: compared(name, read_comparison(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "ways": from_file(results, ways_tables),
-        "ranks": from_file(results, ranks_table),
         "answers": from_file(results, answers_table),
         "rows": from_file(results, rows_tables),
         "distil": from_file(results, distil_tables),

@@ -11,7 +11,6 @@ from glassformer.experiments.published.table import markdown
 LEAST = 0.9
 SHOWN = 3  # answers of each stage: the first ones, so that nobody has chosen them
 _STAGES = {"sft": "the start (`align sft`)", "dpo": "DPO", "ppo": "PPO", "grpo": "GRPO"}
-_RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subject")
 
 
 def ways_tables(found: Document) -> Iterator[str]:
@@ -28,18 +27,6 @@ def ways_tables(found: Document) -> Iterator[str]:
         f"Means over {seeds_in_words(seeds)}, {found['answers']} answers each. Every seed trains all stages anew. The "
         f"last column is the lowest share that any seed has. {_failed(found)}"
     )
-
-
-def ranks_table(found: Document) -> Iterator[str]:
-    """Yield what the reward models rank below whole answers."""
-    ranks = [
-        (
-            kind.replace("_", " "),
-            *(f"{run['reward'][f'above_{kind}']:.2f}" for run in found["runs"]),
-        )
-        for kind in _RANKS
-    ]
-    yield markdown([("corruption", *(f"seed {run['seed']}" for run in found["runs"])), *ranks])
 
 
 def _failed(found: Document) -> str:

@@ -1,4 +1,7 @@
-"""What all tables of results share: their place in a page, number formats, and the provenance below them."""
+"""What all tables of results share: their place in a page, number formats, and the machine and command below them.
+
+A result file also names the versions and the commit. A page names the commit if the code had been changed since.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +59,10 @@ def command_today(command: str) -> str:
 
 
 def _provenance(found: Document) -> str:
-    machine, versions = found["machine"], found["versions"]
+    machine = found["machine"]
     commit, *changed = found["commit"].split(" ", 1)
+    changes = f"commit {commit[:10]} {changed[0]}; " if changed else ""
     return (
         f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores ({machine['processor']}), threads "
-        f"used: {machine['threads']}; torch {versions['torch']}, Python {machine['python']}; commit "
-        f"{' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
+        f"used: {machine['threads']}; {changes}`{command_today(found['command'])}`"
     )

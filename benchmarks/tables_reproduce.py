@@ -74,13 +74,11 @@ def _facts(found: Reproduction, line: Line) -> Iterator[str]:
         yield f"- {_NAMES[cell.variant]}: {_of_the_runs(cell, brief=cell.variant == 'default')}"
     processors = _different(run.versions.get("processor", "") for run in runs)
     processors = f" ({processors})" if processors else ""
-    commits = _different(run.versions.get("commit", "")[:10] for run in runs)
     threads = _different(str(run.threads) for run in runs)
     yield (
         f"- {_different(f'{run.test_rows:,}' for run in runs)} test rows of `{line.data}`; {found.machine.system}, "
-        f"{found.machine.architecture}, {found.machine.cores} cores{processors}, threads used: {threads}; torch "
-        f"{_different(run.versions['torch'] for run in runs)}, Python {found.machine.python}; commit "
-        f"{commits or 'unknown'}; `{command_today(found.command)}`"
+        f"{found.machine.architecture}, {found.machine.cores} cores{processors}, threads used: {threads}; "
+        f"`{command_today(found.command)}`"
     )
 
 

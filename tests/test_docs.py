@@ -177,8 +177,8 @@ def test_a_line_is_written_with_what_it_stands_on() -> None:
     assert "| .99, one run | .850 ± .071 (2 seeds) | – | .700 [.680, .730] |" in text
     assert "- literal: recipe `vinh-mlp`, seeds 0–1, accuracies from .800 to .900, 22,500 training rows, " in text
     assert "- our default: recipe `vinh-mlp`, seed 0\n" in text
-    assert "- 25,000 test rows of `imdb`; Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, " in text
-    assert "Python 3.12.4; commit 0123456789; `python -m benchmarks.reproduce vinh-mlp`" in text
+    assert "- 25,000 test rows of `imdb`; Linux, abc, 5 cores (Abacus 7), threads used: 3; " in text
+    assert "threads used: 3; `python -m benchmarks.reproduce vinh-mlp`" in text
     assert text.endswith("\n<!-- end -->\n\nmore\n")
     assert fill(text, {"vinh-mlp-imdb": MLP}) == text
 
