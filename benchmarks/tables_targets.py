@@ -76,7 +76,7 @@ def targets_tables(found: Document) -> Iterator[str]:
     )
     yield (
         f"Preset `{found['preset']}`, {seeds_in_words(found['seeds'])}: means over the seeds, with 95% intervals over "
-        f"the test rows. Training rows and test rows: {of_rows}. The transformer takes part: {_who(found)}."
+        f"the test rows. Training rows and test rows: {of_rows}."
     )
 
 
@@ -84,16 +84,3 @@ def _rows(of_seeds: Sequence[int]) -> str:
     """Return how many rows: of all seeds, or from the fewest to the most."""
     fewest, most = min(of_seeds), max(of_seeds)
     return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-
-
-def _who(found: Document) -> str:
-    """Say how often the transformer takes part."""
-    said = [(line["table"], "a number", line["answers_by"]) for line in found["numbers"]]
-    said += [
-        (line["table"], {"ordered": "ordered classes, cumulative logits", "classes": "classes"}[head], runs)
-        for line in found["ordered"]
-        for head, runs in line["answers_by"].items()
-    ]
-    return "; ".join(
-        f"`{table}` as {what} in {runs.count('both readers')} of {len(runs)} runs" for table, what, runs in said
-    )

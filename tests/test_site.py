@@ -19,6 +19,7 @@ from tests.cli.terminal import commands
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELVES = ("tutorial", "how-to", "how-it-works", "reference")
+MOST_WORDS, MOST_LINES_OF_THE_README = 40_000, 140
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 GENERATED: dict[str, Any] = runpy.run_path(str(DOCS / "site" / "generated.py"))
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -29,6 +30,17 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 def prose(page: Path) -> str:
     """A page with its generated parts, without blocks of code."""
     return FENCE.sub("", GENERATED["expand"](page.read_text(encoding="utf-8")))
+
+
+def words(page: Path) -> int:
+    """How many words a page has. Separators of tables are none."""
+    return sum(any(map(str.isalnum, word)) for word in page.read_text(encoding="utf-8").split())
+
+
+def test_the_shelves_can_be_read() -> None:
+    """What is written from the code does not count. A shelf that grows has something to leave out."""
+    assert sum(words(page) for shelf in SHELVES for page in (DOCS / shelf).rglob("*.md")) <= MOST_WORDS
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= MOST_LINES_OF_THE_README
 
 
 @cache
