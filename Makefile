@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint pictures traces bench bench-full bench-tables clean
+.PHONY: demo demo-assistant test lint docs pictures traces bench bench-full bench-tables clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -40,15 +40,20 @@ lint: .venv/ready
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
+# The site of the docs. A warning is an error: a broken link, say.
+docs: .venv/ready
+	$(BIN)/python -m sphinx -q -W --keep-going -n -c docs/site docs build/docs
+	@echo "open build/docs/index.html in a browser"
+
 pictures: .venv/ready
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/pictures/imports.py
 	$(BIN)/python docs/pictures/course.py
 
 traces: .venv/ready
-	$(BIN)/python docs/systems/traces/draw.py
+	$(BIN)/python docs/how-it-works/systems/traces/draw.py
 
-# About 40 minutes: docs/results.md. fastText is compiled; it is needed here.
+# About 40 minutes: docs/how-it-works/results.md. fastText is compiled; it is needed here.
 bench: .venv/ready
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
@@ -91,4 +96,4 @@ bench-tables: .venv/ready
 	$(BIN)/python -m benchmarks.tables
 
 clean:
-	rm -rf .venv runs
+	rm -rf .venv runs build/docs

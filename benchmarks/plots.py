@@ -1,4 +1,4 @@
-"""The plots of docs/results.md, drawn from the committed results: `python -m benchmarks.tables`.
+"""The plots of docs/how-it-works/results.md, drawn from the committed results: `python -m benchmarks.tables`.
 
 Every point and line has its name beside it. The colours are those of the pages of glassformer, light and dark.
 """

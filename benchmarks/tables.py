@@ -12,7 +12,7 @@ from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.plots import plots
 from benchmarks.tables_add import add_tables
 from benchmarks.tables_aims import aims_table
-from benchmarks.tables_assistant import answers_table, ranks_table, ways_tables
+from benchmarks.tables_assistant import answers_table, ways_tables
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
@@ -54,7 +54,7 @@ def stale_pages() -> dict[Path, str]:
     pages, shown = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], kinds(RESULTS)
     written = {page: fill(page.read_text(encoding="utf-8"), shown) for page in pages}
     for file in (RESULTS / "variants").glob("*.json"):
-        written[ROOT / "docs" / f"variants-{file.stem}.svg"] = chart(read(file))
+        written[ROOT / "docs" / "pictures" / f"variants-{file.stem}.svg"] = chart(read(file))
     written |= plots(RESULTS, ROOT / "docs" / "pictures")
     return {
         page: text for page, text in written.items() if not page.is_file() or text != page.read_text(encoding="utf-8")
@@ -72,7 +72,6 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "variants": lambda name: compared(name, read(results / "variants" / f"{name}.json")),
         "bench-of-tables": from_file(results / "bench-of-tables", bench_tables),
         "ways": from_file(results, ways_tables),
-        "ranks": from_file(results, ranks_table),
         "answers": from_file(results, answers_table),
         "rows": from_file(results, rows_tables),
         "distil": from_file(results, distil_tables),

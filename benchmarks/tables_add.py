@@ -1,4 +1,4 @@
-"""The tables of docs/add.md, from add-rows in benchmarks/results."""
+"""The tables of docs/how-it-works/add.md, from add-rows in benchmarks/results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of aims in docs/bench-of-tables.md: what was aimed at, what was reached, and what was tried."""
+"""The table of aims in docs/how-it-works/bench-of-tables.md: what was aimed at, reached, and tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/assistant.md, from benchmarks/results/assistant.json."""
+"""The tables of docs/how-it-works/assistant.md, from benchmarks/results/assistant.json."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from glassformer.alignment.answers import EXACT, NAMES
 from glassformer.experiments.published.table import markdown
 
 LEAST = 0.9
+SHOWN = 3  # answers of each stage: the first ones, so that nobody has chosen them
 _STAGES = {"sft": "the start (`align sft`)", "dpo": "DPO", "ppo": "PPO", "grpo": "GRPO"}
-_RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subject")
 
 
 def ways_tables(found: Document) -> Iterator[str]:
@@ -29,18 +29,6 @@ def ways_tables(found: Document) -> Iterator[str]:
     )
 
 
-def ranks_table(found: Document) -> Iterator[str]:
-    """Yield what the reward models rank below whole answers."""
-    ranks = [
-        (
-            kind.replace("_", " "),
-            *(f"{run['reward'][f'above_{kind}']:.2f}" for run in found["runs"]),
-        )
-        for kind in _RANKS
-    ]
-    yield markdown([("corruption", *(f"seed {run['seed']}" for run in found["runs"])), *ranks])
-
-
 def _failed(found: Document) -> str:
     """Say which policies of which seeds have a share below the least."""
     failed = [
@@ -56,6 +44,6 @@ def answers_table(found: Document) -> Iterator[str]:
     """Yield the first answers of each stage of the first seed."""
     run = found["runs"][0]
     for stage, title in (("lm", "after step 1"), ("sft", "after step 2"), ("ppo", "after step 4")):
-        lines = [f"{number}. {text.strip()}" for number, text in enumerate(run["first_answers"][stage], 1)]
-        yield f"The first five, {title}:"
+        lines = [f"{number}. {text.strip()}" for number, text in enumerate(run["first_answers"][stage][:SHOWN], 1)]
+        yield f"The first {SHOWN}, {title}:"
         yield "\n".join(["```text", *lines, "```"])

@@ -1,4 +1,4 @@
-"""The tables of docs/automatic.md, from benchmarks/results/automatic.json."""
+"""The tables of docs/how-it-works/automatic.md, from benchmarks/results/automatic.json."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from benchmarks.tables_common import Document, interval, over_seeds_and_rows, span
 from glassformer.experiments.published.table import markdown, short
+
+SHOWN = (0.9, 1.0)
+"""The shares that are shown. The result also has those between."""
 
 
 def automatic_tables(found: Document) -> Iterator[str]:
@@ -23,7 +26,7 @@ def automatic_tables(found: Document) -> Iterator[str]:
             short(each["error_of_surest"]),
         )
         for line in lines
-        for number, each in enumerate(line["shares"])
+        for number, each in enumerate(share for share in line["shares"] if share["asked"] in SHOWN)
     ]
     yield markdown([head, *rows])
     yield "Label sets:"
@@ -47,7 +50,7 @@ def automatic_tables(found: Document) -> Iterator[str]:
             short(each["one"]),
         )
         for line in lines
-        for number, each in enumerate(line["sets"])
+        for number, each in enumerate(sets for sets in line["sets"] if sets["asked"] in SHOWN)
     ]
     yield markdown([heads, *lines_of_sets])
     of_rows = "; ".join(

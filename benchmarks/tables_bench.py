@@ -1,4 +1,4 @@
-"""The tables of docs/bench-of-tables.md, from benchmarks/results/bench-of-tables."""
+"""The tables of docs/how-it-works/bench-of-tables.md, from benchmarks/results/bench-of-tables."""
 
 from __future__ import annotations
 
@@ -35,10 +35,6 @@ def bench_tables(found: Document) -> Iterator[str]:
     yield f"Accuracies on {found['rows']}, {seeds}. Minutes and MB: training of ours, and its model folder."
     for name in found["left_out"]:
         yield f"{name} was not installed, and is left out."
-    yield f"<details><summary>Macro F1, {seeds}</summary>"
-    macro = ((entry["name"], *_figures(entry, shown, "macro_f1")) for entry in entries)
-    yield markdown([("table", *shown.values()), *macro])
-    yield "</details>"
 
 
 def _row(entry: Document, shown: Mapping[str, str]) -> tuple[str, ...]:
@@ -46,7 +42,7 @@ def _row(entry: Document, shown: Mapping[str, str]) -> tuple[str, ...]:
     return (
         entry["name"],
         span([run["training_rows"] for run in entry["runs"]]),
-        *_figures(entry, shown, "accuracy"),
+        *_accuracies(entry, shown),
         interval(entry["difference"], signed),
         "< .001" if entry["p"] < 0.001 else short(entry["p"]),
         f"**{entry['outcome']}**" if entry["outcome"] != "no difference" else "–",
@@ -55,6 +51,6 @@ def _row(entry: Document, shown: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
-def _figures(entry: Document, shown: Mapping[str, str], figure: str) -> Iterator[str]:
+def _accuracies(entry: Document, shown: Mapping[str, str]) -> Iterator[str]:
     for name in shown:
-        yield short(entry["contestants"][name][figure]) if name in entry["contestants"] else "–"
+        yield short(entry["contestants"][name]["accuracy"]) if name in entry["contestants"] else "–"

@@ -1,4 +1,7 @@
-"""What all tables of results share: their place in a page, number formats, and the provenance below them."""
+"""What all tables of results share: their place in a page, number formats, and the machine and command below them.
+
+A result file also names the versions and the commit. A page names the commit if the code had been changed since.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +93,10 @@ def command_today(command: str) -> str:
 
 
 def _provenance(found: Document) -> str:
-    machine, versions = found["machine"], found["versions"]
+    machine = found["machine"]
     commit, *changed = found["commit"].split(" ", 1)
+    changes = f"commit {commit[:10]} {changed[0]}; " if changed else ""
     return (
-        f"{computer(machine)} ({machine['processor']}), threads used: {machine['threads']}; torch {versions['torch']}, "
-        f"Python {machine['python']}; commit {' '.join([commit[:10], *changed])}; `{command_today(found['command'])}`"
+        f"{computer(machine)} ({machine['processor']}), threads used: {machine['threads']}; {changes}"
+        f"`{command_today(found['command'])}`"
     )

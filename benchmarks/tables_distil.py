@@ -1,4 +1,4 @@
-"""The table of docs/distil.md, from benchmarks/results/distil.json."""
+"""The table of docs/how-to/distil.md, from benchmarks/results/distil.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/export.md, from benchmarks/results/installation.json."""
+"""The tables of docs/how-to/export.md, from benchmarks/results/installation.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/faithfulness.md, from benchmarks/results/faithfulness.json."""
+"""The tables of docs/how-it-works/faithfulness.md, from benchmarks/results/faithfulness.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/inputs.md, from benchmarks/results/inputs.json."""
+"""The tables of docs/how-it-works/inputs.md, from benchmarks/results/inputs.json."""
 
 from __future__ import annotations
 

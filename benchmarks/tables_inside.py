@@ -1,4 +1,4 @@
-"""The tables of docs/explain.md and docs/inside.md about costs, from benchmarks/results/inside-cost.json."""
+"""What explaining and silent taps cost, from benchmarks/results/inside-cost.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
+"""The tables of docs/how-it-works/labels.md, from label-doctor, learning-curve and label-next in benchmarks/results."""
 
 from __future__ import annotations
 
@@ -9,24 +9,16 @@ from typing import Any
 from benchmarks.tables_common import Document, seeds_in_words, with_spread
 from glassformer.experiments.published.table import markdown, short
 
-_RANKED = {"precision_at_k": "among k", "average_precision": "average precision"}
-
 
 def labels_tables(found: Document) -> Iterator[str]:
     lines = found["lines"]
     cells = list(dict.fromkeys((line["table"], line["share"]) for line in lines))
     parts = [[line for line in lines if (line["table"], line["share"]) == cell] for cell in cells]
     first = lines[0]
-    yield (
-        "How well the rows are ranked: the share of labels made wrong among the first k rows, where k is the number of "
-        "all labels made wrong (so this is also the share of them that is found), and the average precision."
-    )
-    ranked = [(name, figure) for figure in _RANKED for name in first["ranking"]]
-    heads = ("table", "rows", "made wrong", *(f"{name}: {_RANKED[figure]}" for name, figure in ranked))
-    yield markdown([heads, *((*_names(part), *(_over(part, "ranking", *each) for each in ranked)) for part in parts)])
+    listed = list(first["listed"])[:2]  # ours, and the filter of cleanlab that is its default
     yield "The rows that are listed: how many, the share of them that was made wrong, and the share that is found."
-    heads = ("table", "rows", "made wrong", *first["listed"])
-    yield markdown([heads, *((*_names(part), *(_listed(part, name) for name in first["listed"])) for part in parts)])
+    heads = ("table", "rows", "made wrong", *listed)
+    yield markdown([heads, *((*_names(part), *(_listed(part, name) for name in listed)) for part in parts)])
     yield (
         "Accuracy on test rows of TF-IDF + logistic regression that learned from each version of the table, and the "
         "estimate of wrong labels that the command prints, as a share of the rows."
@@ -99,13 +91,13 @@ def next_tables(found: Document) -> Iterator[str]:
         part = [line["accuracy"] for line in lines if line["table"] == table]
         gains = [mean(each["chosen"][1:]) - mean(each["random"][1:]) for each in part]
         for way in ("random", "chosen"):
-            means = (short(mean(each[way][time] for each in part)) for time in range(times))
+            means = (short(mean(each[way][time] for each in part)) for time in (0, -1))
             error = f" ± {_points(stdev(gains) / len(gains) ** 0.5)}" if len(gains) > 1 else ""
             rows.append((f"`{table}`", way, *means, f"{100 * mean(gains):+.1f}{error}" if way == "chosen" else ""))
-    sizes = (f"{start + step * time} labels" for time in range(times))
+    sizes = (f"{start + step * time} labels" for time in (0, times - 1))
     yield markdown([("table", "texts", *sizes, "chosen − random"), *rows])
     seeds = sorted({line["seed"] for line in lines})
     yield (
         f"Accuracy on held-out training rows: means over {seeds_in_words(seeds)}. The last column is the difference in "
-        "percentage points, as a mean over all columns but the first, ± the standard error over the seeds."
+        f"percentage points, as a mean over every {step} labels that were added, ± the standard error over the seeds."
     )

@@ -1,4 +1,4 @@
-"""The README's table of accuracies and the table of docs/attacks.md, from benchmarks/results."""
+"""The accuracies of docs/how-it-works/results.md, and the attacks of docs/how-it-works/attacks.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of docs/minutes.md, from benchmarks/results/minutes."""
+"""The table of docs/how-to/minutes.md, from benchmarks/results/minutes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/new-words.md, from benchmarks/results/new-words. Files named `lm-…` are of language models."""
+"""The tables on new words, from benchmarks/results/new-words. Files named `lm-…` are of language models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown
 
 KINDS = {"bearing": "Words that bear on the label", "random": "Random words"}
+SHOWN = "bearing"
+"""The kind of words that is shown. The result also has random words, which change little."""
 LOSS_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "loss after": ("after", "{:.3f}".format),
     "minus the unknown token's": ("after_above_unknown", "{:+.3f}".format),
@@ -24,6 +26,8 @@ def new_words_tables(found: Document) -> Iterator[str]:
 
 def _classifier(found: Document) -> Iterator[str]:
     for kind, result in found["results"].items():
+        if kind != SHOWN:
+            continue
         count = result["test_texts"]
         of_texts = result.get("of_test_texts", count)  # older results lack it, because no texts were drawn
         texts = f"{count:,} test texts" + (f", drawn from {of_texts:,}," if of_texts > count else "")

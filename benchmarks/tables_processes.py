@@ -1,4 +1,4 @@
-"""The table of docs/many-processes.md, from benchmarks/results/many-processes.json."""
+"""The table of docs/how-to/many-processes.md, from benchmarks/results/many-processes.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md, from benchmarks/results/rows.json."""
+"""The tables of docs/how-it-works/scale.md, from benchmarks/results/rows.json."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _IN_WORDS = {
 }
 
 
+SHOWN = 2  # numbers of rows: the largest ones
+
+
 def rows_tables(found: Document) -> Iterator[str]:
     """Return the seconds and the memory of each phase, for each number of rows."""
-    lines = found["lines"]
+    lines = found["lines"][-SHOWN:]
     phases = [{phase["phase"]: phase for phase in line["phases"]} for line in lines]
     heads = [f"{line['rows']:,} rows" for line in lines]
     yield "Seconds of a core:"
@@ -55,8 +58,7 @@ def _in_words(found: Document) -> str:
         f"The texts are generated. A text has {found['table']['mean_words']:.0f} words on average; all texts together "
         f"have {found['table']['distinct_words']:,} distinct words. A split by {groups['groups']:,} groups with "
         f"{groups['rows']:,} rows took {groups['core_seconds']:.1f} seconds of a core ({groups['seconds']:.1f} in "
-        f"all): {groups['held_out']:.2%} of the rows are held out, and the second label has "
-        f"{groups['positive'][0]:.2%} of one side and {groups['positive'][1]:.2%} of the other. "
+        f"all). "
         f"{machine['processor']}, {machine['cores']} cores that other work shared (load "
         f"{found['load_average_at_end']:.1f} at the end): the largest table took {seconds:.0f} seconds in all until "
         f"the first step, and then {steps:.1f} steps per second."

@@ -1,4 +1,4 @@
-"""The tables of docs/search.md, from search.json and search_sampler.json in benchmarks/results."""
+"""The tables of docs/how-it-works/search.md, from search.json and search_sampler.json in benchmarks/results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of docs/sentiment-en.md, from benchmarks/results/sentiment-en.json."""
+"""The table of docs/how-it-works/sentiment-en.md, from benchmarks/results/sentiment-en.json."""
 
 from __future__ import annotations
 

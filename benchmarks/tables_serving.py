@@ -1,4 +1,4 @@
-"""The tables of docs/serve.md about load, from benchmarks/results/serving-load.json."""
+"""The tables of docs/how-it-works/serving.md about load, from benchmarks/results/serving-load.json."""
 
 from __future__ import annotations
 
@@ -31,27 +31,11 @@ def serving_tables(found: Document) -> Iterator[str]:
         f"thread; {ours:,} parameters, the pipeline's model {theirs:,}."
     )
     hostile = found["hostile"]
-    yield markdown(
-        [
-            ("request", "sent", "answered with"),
-            *(
-                (
-                    row["kind"],
-                    f"{row['sent']:,}",
-                    ", ".join(f"{_said(name)} ({n:,})" for name, n in row["statuses"].items()),
-                )
-                for row in hostile["kinds"]
-            ),
-        ]
-    )
     memory = ", ".join(f"{value:.0f}" for value in hostile["memory_mb"])
     yield (
-        f"{hostile['requests']:,} requests in {hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} "
-        f"clients: {hostile['lost']:,} lost, {hostile['not_right']:,} answers to one text that are not those of the "
-        f"model alone. Such a request took {hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
+        f"{hostile['requests']:,} requests of {len(hostile['kinds'])} kinds, hostile ones among them, in "
+        f"{hostile['seconds']:,.0f} s, mixed at random, by {found['clients']} clients: {hostile['lost']:,} lost, "
+        f"{hostile['not_right']:,} answers to one text that are not those of the model alone. Such a request took "
+        f"{hostile['p50']:.1f} ms (p50), {hostile['p99']:.1f} ms (p99). Memory at 0, "
         f"25, 50, 75 and 100% of the time: {memory} MB."
     )
-
-
-def _said(status: str) -> str:
-    return {"0": "closed", "None": "nothing"}.get(status, status)

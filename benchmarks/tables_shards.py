@@ -1,4 +1,4 @@
-"""The tables of docs/scale.md on shards, from benchmarks/results/bulk-shards.json."""
+"""The tables of docs/how-it-works/scale.md on shards, from benchmarks/results/bulk-shards.json."""
 
 from __future__ import annotations
 

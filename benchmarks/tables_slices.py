@@ -1,4 +1,4 @@
-"""The tables of docs/slices.md, from benchmarks/results/slices.json."""
+"""The tables of docs/how-it-works/slices.md, from benchmarks/results/slices.json."""
 
 from __future__ import annotations
 
@@ -21,16 +21,8 @@ def slices_tables(found: Document) -> Iterator[str]:
             *map(_real, found["real"]),
         ]
     )
-    yield "If no slice is worse, the share of tables in which one is named all the same:"
-    yield markdown(
-        [
-            ("table", "rows", "trials", "a slice is named"),
-            *(
-                (f"`{line['table']}`", f"{line['rows']:,}", f"{line['trials']:,}", interval(line["alarms"]))
-                for line in found["nothing_worse"]
-            ),
-        ]
-    )
+    alarms = ", ".join(f"`{line['table']}` {interval(line['alarms'])}" for line in found["nothing_worse"])
+    yield f"If no slice is worse, the share of tables in which one is named all the same: {alarms}."
     yield "If the accuracy of one slice falls, how often this slice is named, by the number of its rows:"
     sizes: Sequence[int] = found["sizes"]
     ranges = [f"{low:,} to {high - 1:,} rows" for low, high in pairwise(sizes)]

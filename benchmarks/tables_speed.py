@@ -1,4 +1,4 @@
-"""The tables of docs/results.md on speed: training-speed-DATA-PRESET, literal-speed and answering-speed (.json)."""
+"""The tables on speed, from training-speed-DATA-PRESET, literal-speed and answering-speed (.json)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from glassformer.experiments.published.table import markdown, short
 def training_tables(found: Document) -> Iterator[str]:
     """Return how fast each contestant trains, and how good it is after each epoch."""
     heads = (
-        "", "parameters", "texts per second", "glassformer is faster by", "first step",
-        "validation accuracy by epoch", "seconds by epoch",
+        "", "parameters", "texts per second", "glassformer is faster by", "validation accuracy by epoch",
+        "seconds by epoch",
     )  # fmt: skip
     rows = [
         (
@@ -22,7 +22,6 @@ def training_tables(found: Document) -> Iterator[str]:
             f"{each['parameters']:,}",
             f"{median(each['texts_per_second']):,.0f}",
             _ratio(each["ours_is_faster_by"]),
-            f"{each['seconds_to_first_step']:.1f} s",
             ", ".join(f"{accuracy:.3f}" for accuracy in each["accuracy_by_epoch"]),
             ", ".join(f"{seconds:.0f}" for seconds in each["seconds_by_epoch"]),
         )

@@ -1,4 +1,4 @@
-"""The tables and charts of docs/variants.md, from benchmarks/results/variants."""
+"""The tables and charts of docs/how-it-works/variants.md, from benchmarks/results/variants."""
 
 from __future__ import annotations
 
@@ -30,27 +30,18 @@ def chart(found: Document) -> str:
 
 def compared(name: str, found: Document) -> Iterator[str]:
     keys = found["keys"]
-    yield f"![Mean accuracy with its interval for each value of each part](variants-{name}.svg)"
+    yield f"![Mean accuracy with its interval for each value of each part](../pictures/variants-{name}.svg)"
     yield f"**{found['verdict']}**"
     yield "\n".join(f"- **{key['key']}**: {key['verdict'].removeprefix(key['key'] + ': ')}" for key in keys)
     headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")
     yield markdown([headings, *(_value_row(key["key"], value) for key in keys for value in key["values"])])
     yield f"Intervals include {found['covers']}."
     yield "\n".join(_facts(found))
-    yield "<details><summary>All variants, the best first</summary>"
-    headings = ("variant", "mean accuracy", "95% interval", "spread over seeds", "parameters", "seconds")
-    yield markdown([headings, *map(_variant_row, found["variants"])])
-    yield "</details>"
 
 
 def _value_row(key: str, value: Document) -> tuple[str, ...]:
     effect, low, high = (signed(value["effect"][edge]) for edge in ("value", "low", "high"))
     return key, value["value"], *_accuracy(value), f"{effect} ({low} to {high})"
-
-
-def _variant_row(variant: Document) -> tuple[str, ...]:
-    sizes = (f"{variant['parameters']:,}", f"{variant['seconds']:.0f}")
-    return variant["name"], *_accuracy(variant), short(variant["spread"]), *sizes
 
 
 def _facts(found: Document) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The commands of docs/assistant.md, run as written on a budget of a few steps, and the demonstration's own."""
+"""The commands of docs/how-to/assistant.md, run as written on a budget of a few steps, and the demonstration's own."""
 
 import re
 import shlex
@@ -11,7 +11,7 @@ from glassformer.data import polarity
 from tests.cli.terminal import glassformer
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "assistant.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "assistant.md").read_text(encoding="utf-8")
 BUDGET = dict.fromkeys(("pretrain", "sft", "reward", "dpo"), "training.max_steps=5")
 STEERING = ["--set", "training.updates=1", "--set", "training.batch_size=8", "--set", "training.held_out_completions=4"]
 
@@ -49,8 +49,8 @@ def test_the_page_names_settings_and_files_that_exist() -> None:
     known = {name for kind in (PPOConfig, GRPOConfig, DPOConfig, RewardConfig) for name in kind.model_fields}
     for setting in re.findall(r"`(?:--set )?training\.(\w+)", PAGE):
         assert setting in known, setting
-    for link in re.findall(r"\]\((\.\./[^)#]+)\)", PAGE):
-        assert (ROOT / "docs" / link).is_file(), link
+    for link in re.findall(r"\]\((\.\./[^)#]+)[^)]*\)", PAGE):
+        assert (ROOT / "docs" / "how-to" / link).is_file(), link
     (demo,) = re.findall(r"^demo-assistant:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     for stage in ("pretrain", "align pairs", "align sft", "align reward", "align rl", "align evaluate"):
         assert f"glassformer {stage} " in demo, stage

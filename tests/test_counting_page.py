@@ -1,4 +1,4 @@
-"""docs/counting.md: what it says of both readers is what a model trained by its recipe answers."""
+"""docs/how-it-works/counting.md: what it says of both readers is what a model trained by its recipe answers."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
 
-PAGE = (Path(__file__).parent.parent / "docs" / "counting.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "how-it-works" / "counting.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The unit and the Containerfile of docs/deploy.md: their commands exist, and systemd accepts the unit."""
+"""The unit and the Containerfile of docs/how-to/deploy.md: their commands exist, and systemd accepts the unit."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.terminal import commands
 
-PAGE = (Path(__file__).parent.parent / "docs" / "deploy.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parent.parent / "docs" / "how-to" / "deploy.md").read_text(encoding="utf-8")
 
 
 def block(language: str) -> str:

@@ -1,4 +1,4 @@
-"""The README's commands, run as written, on tables of the names that it uses."""
+"""The commands of the README, the tutorial and the first guides, run as written, on tables of the names they use."""
 
 import os
 import re
@@ -15,9 +15,12 @@ from glassformer import TextClassifier
 from glassformer.data import polarity
 from tests.cli.terminal import Outcome, glassformer
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
+HOW_TO = ("train", "evaluate", "predict", "recipes-and-data")
 NEEDS_DOWNLOADS = ("data get", "train imdb")
-NEEDS_ANOTHER_MODEL = "runs/other"
+WAITS_FOR_CTRL_C = "glassformer serve "
 FEW_STEPS = ("--set", "training.min_steps_per_epoch=5")
 
 
@@ -27,14 +30,16 @@ def section(title: str) -> str:
     return found.group(1)
 
 
-def commands(title: str) -> list[str]:
-    lines = re.findall(r"^    (\S.*)$", section(title), flags=re.MULTILINE)
-    return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in NEEDS_DOWNLOADS)]
+def commands(text: str) -> list[str]:
+    """The commands of a page that can be run here."""
+    lines = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.MULTILINE)
+    left_out = (*NEEDS_DOWNLOADS, WAITS_FOR_CTRL_C)
+    return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in left_out)]
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the tables of the README, small ones."""
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tables of the pages, small ones, and a model of them."""
     folder = tmp_path_factory.mktemp("desk")
     frame = polarity.generate("train").frame.select("text", "label")
     frame[:40].write_csv(folder / "reviews.csv")
@@ -44,27 +49,65 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for shard in range(2):
         frame[70 + shard : 72 + shard].select("text").write_parquet(folder / "shards" / f"{shard}.parquet")
     (folder / "texts.txt").write_text("\n".join(frame[70:74]["text"]) + "\n", encoding="utf-8")
+    out = glassformer("train", folder / "reviews.csv", "--preset", "tiny", "--out", folder / "runs/reviews", *FEW_STEPS)
+    assert out.code == 0, out.err
     return folder
 
 
-@pytest.mark.slow
-def test_commands_run_as_written(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a budget of few steps."""
-    monkeypatch.chdir(desk)
+@pytest.fixture
+def desk(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that folder, with two models, as the current one. A run takes few steps."""
+    shutil.copytree(trained, tmp_path / "desk")
+    monkeypatch.chdir(tmp_path / "desk")
     monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
     monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
     monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
-    sections = ("Five minutes with your own table", "Before a long run", "Recipes and data sets")
-    ran = [command for title in sections for command in commands(title)]
-    assert len(ran) >= 10
-    for command in ran:
-        if NEEDS_ANOTHER_MODEL in command:
-            shutil.copytree(desk / "runs/reviews", desk / NEEDS_ANOTHER_MODEL)
-        outcome = run(command)
-        assert outcome.code == 0, f"{command}\n{outcome.err}"
-        assert outcome.out.strip(), command
+    shutil.copytree("runs/reviews", "runs/other")
+    return tmp_path / "desk"
+
+
+@pytest.mark.slow
+def test_commands_run_as_written(desk: Path) -> None:
+    """On a budget of few steps."""
+    shutil.rmtree(desk / "runs")
+    ran = commands(section("Five minutes with your own table"))
+    assert len(ran) >= 8
+    run_all(ran)
     assert pl.read_csv(desk / "answers.csv").columns[:3] == ["text", "prediction", "confidence"]
     assert (desk / "runs/reviews/evaluation/report.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", HOW_TO)
+def test_commands_of_a_page_run_as_written(page: str, desk: Path) -> None:
+    if page == "train":
+        shutil.rmtree(desk / "runs")
+    ran = commands((ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8"))
+    assert len(ran) >= 2
+    run_all(ran)
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_as_written(desk: Path) -> None:
+    page = TUTORIAL.read_text(encoding="utf-8")
+    (program,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    run_statement(program, {})
+    for name in ("opinions-train.csv", "opinions-test.csv"):
+        pl.read_csv(name)[:120].write_csv(name)
+    ran = commands(page)
+    assert len(ran) >= 10
+    run_all(ran)
+    assert pl.read_csv("answers.csv").columns[-1] == "needs_review"
+    for made in ("runs/opinions/report.html", "runs/opinions/audit.html", "trace.html"):
+        assert (desk / made).is_file(), made
+
+
+def run_all(ran: list[str]) -> None:
+    for command in ran:
+        outcome = run(command)
+        assert outcome.code == 0, f"{command}\n{outcome.err}"
+        said = outcome.err if "--html" in command else outcome.out  # a page is written, and named
+        assert said.strip(), command
 
 
 def run(command: str) -> Outcome:
@@ -96,7 +139,7 @@ def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "inside.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "inside.md").read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     assert examples
     monkeypatch.chdir(tmp_path)
@@ -107,7 +150,7 @@ def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_examples_of_docs_python_run_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    page = (Path(__file__).parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "how-to" / "python.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     texts, labels = ["good film", "bad film", "fine film", "dull film"] * 10, ["p", "n"] * 20
     others = {"answer": ["yes", "no"] * 20, "price": range(40), "shop": ["Ulm", "Rome", "Ulm", "Berlin"] * 10}

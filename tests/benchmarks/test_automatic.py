@@ -27,7 +27,7 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
         assert sum(sets["of_seeds"]) / 2 == pytest.approx(sets["coverage"]["value"])
         assert 0 <= sets["mean_size"] <= 2
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["automatic"]("automatic"))
-    assert "| `few` | 80% | " in shown
-    assert "| `few`, 2 labels | 80% | " in shown
+    assert "| `few` | 90% | " in shown
+    assert "| `few`, 2 labels | 90% | " in shown
     assert "Preset `tiny`, seeds 0–1: means over the seeds" in shown
     assert list(kinds(tmp_path)["automatic"]("automatic")) == ["Not measured yet."]

@@ -29,9 +29,8 @@ def a_line(seed: int, found: float, share: float = 0.2) -> dict[str, object]:
 def test_lines_are_shown_over_their_seeds() -> None:
     lines = [a_line(0, 0.5), a_line(1, 0.75), a_line(0, 0.25, share=0.05)]
     shown = "\n\n".join(labels_tables({"lines": lines, "cleanlab": "1.2.3"}))
-    assert "| table | rows | made wrong | margin: among k | margin: average precision |" in shown
-    assert "| `films` | 1,000 | 20% | .625 ± .177 | .156 ± .044 |" in shown
-    assert "| `films` | 1,000 | 5% | .250 | .062 |" in shown
+    assert "| table | rows | made wrong | ours | cleanlab, x |" in shown
+    assert "| `films` | 400 | 5% | .250 | .875 | 25% |" in shown
     assert "| `films` | 1,000 | 20% | 55 rows, .625, .312 | 55 rows, .625, .312 |" in shown
     assert "| `films` | 400 | 20% | .625 ± .177 | .875 ± .000 | 25% |" in shown
     assert shown.endswith("over seeds 0–1. cleanlab 1.2.3.")

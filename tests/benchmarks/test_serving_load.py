@@ -62,4 +62,4 @@ def test_the_tables_of_a_result() -> None:
     }  # fmt: skip
     text = "\n\n".join(serving_tables(found))
     assert "| ours | 64 | 1,234 | 1.0 ms | 2.0 ms | 3.0 ms |" in text
-    assert "| no HTTP | 2 | 400 (1), nothing (1) |" in text
+    assert "requests of 1 kinds, hostile ones among them, in 1 s" in text

@@ -1,9 +1,7 @@
 from typing import Any
 
 from benchmarks.plots import over_optimisation
-from benchmarks.tables_assistant import answers_table, ranks_table, ways_tables
-
-RANKS = ("cut_short", "with_gap", "shuffled", "repeated", "replaced", "off_subject")
+from benchmarks.tables_assistant import answers_table, ways_tables
 
 
 def document(worst: float) -> dict[str, Any]:
@@ -16,7 +14,6 @@ def document(worst: float) -> dict[str, Any]:
     run = {
         "seed": 3,
         "stages": stages,
-        "reward": {f"above_{kind}": 0.875 for kind in RANKS},
         "first_answers": {name: [" good ", "bad"] for name in ("lm", "sft", "ppo", "grpo")},
     }
     loose = [row, row | {"held_out_kl": 9.0, "held_out_reward": 3.0, "held_out_favourable": 0.125}]
@@ -31,7 +28,6 @@ def test_ways_side_by_side_with_the_runs_that_went_wrong() -> None:
     assert "| the start (`align sft`) | 50.0% | 50.0% | 50.0% | 0.50 | 50.0% |" in text
     assert "| best of 4 | 95.0% |" in text
     assert "Below 90% in one of them: PPO with seed 3." in text
-    assert "| off subject | 0.88 |" in "".join(ranks_table(document(0.875)))
     assert "None is below 90%." in "".join(ways_tables(document(0.9375)))
 
 

@@ -27,7 +27,7 @@ def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
     assert fill(text, kinds(folder)) == text
     assert text.startswith(f"# A page\n\n<!-- {kind}: imdb -->\n| ")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
-    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; torch 2.13.0, Python 3.12.4; commit 0123456789; `p" in text
+    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; `p" in text
     return text
 
 
@@ -70,7 +70,7 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
     assert "| ours, preset `small` | 40 | – | 3,000 | 7 |" in text
     assert "9,000 training texts (2.0 MB; 3 others equal a test text and were left out)" in text
     assert "had 20 minutes (ours, preset `small`: 321 steps); seed 4." in text
-    assert "```text\n1. a film\n2. b\n```" in text
+    assert "```text\n1. a film\n```" in text
 
 
 def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
@@ -94,8 +94,7 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
     }
     text = shown("steering", tmp_path, document)
     assert "| before | 0.500 [0.400, 0.700] | 0.00 | 0.75 | 39 |" in text
-    assert "| PPO, seed 1 | 0.875 [0.775, 1.075] | 3.00 | 0.75 | 39 |" in text
-    assert "| **PPO, 2 seeds** | **.875 ± .062** | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text
+    assert "| PPO, 2 seeds | .875 ± .062 | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text
     assert "| gain over before | A |\n| --- | --- |\n| PPO | +.375 [+.275, +.575] |" in text
     assert "Accuracy on the first 60 words of test texts: A .812, " in text
     assert "```text\n1. so 0.5\n```" in text

@@ -47,7 +47,6 @@ def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Mo
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["targets"]("targets"))
     assert "| `few, score` | glassformer | " in shown
     assert "| `few`, 3 classes | cumulative logits | " in shown
-    assert "`few` as classes in " in shown
     assert list(kinds(tmp_path)["targets"]("targets")) == ["Not measured yet."]
 
 

@@ -20,7 +20,7 @@ VOCAB_SIZE = 11
 SHAPE: dict[str, Any] = {
     "d_model": 12, "n_layers": 2, "n_heads": 2, "d_ff": 5, "max_seq_len": 9, "dropout": 0.0,
 }  # fmt: skip
-PAGE = (Path(__file__).parents[2] / "docs" / "inside.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "inside.md").read_text(encoding="utf-8")
 DOCUMENTED = {
     name: tuple(SIZES[axis] for axis in shape.split(", "))
     for name, shape in re.findall(r"^\| `([a-zN._]+\w)` \| ([a-z_, ]+) \|", PAGE, re.MULTILINE)

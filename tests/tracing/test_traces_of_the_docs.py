@@ -14,7 +14,7 @@ from glassformer.tracing.steps import Step
 from tests.tracing.arithmetic import recomputed
 from tests.tracing.test_page import document
 
-PAGES = Path(__file__).parents[2] / "docs" / "systems"
+PAGES = Path(__file__).parents[2] / "docs" / "how-it-works" / "systems"
 TRACES: dict[str, Any] = runpy.run_path(str(PAGES / "traces" / "draw.py"))["TRACES"]
 WITHOUT_A_DESIGN = {"vinh-transfer"}
 

@@ -44,7 +44,7 @@ def test_validation_rows_set_the_threshold_and_are_not_learned() -> None:
 
 
 def test_what_a_single_row_has_is_not_kept() -> None:
-    """It would tell that this row was learned: docs/audit.md."""
+    """It would tell that this row was learned: docs/how-to/audit.md."""
     found, _ = learn_seen(of("a b", "a b", "a secret"), of("a b"))
     assert found.unseen_shares(["a b"]).tolist() == [0]
     assert not np.isin(ngram_hashes("secret"), found.hashes).any()

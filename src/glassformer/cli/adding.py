@@ -68,8 +68,8 @@ def addition(
     found = add_to(Path(init), added, replay=1.0 if replay is None else replay, settings=settings, data_dir=data_dir)
     if found.init is not None:
         say(
-            "note: on the tables of docs/add.md, training anew on all rows was as accurate and took about as long. If "
-            "a new label has few rows, it is better"
+            "note: on the tables of docs/how-to/add.md, training anew on all rows was as accurate and about as fast. "
+            "If a new label has few rows, it is better"
         )
     else:
         say(

@@ -31,8 +31,8 @@ Method = Annotated[
     str | None,
     typer.Option(
         help="How the transformer is explained: shapley, integrated-gradients, gradient-x-input, occlusion, "
-        "leave-one-out or rollout; docs/explain.md compares them. Default: shapley, or integrated-gradients for texts "
-        "of more than 32 words. Counting is exact and needs no method."
+        "leave-one-out or rollout; docs/how-to/explain.md compares them. Default: shapley, or integrated-gradients for "
+        "texts of more than 32 words. Counting is exact and needs no method."
     ),
 ]
 Nearest = Annotated[

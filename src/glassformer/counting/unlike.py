@@ -2,7 +2,7 @@
 
 Unseen is what fewer than two training texts have.
 
-docs/unlike.md measures this beside other scores. The distance of the transformer's vectors was worse.
+docs/how-it-works/unlike.md measures this beside other scores. The distance of the transformer's vectors was worse.
 """
 
 from __future__ import annotations

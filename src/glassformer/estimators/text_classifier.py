@@ -43,7 +43,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         TextClassifier.load("model")
 
     It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Texts can be a list, an
-    array, a series, a frame of one column, or a generator. With `text`, they can be rows too (docs/python.md).
+    array, a series, a frame of one column, or a generator. With `text`, they can be rows too (docs/how-to/python.md).
 
     Texts of white space only are left out of training. For such a text, `predict` and `predict_proba` warn, and return
     the model's answer to a text without words, which means little.
@@ -52,7 +52,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         preset: size of the model, `tiny`, `small` or `base`. None means the recipe's preset, or `small` without one.
         recipe: the name or the file of a recipe. None means the default recipe.
         minutes: the time for `fit`. It decides what is done: counting alone, fewer steps, the recipe, or pre-training
-            on the texts too (see docs/minutes.md). None means the recipe.
+            on the texts too (see docs/how-to/minutes.md). None means the recipe.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`). The size of the model is
             then that of the weights.
         pretrain: how long to pre-train on the texts, without their labels, before they are trained on with labels:
@@ -63,7 +63,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             have the weight 1. None means the recipe's `training.class_weights`.
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
         snapshots: how many snapshots of the transformer to take while it is trained, from 2 to 100. `time_lapse_` then
-            holds them (see docs/trace.md). None means none.
+            holds them (see docs/how-to/trace.md). None means none.
         keep_texts: keep the training texts, so that `explain` can show those nearest to a text. `save` writes them into
             the model folder, where anyone can read them.
         verbose: 0 shows nothing, 1 shows progress on standard error.
@@ -71,9 +71,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             most frequent spelling. `score` then reads its labels in the same way. The metrics of scikit-learn, as in
             `scoring="f1_macro"`, do not: fold the labels yourself before you cross-validate with one of them, for
             example by `[label.strip().lower() for label in labels]`.
-        order: all labels from lowest to highest, if they have an order that is to be learned (see docs/targets.md).
+        order: all labels from lowest to highest, if they have an order that is to be learned (see
+            docs/how-to/targets.md).
         text, columns: for rows, as dictionaries or a frame: the columns of their texts, and those beside the texts (see
-            docs/inputs.md).
+            docs/how-to/inputs.md).
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
         device: `cpu`, `cuda`, `mps` or `auto`.
         observer: is called during training (see `glassformer.training.loop.Observer`).
@@ -176,7 +177,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return self
 
     def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803
-        """Train further on the old rows and on these, whose labels may be new: see docs/add.md.
+        """Train further on the old rows and on these, whose labels may be new: see docs/how-to/add.md.
 
         The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded classifier, the table
         that it was trained on is read again. The recipe is that of the model; the parameters `epochs`, `learning_rate`
@@ -311,7 +312,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """Explain why the model prefers a label, by default the most probable one: what each word adds.
 
         In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
-        counterfactual, and show attention heads and neighbours of words (see docs/explain.md).
+        counterfactual, and show attention heads and neighbours of words (see docs/how-to/explain.md).
 
         Args:
             nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
@@ -323,7 +324,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return explain(self.predictor_, self._read_one(text), label=label, method=method, nearest=nearest)
 
     def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> BoolArray:  # noqa: N803
-        """Return which answers a person should see (texts,), if this share of them is automatic: docs/automatic.md.
+        """Return which answers a person should see (texts,), if this share of them is automatic.
+
+        docs/how-to/automatic.md says how.
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.rule`.
         """
@@ -332,7 +335,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return self._answer(X).confidences() < below
 
     def label_sets(self, X: Iterable[Any], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
-        """Return the labels that each text may have: this share of such sets hold the right label (docs/automatic.md).
+        """Return the labels that each text may have: this share of such sets hold the right label.
+
+        docs/how-to/automatic.md says how.
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.label_threshold`.
         """
@@ -354,7 +359,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         temperature: float = TEMPERATURE,
         settings: Mapping[str, Any] | None = None,
     ) -> TextClassifier:
-        """Train a small classifier to answer texts as this one does: see docs/distil.md.
+        """Train a small classifier to answer texts as this one does: see docs/how-to/distil.md.
 
         Args:
             texts: texts without labels.

@@ -141,7 +141,9 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         return self._read([given])[0] if is_row(given) else given
 
     def unlike_training(self, X: Iterable[Any]) -> BoolArray:  # noqa: N803 (scikit-learn's)
-        """Return which texts are unlike the training data (texts,): see docs/unlike.md. `unseen_share` says how much.
+        """Return which texts are unlike the training data (texts,). `unseen_share` says how much.
+
+        See docs/how-it-works/unlike.md.
 
         Raises:
             GlassformerError: see `unseen_share`.

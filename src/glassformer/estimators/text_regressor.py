@@ -29,7 +29,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         regressor.predict_interval(texts)
 
     It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Its parameters are those of
-    `TextClassifier` with the same names. docs/targets.md says how numbers are learned.
+    `TextClassifier` with the same names. docs/how-to/targets.md says how numbers are learned.
 
     Attributes:
         history_: a row of figures for each epoch.

@@ -60,7 +60,7 @@ def explain(
     Args:
         label: by default the most probable one. Its rival is the most probable other label.
         method: a key of `METHODS`, for the transformer. By default `shapley`. For a text that is too long for it,
-            `integrated-gradients`, the choice of docs/faithfulness.md; or `occlusion`, if the model was exported.
+            `integrated-gradients` (see docs/how-it-works/faithfulness.md), or `occlusion` if the model was exported.
         faithfulness: check the shares, by deletion of words and by other methods.
         counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.

@@ -68,7 +68,7 @@ def doubtful(probabilities: Array, labels: Array) -> Doubts:
 
     The confident joint (eq. 1) says how many rows are doubtful: those off its diagonal. They are the rows with the
     lowest self-confidence, the probability of the given label. On wrong labels that were put into training rows, this
-    was more precise than taking the very rows that are off the diagonal (docs/labels.md).
+    was more precise than taking the very rows that are off the diagonal (docs/how-it-works/labels.md).
 
     Args:
         probabilities: (rows, n_classes)

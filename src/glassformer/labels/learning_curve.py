@@ -25,7 +25,7 @@ class Gain:
     """How much the accuracy should rise, and an interval. Shares: .01 is a percentage point.
 
     The interval spans curves that level off and curves that do not. It held the gain of new rows less often than 95% of
-    the time: see docs/labels.md.
+    the time: see docs/how-it-works/labels.md.
     """
 
     value: float

@@ -52,7 +52,7 @@ class Classifier(nn.Module):
 
     Dropout is applied before the blocks, at the end of each branch of a block, and before the head. The head starts at
     zero: before training all classes are equally likely, and the loss is ln(n_classes). A tap returns its
-    input, and lets a listener see it (docs/inside.md).
+    input, and lets a listener see it (docs/how-to/inside.md).
     """
 
     def __init__(self, config: ModelConfig, vocab_size: int, n_classes: int) -> None:

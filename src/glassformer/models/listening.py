@@ -1,4 +1,4 @@
-"""Listen to the values inside a model. Each has a stable name; `docs/inside.md` lists names and shapes."""
+"""Listen to the values inside a model. Each has a stable name; `docs/how-to/inside.md` lists names and shapes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class ModelConfig(TrunkConfig):
     head: Literal["classes", "ordered"] = "classes"
     """How the vector of the text becomes logits: `classes` by a score for each class, `ordered` by one score and a
     threshold between neighbouring classes (see `layers/heads.py`). `ordered` is for ordered classes alone, and gained
-    nothing where it was measured (see docs/targets.md)."""
+    nothing where it was measured (see docs/how-it-works/targets.md)."""
     counting: Literal["auto", "tfidf", "nb", "none"] = "none"
     """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
     Bayes (`nb`), or on both (`auto`). With `none` the transformer answers alone."""

@@ -234,7 +234,7 @@ class ExplainRequest(BodyOfRequest):
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
     method: str | None = Field(
         default=None,
-        description="How to explain the transformer: see docs/explain.md. Default: `shapley`, or "
+        description="How to explain the transformer: see docs/how-to/explain.md. Default: `shapley`, or "
         "`integrated-gradients` for texts of more than 32 words.",
     )
     nearest: bool = Field(

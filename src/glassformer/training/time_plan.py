@@ -159,7 +159,7 @@ class Situation:
 
 
 def decide(now: Situation) -> TimePlan:
-    """Choose the most that fits into the time: see the table of docs/minutes.md."""
+    """Choose the most that fits into the time: see the table of docs/how-to/minutes.md."""
     begins = f"time: {counted_minutes(now.minutes)}. "
     if now.counting is not None:
         begins += f"Counting took {about(now.counting)}. "
