@@ -38,7 +38,7 @@ def reproduced(name: str, found: Mapping[str, Document]) -> Iterator[str]:
         rows = (_row(entry, found.get(name)) for name, entry in entries.items())
         yield markdown([HEADINGS, *((f"[{row[0]}]({row[0].split()[0]}.md)", *row[1:]) for row in rows)])
     elif "+" in name:
-        yield from _side_by_side([(entries[each], found[each]) for each in name.split("+")])
+        yield from _side_by_side([found[each] for each in name.split("+")])
     elif name not in entries:
         raise ValueError(f"no line is named {name!r}")
     elif name not in found:
@@ -49,14 +49,11 @@ def reproduced(name: str, found: Mapping[str, Document]) -> Iterator[str]:
         yield "\n".join(_facts(line))
 
 
-def _side_by_side(lines: Sequence[tuple[TableEntry, Document]]) -> Iterator[str]:
+def _side_by_side(lines: Sequence[Document]) -> Iterator[str]:
     """Show lines of one data set that were measured in the same way: a table, and what all of them stand on."""
-    rows = [_row(*each) for each in lines]
-    yield markdown([(row[0], *row[2:]) for row in [HEADINGS, *rows]])
-    kept = [list(_facts(line)) for _, line in lines]
-    literal = (
-        f"- {line['system']}: {facts[0].removeprefix('- ')}" for (_, line), facts in zip(lines, kept, strict=True)
-    )
+    yield markdown([(row[0], *row[2:]) for row in [HEADINGS, *map(_measured, lines)]])
+    kept = [list(_facts(line)) for line in lines]
+    literal = (f"- {line['system']}: {facts[0].removeprefix('- ')}" for line, facts in zip(lines, kept, strict=True))
     yield "\n".join([*literal, *dict.fromkeys(fact for facts in kept for fact in facts[1:])])
 
 
@@ -64,6 +61,10 @@ def _row(entry: TableEntry, line: Document | None) -> tuple[str, ...]:
     if line is None:
         cells = [NOT_YET if variant in entry.variants else "–" for variant in VARIANTS]
         return entry.system, entry.data, entry.reported, *cells
+    return _measured(line)
+
+
+def _measured(line: Document) -> tuple[str, ...]:
     cells = [
         over_seeds([Estimate(**run["accuracy"]) for run in line["cells"][variant]["runs"]])
         if variant in line["cells"] else "–" for variant in VARIANTS

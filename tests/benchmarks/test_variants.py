@@ -26,6 +26,6 @@ def test_the_figures_of_a_comparison_are_kept(
     for variant in kept["variants"]:
         assert sum(variant["accuracies"]) / len(found.seeds) == pytest.approx(variant["accuracy"]["value"])
     page = "\n\n".join(compared("tweets", kept))
-    for said in (found.verdict, found.covers, *(variant.name for variant in found.variants)):
-        assert said in page
+    assert found.verdict in page
+    assert found.covers in page
     assert chart(kept).count("<circle") == 4

@@ -52,7 +52,7 @@ class Explanation:
             the transformer does not take part in the answer.
         passages: those that the transformer reads one by one. Empty if it reads the whole text at once.
         unlike_training: whether the text is unlike the training data, so that the answer means little. None if the
-            model does not know (see docs/unlike.md).
+            model does not know (see docs/how-it-works/unlike.md).
         counterfactual, heads, neighbours, nearest: see `explain`. Empty or None if they were not asked for.
     """
 
