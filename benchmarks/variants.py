@@ -1,4 +1,4 @@
-"""Keep the figures of a finished `glassformer compare-variants` for docs/how-it-works/variants.md, and no record of each run.
+"""Keep the figures of a finished `glassformer compare-variants` for docs/how-it-works/variants.md, without its runs.
 
 python -m benchmarks.variants runs/variants/results.json disaster-tweets
 """
