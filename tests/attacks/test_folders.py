@@ -50,6 +50,10 @@ def config(**values: Any) -> Tamper:
     return edited("config.json", lambda raw: raw | values)
 
 
+def target(**values: Any) -> Tamper:
+    return edited("config.json", lambda raw: raw | {"target": raw["target"] | values})
+
+
 PRICE: dict[str, Any] = {"kind": "number", "name": "price", "edges": [1, 2]}
 
 
@@ -233,24 +237,24 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "weights-a-folder": (replaced_by("model.safetensors", Path.mkdir), ("not a file",)),
     "weights-a-pipe": (replaced_by("model.safetensors", os.mkfifo), ("not a file",)),
     "weights-without-end": (replaced_by("model.safetensors", endless), ("not a file",)),
-    "temperature-tiny": (config(temperature=1e-320), ("temperature", "damaged")),
-    "temperature-zero": (config(temperature=0), ("temperature", "damaged")),
-    "temperature-negative": (config(temperature=-1), ("temperature", "damaged")),
-    "temperature-infinite": (config(temperature=float("inf")), ("finite", "damaged")),
-    "temperature-nan": (config(temperature=float("nan")), ("finite", "damaged")),
-    "temperature-huge": (config(temperature=1e308), ("temperature", "damaged")),
-    "labels-twice": (config(labels=["a", "a"]), ("'a'", "twice")),
-    "labels-of-one-name": (config(labels=[1, "1"]), ("'1'", "twice")),
-    "labels-of-odd-types": (config(labels=["a", ["b"]]), ("labels.1", "damaged")),
-    "labels-none": (config(labels=[None, "b"]), ("labels.0", "damaged")),
-    "labels-empty": (config(labels=[]), ("labels", "damaged")),
-    "labels-a-text": (config(labels="ab"), ("labels", "damaged")),
+    "temperature-tiny": (target(temperature=1e-320), ("temperature", "damaged")),
+    "temperature-zero": (target(temperature=0), ("temperature", "damaged")),
+    "temperature-negative": (target(temperature=-1), ("temperature", "damaged")),
+    "temperature-infinite": (target(temperature=float("inf")), ("finite", "damaged")),
+    "temperature-nan": (target(temperature=float("nan")), ("finite", "damaged")),
+    "temperature-huge": (target(temperature=1e308), ("temperature", "damaged")),
+    "labels-twice": (target(labels=["a", "a"]), ("'a'", "twice")),
+    "labels-of-one-name": (target(labels=[1, "1"]), ("'1'", "twice")),
+    "labels-of-odd-types": (target(labels=["a", ["b"]]), ("labels.1", "damaged")),
+    "labels-none": (target(labels=[None, "b"]), ("labels.0", "damaged")),
+    "labels-empty": (target(labels=[]), ("labels", "damaged")),
+    "labels-a-text": (target(labels="ab"), ("labels", "damaged")),
     "inputs-edges-fall": (inputs(PRICE | {"edges": [2, 1]}), ("config.json: inputs.columns.0.number.edges", "damaged")),
     "inputs-of-odd-kind": (inputs(PRICE | {"kind": "date"}), ("config.json: inputs.columns.0: ", "'date'", "damaged")),
     "inputs-twice": (inputs(PRICE, PRICE), ("config.json: inputs: the column 'price' occurs twice", "damaged")),
     "inputs-of-more-texts": (config(inputs={"texts": ["a", "b"]}), ("a row has 2 texts, and the model reads 1",)),
-    "labels-more": (config(labels=["a", "b", "c"]), ("different models",)),
-    "labels-100000": (config(labels=list(range(100_000))), ("different models",)),
+    "labels-more": (target(labels=["a", "b", "c"]), ("different models",)),
+    "labels-100000": (target(labels=list(range(100_000))), ("different models",)),
     "d_model-4e6": (shape(d_model=4_000_000), ("config.json",)),
     "d_model-1e30": (shape(d_model=10**30), ("config.json",)),
     "d_model-of-9000-digits": (lambda folder: written(

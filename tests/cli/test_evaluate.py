@@ -118,7 +118,9 @@ def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table:
     config = json.loads((copy / "config.json").read_text())
     fitted = {1.0: "(no temperature was fitted)", 1.9: "before the temperature of 1.90)", 1.004: r"error \d\.\d{4}\n"}
     for temperature, words in fitted.items():
-        (copy / "config.json").write_text(json.dumps(config | {"temperature": temperature}))
+        (copy / "config.json").write_text(
+            json.dumps(config | {"target": config["target"] | {"temperature": temperature}})
+        )
         assert re.search(words.replace("(", r"\(").replace(")", r"\)"), glassformer("evaluate", copy, table).out)
 
 
