@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.bench_data import read_rows, some_rows
-from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.experiment import Experiment, again, arguments, running
 from benchmarks.models import QUICK_ROWS, answers_by, classifier, of_trial
 from benchmarks.tables_distil import distil_tables
 from glassformer.cli.live import LiveView
@@ -27,7 +27,6 @@ from glassformer.data.known import group_column
 from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Table
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import is_unfinished
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.distil import Teacher, distil, student_recipe
 from glassformer.training.recipe import load_recipe
@@ -126,7 +125,7 @@ def _student(experiment: Experiment, setting: Setting, teacher: Path, rows: Rows
         with LiveView() as view:
             distil(
                 Teacher.load(teacher), documents, recipe,
-                labelled=rows.labelled, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
+                labelled=rows.labelled, out=folder, **again(folder), observer=view,
             )  # fmt: skip
 
     made_of = {

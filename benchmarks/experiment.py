@@ -36,6 +36,14 @@ def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
     return parser
 
 
+def again(folder: Path) -> dict[str, Any]:
+    """Return how a run in this folder begins: an unfinished one goes on, anything else is replaced."""
+    from glassformer.prediction.model_folder import is_unfinished
+
+    resume = is_unfinished(folder)
+    return {"resume": resume, "overwrite": not resume}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
     """A running benchmark.

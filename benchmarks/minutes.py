@@ -87,7 +87,7 @@ def _run(experiment: Experiment, table: str, cut: Cut, minutes: float, seed: int
         with LiveView() as view:
             train_classifier(
                 Sources(train=cut.train), recipe,
-                out=folder, resume=resume, overwrite=True, observer=view, minutes=minutes,
+                out=folder, resume=resume, overwrite=not resume, observer=view, minutes=minutes,
             )  # fmt: skip
         keep(folder / _TOOK, {"minutes": None if resume else (time.perf_counter() - began) / 60})
 

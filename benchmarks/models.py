@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.experiment import Experiment
+from benchmarks.experiment import Experiment, again
 from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents
 from glassformer.data.known import Split, resolve
@@ -15,7 +15,6 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.model_folder import is_unfinished
 from glassformer.training.labels import train_classifier
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
@@ -74,7 +73,7 @@ def classifier(
         with LiveView() as view:
             train_classifier(
                 Sources(train=train, validation=validation, test=test, unlabelled=tuple(unlabelled)), recipe,
-                source=source, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view,
+                source=source, out=folder, **again(folder), observer=view,
             )  # fmt: skip
 
     rows: dict[str, Any] = {"training": fingerprint(train), "test": None if test is None else fingerprint(test)}
@@ -91,7 +90,7 @@ def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe,
 
     def make(folder: Path) -> None:
         with LiveView() as view:
-            pretrain(documents, recipe, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view)
+            pretrain(documents, recipe, out=folder, **again(folder), observer=view)
 
     made_of = {"recipe": recipe.model_dump(mode="json"), "texts": documents.fingerprint}
     return experiment.model(name, made_of, make)

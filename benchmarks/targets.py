@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.bench_data import read_rows
-from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.experiment import Experiment, again, arguments, running
 from benchmarks.models import QUICK_ROWS, apart_from, classifier, of_trial
 from benchmarks.paired import over_rows
 from benchmarks.tables_targets import targets_tables
@@ -36,7 +36,6 @@ from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
 from glassformer.evaluation.number_baselines import answer_with_ridge
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
 from glassformer.evaluation.ranks import ranks_of
-from glassformer.prediction.model_folder import is_unfinished
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number import number_of
 from glassformer.targets.probabilities import probabilities
@@ -175,7 +174,7 @@ def number_run(experiment: Experiment, name: str, source: Source, seed: int) -> 
     def make(folder: Path) -> None:
         with LiveView() as view:
             sources = Sources(train=train, test=test)
-            train_number(sources, recipe, out=folder, resume=is_unfinished(folder), overwrite=True, observer=view)
+            train_number(sources, recipe, out=folder, **again(folder), observer=view)
 
     decided_by = {"recipe": recipe.model_dump(mode="json"), "rows": [fingerprint(train), fingerprint(test)]}
     folder = experiment.model(f"targets/number-{_tidy(name)}-{seed}", decided_by, make)

@@ -200,7 +200,8 @@ def test_weights_to_start_from_are_named() -> None:
 
 
 def test_training_accuracy_is_shown_where_it_was_measured() -> None:
-    run = a_run(0, 0.9, [{"epoch": 201.0, "train_loss": 0.2}], training_accuracy=0.93, data="zhou")
+    changes = {"training_accuracy": 0.93, "validation_rows": 0}
+    run = a_run(0, 0.9, [{"epoch": 201.0, "train_loss": 0.2}], data="zhou", **changes)
     zhou = a_result("bui-dang-rows", "zhou", {"literal": [run]})
     text = fill(BLOCK.format("bui-dang-rows-zhou"), {"bui-dang-rows-zhou": zhou})
     assert "training accuracy .930" in text

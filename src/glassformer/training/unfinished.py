@@ -62,11 +62,11 @@ def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
             unfinished run, and neither of them is set; or it holds only other files, which `overwrite` never replaces.
     """
     check_free(out)
-    check_flags(resume=resume, overwrite=overwrite)
     _refuse_loss(out, resume=resume, overwrite=overwrite)
 
 
 def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
+    check_flags(resume=resume, overwrite=overwrite)
     unfinished, finished = is_unfinished(out), is_model_folder(out)
     if resume and not unfinished:
         state = "is finished" if finished else "holds no unfinished run"

@@ -112,14 +112,15 @@ def run_system(
     Raises:
         InterruptedTraining: on Ctrl-C. The same call continues later.
     """
+    resume = is_unfinished(folder)
     trained = train_classifier(
         rows.sources,
         recipe,
         source=rows.source,
         init=init,
         out=folder,
-        resume=is_unfinished(folder),
-        overwrite=True,
+        resume=resume,
+        overwrite=not resume,
         device=device,
         observer=observer,
     )
