@@ -3,7 +3,7 @@
 import numpy as np
 
 from glassformer.evaluation.baselines import BaselineOutcome
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
 from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.robustness import robustness
@@ -45,13 +45,16 @@ def sample_evaluation(
     texts = [text if i % 2 else LONG + text for i in range(n)]
     class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
     found = evaluate(
-        logits=logits,
-        labels=labels,
-        texts=texts,
-        rows=range(11, n + 11),
-        class_names=class_names,
-        multilabel=multilabel,
-        ordered=ordered,
+        LabelledRows(
+            labels=labels,
+            texts=texts,
+            rows=range(11, n + 11),
+            class_names=class_names,
+            multilabel=multilabel,
+            ordered=ordered,
+            resamples=300,
+        ),
+        logits,
         temperature=1.9,
         data=DataSummary(
             source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021
@@ -83,12 +86,9 @@ def sample_evaluation(
         ],
         readers=readers if two_readers else (),
         thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
-        fit_seconds=94.0,
-        predict_seconds=1.7,
-        size_bytes=4_700_000,
+        cost=Cost(fit_seconds=94.0, predict_seconds=1.7, size_bytes=4_700_000),
         dropped=[DroppedRows(reason="empty text", count=3, first_rows=(4, 90, 212))],
         notes=["2.1% of the words were unknown."],
-        resamples=300,
         command="glassformer evaluate runs/reviews reviews.csv",
     )
     changed = robustness(

@@ -1,26 +1,35 @@
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.baselines import BaselineOutcome
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import LabelledRows, evaluate
 from glassformer.evaluation.result import DataSummary, Evaluation
 from tests.evaluation.samples import sample_evaluation
 
 
-def small(logits: np.ndarray, labels: np.ndarray, *, multilabel: bool = False, **more: object) -> Evaluation:
+def small(
+    logits: np.ndarray,
+    labels: np.ndarray,
+    *,
+    multilabel: bool = False,
+    rows: Sequence[int] | None = None,
+    temperature: float = 1.0,
+    baselines: Sequence[BaselineOutcome] = (),
+) -> Evaluation:
     n = len(labels)
-    arguments = {
-        "texts": [f"text {i}" for i in range(n)],
-        "rows": list(range(101, 101 + n)),
-        "class_names": ["no", "yes"],
-        "temperature": 1.0,
-        "data": DataSummary(source="a.csv", split="test", rows=n),
-        "model": {"name": "m"},
-        "resamples": 20,
-        **more,
-    }
-    return evaluate(logits=logits, labels=labels, multilabel=multilabel, **arguments)  # type: ignore[arg-type]
+    measured = LabelledRows(
+        labels=labels,
+        texts=[f"text {i}" for i in range(n)],
+        rows=range(101, 101 + n) if rows is None else rows,
+        class_names=["no", "yes"],
+        multilabel=multilabel,
+        resamples=20,
+    )
+    data = DataSummary(source="a.csv", split="test", rows=n)
+    return evaluate(measured, logits, temperature=temperature, data=data, model={"name": "m"}, baselines=baselines)
 
 
 def outcome(probs: np.ndarray, name: str = "rule") -> BaselineOutcome:

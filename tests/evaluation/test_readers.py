@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import LabelledRows, evaluate
 from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, Duel
 
@@ -22,8 +22,11 @@ def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel
         ReaderOutcome(reader="transformer", probs=None if transformer is None else answers(transformer)),
     ]
     return evaluate(
-        logits=np.log(answers(both)), labels=np.arange(N) % 2, texts=["text"] * N, rows=range(N), readers=readers,
-        class_names=["no", "yes"], multilabel=False, temperature=1.0, resamples=200,
+        LabelledRows(
+            labels=np.arange(N) % 2, texts=["text"] * N, rows=range(N), class_names=["no", "yes"], multilabel=False,
+            resamples=200,
+        ),
+        np.log(answers(both)), readers=readers, temperature=1.0,
         data=DataSummary(source="a.csv", split="test", rows=N), model={"name": "m"},
     ).duel  # fmt: skip
 

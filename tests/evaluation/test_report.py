@@ -9,7 +9,7 @@ import pytest
 
 from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.charts import axis
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import LabelledRows, evaluate
 from glassformer.evaluation.report import render, seconds, size, write_report
 from glassformer.evaluation.report_errors import errors_section
 from glassformer.evaluation.report_thresholds import thresholds_part
@@ -178,8 +178,10 @@ def test_all_right_on_both_sides_is_not_called_certain() -> None:
         name="words", description="", probs=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1
     )
     evaluation = evaluate(
-        logits=probs * 8, labels=labels, texts=["fine"] * 20, rows=range(1, 21), class_names=["no", "yes"],
-        multilabel=False, temperature=1.0, data=DataSummary(source="t.csv", split="test", rows=20), model={},
+        LabelledRows(
+            labels=labels, texts=["fine"] * 20, rows=range(1, 21), class_names=["no", "yes"], multilabel=False
+        ),
+        probs * 8, temperature=1.0, data=DataSummary(source="t.csv", split="test", rows=20), model={},
         baselines=[same],
     )  # fmt: skip
     html = render(evaluation)

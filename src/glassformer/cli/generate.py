@@ -19,42 +19,57 @@ if TYPE_CHECKING:
     from glassformer.prediction.sampling import SamplingConfig
 
 
+LanguageModelFolder = Annotated[Path, typer.Argument(help="The model folder of a language model.")]
+Prompts = Annotated[
+    list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
+]
+PromptFile = Annotated[
+    Path | None,
+    typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
+]
+MaxTokens = Annotated[int, typer.Option(help="Maximum number of tokens to write per text.")]
+Temperature = Annotated[
+    float, typer.Option(help="Values below 1 make likely tokens likelier. 0 always takes the most likely token.")
+]
+TopK = Annotated[
+    int | None,
+    typer.Option(metavar="<int>", help="Choose only among this many most likely tokens. Default: all."),
+]
+TopP = Annotated[
+    float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
+]
+RepetitionPenalty = Annotated[
+    float, typer.Option(help="Values above 1 make tokens that already occur in the text less likely.")
+]
+Stop = Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")]
+Samples = Annotated[int, typer.Option(help="Number of texts per prompt.")]
+BestOf = Annotated[
+    int,
+    typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
+]
+RewardName = Annotated[
+    str | None,
+    typer.Option(
+        help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
+    ),
+]
+RandomSeed = Annotated[int, typer.Option(help="Random seed.")]
+
+
 def generate(
-    model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
-    prompts: Annotated[
-        list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
-    ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
-    ] = None,
-    max_tokens: Annotated[int, typer.Option(help="Maximum number of tokens to write per text.")] = 100,
-    temperature: Annotated[
-        float, typer.Option(help="Values below 1 make likely tokens likelier. 0 always takes the most likely token.")
-    ] = 1.0,
-    top_k: Annotated[
-        int | None,
-        typer.Option(metavar="<int>", help="Choose only among this many most likely tokens. Default: all."),
-    ] = None,
-    top_p: Annotated[
-        float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
-    ] = 1.0,
-    repetition_penalty: Annotated[
-        float, typer.Option(help="Values above 1 make tokens that already occur in the text less likely.")
-    ] = 1.0,
-    stop: Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")] = None,
-    samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
-    best_of: Annotated[
-        int,
-        typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
-    ] = 1,
-    reward: Annotated[
-        str | None,
-        typer.Option(
-            help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    model: LanguageModelFolder,
+    prompts: Prompts = None,
+    file: PromptFile = None,
+    max_tokens: MaxTokens = 100,
+    temperature: Temperature = 1.0,
+    top_k: TopK = None,
+    top_p: TopP = 1.0,
+    repetition_penalty: RepetitionPenalty = 1.0,
+    stop: Stop = None,
+    samples: Samples = 1,
+    best_of: BestOf = 1,
+    reward: RewardName = None,
+    seed: RandomSeed = 0,
     device: Device = "auto",
     quiet: Quiet = False,
     json: Json = False,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -36,117 +37,42 @@ from glassformer.targets.probabilities import probabilities
 from glassformer.targets.review import Thresholds
 
 
-def evaluate(
-    *,
-    logits: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    texts: Sequence[str],
-    rows: Sequence[int],
-    class_names: Sequence[str],
-    multilabel: bool,
-    ordered: bool = False,
-    temperature: float,
-    data: DataSummary,
-    model: Mapping[str, JsonValue],
-    baselines: Sequence[BaselineOutcome] = (),
-    readers: Sequence[ReaderOutcome] = (),
-    thresholds: Thresholds | None = None,
-    columns: pl.DataFrame | None = None,
-    fit_seconds: float | None = None,
-    predict_seconds: float | None = None,
-    size_bytes: int | None = None,
-    dropped: Sequence[DroppedRows] = (),
-    notes: Sequence[str] = (),
-    seed: int = 0,
-    resamples: int = RESAMPLES,
-    command: str = "",
-) -> Evaluation:
-    """Measure a model and the baselines on the same rows.
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a model costs. None: it was not measured."""
 
-    Args:
-        logits: the model's logits, not divided by the temperature.
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
-        rows: the row number of each text in its file; it is shown with the worst errors.
-        ordered: whether each class is more than the one before it.
-        temperature: the result of `fit_temperature` on the validation rows.
-        model: facts about the model for the report: name, preset, parameters, versions, ….
-        baselines: the results of `run_baseline`. The verdict compares the model with the most accurate one.
-        readers: the results of `reader_outcomes`: both readers of the model, or none if it has only one.
-        thresholds: those that held-out rows of training gave. None if the model does not know them.
-        columns: other columns of the same rows (see `other_columns`), to slice by.
-        fit_seconds, predict_seconds, size_bytes: the cost of the model; None if not measured.
-
-    Raises:
-        UsageError: there are no rows.
-        GlassformerError: the logits are NaN or infinite, or the sizes do not match.
-    """
-    answers = {baseline.name: baseline.probs for baseline in baselines}
-    answers |= {reader.name: reader.probs for reader in readers if reader.probs is not None}
-    _check(logits, labels, texts, rows, class_names, multilabel, answers)
-    probs = probabilities(logits, temperature=temperature, multilabel=multilabel)
-    measured = _Rows(labels=labels, class_names=class_names, multilabel=multilabel, seed=seed, resamples=resamples)
-    contestant = measured.contestant(
-        TWO_READERS if readers else TRANSFORMER,
-        str(model.get("name", "")),
-        probs,
-        fit_seconds=fit_seconds,
-        predict_seconds=predict_seconds,
-        size_bytes=size_bytes,
-    )
-    raw = probabilities(logits, multilabel=multilabel)
-    confusion = None if multilabel else confusion_counts(probs, labels)
-    return Evaluation(
-        data=data,
-        model=dict(model),
-        class_names=tuple(class_names),
-        multilabel=multilabel,
-        metrics=contestant.metrics,
-        confusion=None if confusion is None else tuple(tuple(int(cell) for cell in line) for line in confusion),
-        calibration=Calibration(
-            temperature=temperature,
-            before=reliability(*confidences(raw, labels, multilabel)),
-            after=reliability(*confidences(probs, labels, multilabel)),
-        ),
-        duel=_duel(measured, contestant, probs, baselines, readers),
-        class_curves=class_curves(probs, labels, class_names, multilabel=multilabel),
-        ranks=ranks_of(answers | {contestant.name: probs}, labels, seed=seed, resamples=resamples) if ordered else (),
-        class_thresholds=class_thresholds(probs, labels, class_names, multilabel=multilabel),
-        review=review(
-            probs, labels, class_names, multilabel=multilabel, thresholds=thresholds, seed=seed, resamples=resamples
-        ),
-        slices=find_slices(
-            [texts_alone(text) for text in texts], correct_rows(probs, labels, multilabel=multilabel), columns
-        ),
-        worst_errors=worst_errors(probs, labels, texts, rows, class_names, multilabel=multilabel),
-        dropped=tuple(dropped),
-        notes=tuple(notes),
-        resamples=resamples,
-        seed=seed,
-        machine=Machine.here(),
-        command=command,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-    )
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """The labels of the measured rows, and how to measure on them."""
+class LabelledRows:
+    """The measured rows with their labels, and how to measure on them.
+
+    Attributes:
+        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        rows: the row number of each text in its file; it is shown with the worst errors.
+        ordered: whether each class is more than the one before it.
+        columns: other columns of the same rows (see `other_columns`), to slice by.
+    """
 
     labels: Shaped[np.ndarray, "n ..."]
+    texts: Sequence[str]
+    rows: Sequence[int]
     class_names: Sequence[str]
     multilabel: bool
-    seed: int
-    resamples: int
+    ordered: bool = False
+    columns: pl.DataFrame | None = None
+    seed: int = 0
+    resamples: int = RESAMPLES
 
     def contestant(
         self,
         name: str,
         description: str,
         probs: Float[np.ndarray, "n n_classes"],
-        *,
-        fit_seconds: float | None = None,
-        predict_seconds: float | None = None,
-        size_bytes: int | None = None,
+        cost: Cost | BaselineOutcome,
         notes: tuple[str, ...] = (),
     ) -> Contestant:
         kind = self.multilabel
@@ -156,12 +82,49 @@ class _Rows:
             metrics=measure(
                 probs, self.labels, self.class_names, multilabel=kind, seed=self.seed, resamples=self.resamples
             ),
-            fit_seconds=fit_seconds,
-            predict_seconds=predict_seconds,
-            size_bytes=size_bytes,
+            fit_seconds=cost.fit_seconds,
+            predict_seconds=cost.predict_seconds,
+            size_bytes=cost.size_bytes,
             ranking=ranking(probs, self.labels, self.class_names, multilabel=kind),
             notes=notes,
         )
+
+    def check(
+        self, logits: Float[np.ndarray, "n n_classes"], answers: Mapping[str, Float[np.ndarray, "n n_classes"]]
+    ) -> None:
+        """Raise an error if there are no rows, sizes do not match, or logits are NaN or infinite."""
+        count = len(self.labels)
+        if count == 0:
+            raise UsageError(
+                "There is no labelled row to evaluate on; give a table with at least one text and its label."
+            )
+        expected = (count, len(self.class_names))
+        sizes = {"logits": logits.shape, **{name: probs.shape for name, probs in answers.items()}}
+        if self.multilabel:
+            sizes["labels"] = self.labels.shape
+        for what, size in sizes.items():
+            if size != expected:
+                raise GlassformerError(f"{what}: expected {expected[0]:,} rows × {expected[1]:,} classes, got {size}.")
+        if not len(self.texts) == len(self.rows) == count:
+            raise GlassformerError(
+                f"{count:,} labels, {len(self.texts):,} texts and {len(self.rows):,} row numbers do not match."
+            )
+        if not np.isfinite(logits).all():
+            bad = int((~np.isfinite(logits).all(axis=1)).sum())
+            raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
+
+    def looked_into(self, probs: Float[np.ndarray, "n n_classes"]) -> dict[str, Any]:
+        """Return the parts of an `Evaluation` that follow from the probabilities and the rows alone."""
+        kind = self.multilabel
+        right = correct_rows(probs, self.labels, multilabel=kind)
+        confusion = None if kind else confusion_counts(probs, self.labels)
+        return {
+            "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
+            "class_curves": class_curves(probs, self.labels, self.class_names, multilabel=kind),
+            "class_thresholds": class_thresholds(probs, self.labels, self.class_names, multilabel=kind),
+            "slices": find_slices([texts_alone(text) for text in self.texts], right, self.columns),
+            "worst_errors": worst_errors(probs, self.labels, self.texts, self.rows, self.class_names, multilabel=kind),
+        }
 
     def compare(
         self,
@@ -200,23 +163,83 @@ class _Rows:
         )
 
 
+def evaluate(
+    rows: LabelledRows,
+    logits: Float[np.ndarray, "n n_classes"],
+    *,
+    temperature: float,
+    data: DataSummary,
+    model: Mapping[str, JsonValue],
+    baselines: Sequence[BaselineOutcome] = (),
+    readers: Sequence[ReaderOutcome] = (),
+    thresholds: Thresholds | None = None,
+    cost: Cost = Cost(),
+    dropped: Sequence[DroppedRows] = (),
+    notes: Sequence[str] = (),
+    command: str = "",
+) -> Evaluation:
+    """Measure a model and the baselines on the same rows.
+
+    Args:
+        logits: the model's logits, not divided by the temperature, which validation rows gave.
+        model: facts about the model for the report: name, preset, parameters, versions, ….
+        baselines: the verdict compares the model with the most accurate one.
+        readers: the results of `reader_outcomes`: both readers of the model, or none if it has only one.
+        thresholds: those that held-out rows of training gave. None if the model does not know them.
+
+    Raises:
+        UsageError, GlassformerError: see `LabelledRows.check`.
+    """
+    answers = {baseline.name: baseline.probs for baseline in baselines}
+    answers |= {reader.name: reader.probs for reader in readers if reader.probs is not None}
+    rows.check(logits, answers)
+    probs = probabilities(logits, temperature=temperature, multilabel=rows.multilabel)
+    name = TWO_READERS if readers else TRANSFORMER
+    contestant = rows.contestant(name, str(model.get("name", "")), probs, cost)
+    drawn: dict[str, Any] = {"seed": rows.seed, "resamples": rows.resamples}
+    return Evaluation(
+        data=data,
+        model=dict(model),
+        class_names=tuple(rows.class_names),
+        multilabel=rows.multilabel,
+        metrics=contestant.metrics,
+        calibration=_calibration(rows, logits, probs, temperature),
+        duel=_duel(rows, contestant, probs, baselines, readers),
+        ranks=ranks_of(answers | {contestant.name: probs}, rows.labels, **drawn) if rows.ordered else (),
+        review=review(probs, rows.labels, rows.class_names, multilabel=rows.multilabel, thresholds=thresholds, **drawn),
+        **rows.looked_into(probs),
+        dropped=tuple(dropped),
+        notes=tuple(notes),
+        **drawn,
+        machine=Machine.here(),
+        command=command,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _calibration(
+    rows: LabelledRows,
+    logits: Float[np.ndarray, "n n_classes"],
+    probs: Float[np.ndarray, "n n_classes"],
+    temperature: float,
+) -> Calibration:
+    raw = probabilities(logits, multilabel=rows.multilabel)
+    return Calibration(
+        temperature=temperature,
+        before=reliability(*confidences(raw, rows.labels, rows.multilabel)),
+        after=reliability(*confidences(probs, rows.labels, rows.multilabel)),
+    )
+
+
 def _duel(
-    rows: _Rows,
+    rows: LabelledRows,
     model: Contestant,
     probs: Float[np.ndarray, "n n_classes"],
     baselines: Sequence[BaselineOutcome],
     readers: Sequence[ReaderOutcome],
 ) -> Duel:
     contestants = [
-        rows.contestant(
-            baseline.name,
-            baseline.description,
-            baseline.probs,
-            fit_seconds=baseline.fit_seconds,
-            predict_seconds=baseline.predict_seconds,
-            size_bytes=baseline.size_bytes,
-            notes=baseline.notes,
-        )
+        rows.contestant(baseline.name, baseline.description, baseline.probs, baseline, baseline.notes)
         for baseline in baselines
     ]
     asked = [(reader, reader.probs) for reader in readers if reader.probs is not None]
@@ -228,7 +251,7 @@ def _duel(
     strongest = max(range(len(contestants)), key=lambda i: contestants[i].metrics.accuracy.value, default=None)
     if len(asked) == 1:  # its answers are those of the model
         asked = []
-    alone = [rows.contestant(reader.name, reader.description, own) for reader, own in asked]
+    alone = [rows.contestant(reader.name, reader.description, own, Cost()) for reader, own in asked]
     against = [rows.compare(model, probs, each, own) for each, (_, own) in zip(alone, asked, strict=True)]
     return Duel(
         model=model,
@@ -239,30 +262,3 @@ def _duel(
         reader_comparisons=tuple(against),
         reader_verdict=which_reader_decides(readers, model, alone, against),
     )
-
-
-def _check(
-    logits: Float[np.ndarray, "n n_classes"],
-    labels: Shaped[np.ndarray, "n ..."],
-    texts: Sequence[str],
-    rows: Sequence[int],
-    class_names: Sequence[str],
-    multilabel: bool,
-    answers: Mapping[str, Float[np.ndarray, "n n_classes"]],
-) -> None:
-    if len(labels) == 0:
-        raise UsageError("There is no labelled row to evaluate on; give a table with at least one text and its label.")
-    expected = (len(labels), len(class_names))
-    sizes = {"logits": logits.shape, **{name: probs.shape for name, probs in answers.items()}}
-    if multilabel:
-        sizes["labels"] = labels.shape
-    for what, size in sizes.items():
-        if size != expected:
-            raise GlassformerError(f"{what}: expected {expected[0]:,} rows × {expected[1]:,} classes, got {size}.")
-    if not len(texts) == len(rows) == len(labels):
-        raise GlassformerError(
-            f"{len(labels):,} labels, {len(texts):,} texts and {len(rows):,} row numbers do not match."
-        )
-    if not np.isfinite(logits).all():
-        bad = int((~np.isfinite(logits).all(axis=1)).sum())
-        raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {len(labels):,} rows.")

@@ -25,7 +25,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
 from glassformer.evaluation.doubtful_labels import doubtful_labels
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
 from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.readers import reader_outcomes
@@ -175,13 +175,17 @@ def measure_model(
     held_out = predictor.held_out
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     return evaluate(
-        logits=np.sum(list(by_reader.values()), axis=0),
-        labels=labels,
-        texts=texts,
-        rows=table.frame["row"].to_list(),
-        class_names=trained.config.label_set.names,
-        multilabel=config.multilabel,
-        ordered=config.ordered,
+        LabelledRows(
+            labels=labels,
+            texts=texts,
+            rows=table.frame["row"].to_list(),
+            class_names=config.label_set.names,
+            multilabel=config.multilabel,
+            ordered=config.ordered,
+            columns=columns,
+            seed=config.seed,
+        ),
+        np.sum(list(by_reader.values()), axis=0),
         temperature=config.temperature,
         data=DataSummary(
             source=table.source,
@@ -195,13 +199,13 @@ def measure_model(
         baselines=baselines,
         readers=reader_outcomes(config, by_reader),
         thresholds=None if held_out is None else held_out.thresholds,
-        columns=columns,
-        fit_seconds=config.training_seconds,
-        predict_seconds=predict_seconds,
-        size_bytes=sum((folder / name).stat().st_size for name in files),
+        cost=Cost(
+            fit_seconds=config.training_seconds,
+            predict_seconds=predict_seconds,
+            size_bytes=sum((folder / name).stat().st_size for name in files),
+        ),
         dropped=dropped_rows(table),
         notes=notes,
-        seed=config.remembered.recipe.training.seed,
         command=command,
     )
 

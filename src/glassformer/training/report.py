@@ -15,7 +15,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_labels import doubtful_labels
-from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
 from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.readers import NAMES, ReaderOutcome
@@ -83,22 +83,24 @@ def measure_held_out(
     by_reader = held_out.by_reader(which)
     table = replace(held_out.table, frame=rows)
     found = evaluate(
-        logits=reduce(np.add, by_reader.values()),
-        labels=held_out.labels[which],
-        texts=rows["text"].to_list(),
-        rows=rows["row"].to_list(),
-        class_names=config.label_set.names,
-        multilabel=config.multilabel,
-        ordered=config.ordered,
+        LabelledRows(
+            labels=held_out.labels[which],
+            texts=rows["text"].to_list(),
+            rows=rows["row"].to_list(),
+            class_names=config.label_set.names,
+            multilabel=config.multilabel,
+            ordered=config.ordered,
+            seed=config.seed,
+        ),
+        reduce(np.add, by_reader.values()),
         temperature=config.temperature,
         data=data_summary(table, prepared, config.remembered.data),
         model=model_summary(trained, folder),
         readers=_readers(held_out, which, trained),
         thresholds=Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"]),
-        fit_seconds=config.training_seconds,
+        cost=Cost(fit_seconds=config.training_seconds),
         dropped=left_out(prepared),
         notes=[*held_out.table.notes, *prepared.splits.notes, *notes_of(len(held_out.labels), len(which))],
-        seed=config.seed,
     )
     return _told(found, trained, prepared, folder, texts=texts)
 
