@@ -32,6 +32,17 @@ def check_named(data: str | None, replay: float | None) -> None:
         raise UsageError(f"--replay {replay:g} is a share of old rows; it goes with --init and --add")
 
 
+_BESIDE_ADD = {
+    "out", "init", "add", "replay", "set_", "epochs", "learning_rate", "device", "data_dir", "snapshots", "keep_texts",
+    "resume", "overwrite", "quiet", "json",
+}  # fmt: skip
+"""The options of `train` that go with --add. The others contradict it."""
+
+
+def _was_given(value: Any) -> bool:
+    return not (value is None or value is False or value in ([], ()))
+
+
 def addition(
     init: str | None,
     added: str,
@@ -39,14 +50,14 @@ def addition(
     *,
     replay: float | None,
     settings: Mapping[str, Any],
-    others: Mapping[str, Any],
+    given: Mapping[str, Any],
     data_dir: Path | None,
 ) -> Beginning:
     """Read the old rows and the new ones.
 
     Args:
         settings: settings of the recipe by dotted name.
-        others: values by flag that the user may have given, and that contradict `--add`.
+        given: the values of all options of `train` by their names.
 
     Raises:
         UsageError: the flags contradict each other, or what `add_to` raises.
@@ -55,10 +66,11 @@ def addition(
 
     if init is None:
         raise UsageError(f"--add {added}: name the model to train further with --init")
-    if given := [flag for flag, value in others.items() if value]:
+    if contradicting := [name for name, value in given.items() if name not in _BESIDE_ADD and _was_given(value)]:
+        flags = ("TABLE" if name == "data" else f"--{name.replace('_', '-')}" for name in contradicting)
         raise UsageError(
             f"--add takes the table, its columns, what is held out and the recipe from {init}; leave out "
-            f"{' and '.join(given)}"
+            f"{' and '.join(flags)}"
         )
     if out.resolve() == Path(init).resolve():
         raise UsageError(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.number import refuse
 from glassformer.cli.options import (
     Beside,
     DataDir,
@@ -35,7 +34,7 @@ from glassformer.cli.options import (
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
-from glassformer.cli.task import chosen_task
+from glassformer.cli.task import chosen_task, refuse_for_number
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -101,7 +100,7 @@ def doctor(
     known = None if start is None else start.inputs
     source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
     if source.task == "number":
-        refuse("check", fold_labels=fold_labels)
+        refuse_for_number("check", fold_labels=fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir, inputs=known)
     for note in sources.train.notes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +12,7 @@ import typer
 from glassformer.cli.flags import with_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
-from glassformer.cli.number import is_number_model, refuse
-from glassformer.cli.number_evaluate import evaluate_numbers
+from glassformer.cli.number_evaluate import show_numbers
 from glassformer.cli.options import (
     DataDir,
     Device,
@@ -34,11 +35,14 @@ from glassformer.cli.output import (
     show,
     write_json,
 )
+from glassformer.cli.task import refuse_for_number
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
+    from glassformer.evaluation.number_result import NumberEvaluation
     from glassformer.evaluation.result import Calibration, Evaluation, Review
+    from glassformer.prediction.predictor import Predictor
 
 
 def evaluate(
@@ -62,8 +66,10 @@ def evaluate(
     if quiet:
         hush()
     from glassformer.data.known import check_source
+    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.model_folder import is_model_folder
+    from glassformer.prediction.predictor import Predictor
     from glassformer.prediction.shipped import is_shipped
 
     check_order(model, data)
@@ -77,29 +83,30 @@ def evaluate(
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
     asked: dict[str, Any] = {"text": text, "label": label, "train": train, "data_dir": data_dir}
-    if is_number_model(model):
-        refuse("evaluate", multilabel=multilabel, fold_labels=fold_labels)
-        evaluate_numbers(model, data, folder, device=device, json=json, **asked)
-        return
-    asked |= {"multilabel": multilabel, "fold_labels": fold_labels}
-    _evaluate_classifier(model, data, folder, device, json=json, **asked)
+    of_labels = {"multilabel": multilabel, "fold_labels": fold_labels}
+    doing(f"reading {model} and {data}")
+    predictor = Predictor.load(model, device=choose_device(device))  # what was exported is not measured
+    if predictor.trained.config.target.names is None:
+        refuse_for_number("evaluate", **of_labels)
+    else:
+        asked |= of_labels
+    _measure(predictor, model, data, folder, json=json, **asked)
 
 
-def _evaluate_classifier(model: Path, data: str, folder: Path, device: str, *, json: bool, **asked: Any) -> None:
-    """Measure a classifier, show the figures and write them.
+def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json: bool, **asked: Any) -> None:
+    """Measure a model, show the figures and write them.
 
     Args:
-        asked: other arguments of the library's `evaluate_model`.
+        asked: other arguments of the library's `evaluate_model` or `evaluate_number`.
     """
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model
-    from glassformer.prediction.devices import choose_device
+    from glassformer.evaluation.evaluate_number import evaluate_number
+    from glassformer.evaluation.report import write_report
+    from glassformer.evaluation.report_number import write_number_report
     from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
-    from glassformer.prediction.predictor import Predictor
 
-    doing(f"reading {model} and {data}")
-    predictor = Predictor.load(model, device=choose_device(device))
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:
 
         def on_progress(share: float) -> None:
@@ -111,45 +118,49 @@ def _evaluate_classifier(model: Path, data: str, folder: Path, device: str, *, j
             say(what)
             doing(what)
 
-        evaluation = evaluate_model(
-            predictor, model, data, command=command_line(), say=announce, on_progress=on_progress, **asked
-        )
-    evaluation = with_flags(evaluation)
+        how: dict[str, Any] = {"command": command_line(), "say": announce, "on_progress": on_progress, **asked}
+        labelled = predictor.trained.config.target.names is not None
+        evaluation: Any = with_flags((evaluate_model if labelled else evaluate_number)(predictor, model, data, **how))
     document = evaluation.model_dump_json(indent=2)
     _say_what_is_left_out(evaluation)
     if json:
         write_json(document + "\n")
     else:
-        _show(evaluation)
+        (_show if labelled else show_numbers)(evaluation)
     history = None if predictor.trained.config.answers_by_counting else predictor.trained.metrics.get("history")
-    _write(folder, evaluation, document, history)
+    report = partial(write_report, evaluation=evaluation, history=history)
+    _write(folder, evaluation, document, report if labelled else partial(write_number_report, evaluation=evaluation))
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
 
 
-def _say_what_is_left_out(evaluation: Evaluation) -> None:
+def _say_what_is_left_out(evaluation: Evaluation | NumberEvaluation) -> None:
     for note in evaluation.notes:
-        say(f"note: {note}")
+        say(note if note.startswith("warning: ") else f"note: {note}")
     for dropped in evaluation.dropped:
         say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
 
 
-def _write(folder: Path, evaluation: Evaluation, document: str, history: list[dict[str, Any]] | None) -> None:
+def _write(
+    folder: Path, evaluation: Evaluation | NumberEvaluation, document: str, report: Callable[[Path], None]
+) -> None:
     """Write the report and the figures. They have been shown already, so a full disk does not lose them.
+
+    Args:
+        report: writes the report to a file.
 
     Raises:
         GlassformerError: they cannot be written.
     """
     from glassformer.data.files import write_aside
     from glassformer.errors import GlassformerError
-    from glassformer.evaluation.report import write_report
     from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     doing("writing the report")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
-        write_report(folder / REPORT_FILE, evaluation, history)
+        report(folder / REPORT_FILE)
         write_aside(folder / FIGURES_FILE, document + "\n")
     except OSError as error:
         raise GlassformerError(
@@ -157,7 +168,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: list[di
         ) from error
 
 
-def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
+def _say_what_is_replaced(figures: Path, evaluation: Evaluation | NumberEvaluation) -> None:
     """Say it if this replaces an evaluation on other rows."""
     from glassformer.data.json_files import read_json
     from glassformer.data.wording import counted

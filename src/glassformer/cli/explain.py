@@ -13,11 +13,11 @@ import typer
 from glassformer.cli.explain_file import Reasons, explain_file
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.number import is_number_model, refuse
 from glassformer.cli.number_explain import explain_number, number_reasons
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
 from glassformer.cli.output import doing, human_count, hush, insist, print_json, say
 from glassformer.cli.rows_to_answer import given_rows
+from glassformer.cli.task import refuse_for_number
 from glassformer.cli.writers import check_out, check_parent
 from glassformer.errors import UsageError
 
@@ -90,11 +90,10 @@ def explain(
     check_parent("--html", html)
     from glassformer.prediction.load_answering import load_answering
 
-    number = is_number_model(model)
-    if number:
-        refuse("explain", method=method, **{name: value for name, value in of_a_text.items() if name != "html"})
     predictor = load_answering(model, device=device)
-    if number:
+    if predictor.trained.config.target.names is None:
+        of_labels = {name: value for name, value in of_a_text.items() if name != "html"}
+        refuse_for_number("explain", method=method, **of_labels)
         if file is not None:
             explain_file(predictor, number_reasons(predictor), file, out, text, safe_csv=safe_csv, json=json)
         else:

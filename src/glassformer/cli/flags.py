@@ -11,10 +11,7 @@ import re
 import shlex
 import sys
 from collections.abc import Container
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from glassformer.evaluation.result import Evaluation
+from typing import Any
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -67,18 +64,16 @@ def _typed(value: str) -> str:
     return read if isinstance(read, str) else value
 
 
-def with_flags(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with the settings in notes and commands as flags."""
-    doubts, steps = evaluation.label_doubts, evaluation.next_steps
+def with_flags(evaluation: Any) -> Any:
+    """Return the evaluation, of labels or a number, with the settings in notes and commands as flags."""
+    changed: dict[str, Any] = {
+        "notes": tuple(map(as_flags, evaluation.notes)),
+        "next_steps": tuple(
+            step if step.command is None else step.model_copy(update={"command": as_flags(step.command)})
+            for step in evaluation.next_steps
+        ),
+    }
+    doubts = getattr(evaluation, "label_doubts", None)
     if doubts is not None and doubts.command is not None:
-        doubts = doubts.model_copy(update={"command": as_flags(doubts.command)})
-    return evaluation.model_copy(
-        update={
-            "notes": tuple(map(as_flags, evaluation.notes)),
-            "label_doubts": doubts,
-            "next_steps": tuple(
-                step if step.command is None else step.model_copy(update={"command": as_flags(step.command)})
-                for step in steps
-            ),
-        }
-    )
+        changed["label_doubts"] = doubts.model_copy(update={"command": as_flags(doubts.command)})
+    return evaluation.model_copy(update=changed)

@@ -100,25 +100,33 @@ def generate(
     writer = TextGenerator.load(model, device=choose_device(device))
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
-    if reward is None and not json and len(texts) == 1:
-        written = _print_live(writer, texts[0], sampling)
-    else:
-        rewards: list[float | None] = [None for _ in texts]
-        if reward is None:
-            written = _write_all(writer, texts, sampling)
-        else:
-            written, rewards = _best_written(writer, texts, sampling, best_of, reward, device)
-        if json:
-            records = [_record(*each) for each in zip(texts, written, rewards, strict=True)]
-            judge = {} if reward is None else {"reward": reward}
-            print_json({"model": str(model), **judge, "texts": records})
-        else:
-            _print_all(texts, written, rewards)
+    written = _written(writer, model, texts, sampling, best_of=best_of, reward=reward, device=device, json=json)
     if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
             "without seeing its beginning"
         )
+
+
+def _written(
+    writer: TextGenerator, model: Path, texts: list[str], sampling: SamplingConfig, *, best_of: int,
+    reward: str | None, device: str, json: bool,
+) -> list[Continuation]:  # fmt: skip
+    """Write the texts, and show them."""
+    if reward is None and not json and len(texts) == 1:
+        return _print_live(writer, texts[0], sampling)
+    rewards: list[float | None] = [None for _ in texts]
+    if reward is None:
+        written = _write_all(writer, texts, sampling)
+    else:
+        written, rewards = _best_written(writer, texts, sampling, best_of, reward, device)
+    if json:
+        records = [_record(*each) for each in zip(texts, written, rewards, strict=True)]
+        judge = {} if reward is None else {"reward": reward}
+        print_json({"model": str(model), **judge, "texts": records})
+    else:
+        _print_all(texts, written, rewards)
+    return written
 
 
 def _check_best_of(best_of: int, reward: str | None, stop: list[str] | None) -> None:

@@ -34,3 +34,13 @@ def chosen_task(
     if found.said:
         say(as_flags(found.said))
     return found.source
+
+
+def refuse_for_number(command: str, **given: object) -> None:
+    """Raise `UsageError` if an option was given that means nothing for a number.
+
+    Args:
+        given: the values of such options by their names; None and False mean not given.
+    """
+    if names := [f"--{name.replace('_', '-')}" for name, value in given.items() if value]:
+        raise UsageError(f"{names[0]} is for models that answer with labels; leave it out to {command} a number")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,7 +12,6 @@ import typer
 
 from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
-from glassformer.cli.number import number_worded, refuse, show_trained_number
 from glassformer.cli.options import (
     Beside,
     DataDir,
@@ -47,17 +45,17 @@ from glassformer.cli.options import (
     given_inputs,
     given_settings,
 )
-from glassformer.cli.output import command_line, doing, duration, human_count, hush, print_json, say, show
+from glassformer.cli.output import command_line, doing, human_count, hush, say
 from glassformer.cli.resume import resumable
-from glassformer.cli.task import chosen_task
+from glassformer.cli.task import chosen_task, refuse_for_number
 from glassformer.cli.torchrun import join
+from glassformer.cli.trained import show_trained
 
 if TYPE_CHECKING:
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
-    from glassformer.evaluation.result import Evaluation
-    from glassformer.prediction.model_folder import TrainedModel
+    from glassformer.training.adding import Beginning
     from glassformer.training.initial_weights import InitialWeights
     from glassformer.training.preparation import Prepared
     from glassformer.training.processes import Processes
@@ -74,6 +72,7 @@ LabelledTable = Annotated[
 
 
 def train(
+    context: typer.Context,
     data: LabelledTable = None,
     *,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
@@ -113,49 +112,71 @@ def train(
     if quiet:
         hush()
     processes, place = join(device)
-    from glassformer.data.sources import SourceConfig
-    from glassformer.training.adding import Beginning
-    from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unfinished import prepare_out
 
-    overrides = given_settings(
-        set_,
-        training__epochs=epochs,
-        training__learning_rate=learning_rate,
-        training__seed=seed,
-        validation__file=validation,
-        validation__group=group,
-        pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
-    )
-    inputs = given_inputs(text, columns)
-    source = SourceConfig(
-        train=data or "", test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs
-    )
+    overrides = _overrides(set_, pretrain, (epochs, learning_rate, seed), (validation, group))
+    source = _source(data, text, columns, label=label, multilabel=multilabel, fold_labels=fold_labels, test=test)
     if processes.leads:
         prepare_out(out, resume=resume, overwrite=overwrite)
     if add is not None:
-        others = {
-            "TABLE": data, "--text": text, "--columns": columns, "--label": label, "--target": target, "--task": task,
-            "--order": order, "--multilabel": multilabel, "--fold-labels": fold_labels, "--test": test,
-            "--validation": validation, "--group": group, "--minutes": minutes, "--pretrain": pretrain,
-            "--unlabelled": unlabelled, "--recipe": recipe, "--preset": preset, "--seed": seed is not None,
-        }  # fmt: skip
-        begun = addition(init, add, out, replay=replay, settings=overrides, others=others, data_dir=data_dir)
+        begun = addition(init, add, out, replay=replay, settings=overrides, given=context.params, data_dir=data_dir)
     else:
         check_named(data, replay)
         load = partial(load_recipe, recipe, preset=preset, overrides=overrides)
-        start, chosen = _recipe(init, load, processes, minutes, source.train, data_dir)  # before the tables are read
-        known = None if start is None else start.inputs
-        source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
-        sources = _read(source, chosen.validation, data_dir, unlabelled or [], known)
-        begun = Beginning(source=source, sources=sources, recipe=chosen, init=start)
-    given: dict[str, Any] = {"source": begun.source, "init": begun.init, "resume": resume, "overwrite": overwrite}
-    given["processes"] = processes
+        start, chosen = _recipe(init, load, processes, minutes, data, data_dir)
+        asked = chosen_task(source.with_inputs(_inputs_of(start), str(init)), target, task, order)
+        begun = _beginning(asked, start, chosen, unlabelled or [], data_dir)
     if begun.source.task == "number":
-        refuse("train", snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
-    given |= {"minutes": minutes, "keep_texts": keep_texts}
-    _train(begun.sources, begun.recipe, out, place, snapshots=snapshots, json=json, **given)
+        refuse_for_number("train", snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
+    run = {"resume": resume, "overwrite": overwrite, "processes": processes, "minutes": minutes}
+    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=json, **run)
+
+
+def _overrides(
+    given: list[str] | None,
+    pretrain: str | None,
+    training: tuple[int | None, float | None, int | None],
+    validation: tuple[str | None, str | None],
+) -> dict[str, Any]:
+    """Return the settings that replace those of the recipe.
+
+    Args:
+        training: epochs, learning rate and seed.
+        validation: the table and the column of groups.
+    """
+    from glassformer.training.own_text import seconds_of
+
+    epochs, learning_rate, seed = training
+    return given_settings(
+        given,
+        training__epochs=epochs,
+        training__learning_rate=learning_rate,
+        training__seed=seed,
+        validation__file=validation[0],
+        validation__group=validation[1],
+        pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
+    )
+
+
+def _source(data: str | None, text: list[str] | None, columns: list[str] | None, **named: Any) -> SourceConfig:
+    from glassformer.data.sources import SourceConfig
+
+    return SourceConfig(train=data or "", **named, **given_inputs(text, columns))
+
+
+def _inputs_of(start: InitialWeights | None) -> Inputs | None:
+    return None if start is None else start.inputs
+
+
+def _beginning(
+    source: SourceConfig, start: InitialWeights | None, chosen: Recipe, unlabelled: list[str], data_dir: Path | None
+) -> Beginning:
+    """Read the tables, which comes after the weights and the recipe: reading them may take long."""
+    from glassformer.training.adding import Beginning
+
+    sources = _read(source, chosen.validation, data_dir, unlabelled, _inputs_of(start))
+    return Beginning(source=source, sources=sources, recipe=chosen, init=start)
 
 
 def _recipe(
@@ -163,7 +184,7 @@ def _recipe(
     load: Callable[..., Recipe],
     processes: Processes,
     minutes: float | None,
-    table: str,
+    table: str | None,
     data_dir: Path | None,
 ) -> tuple[InitialWeights | None, Recipe]:
     """Read the weights to start from and the recipe that goes with them."""
@@ -173,15 +194,13 @@ def _recipe(
 
     with leader_first(processes):  # it may download the weights
         start = None if init is None else read_initial_weights(init)
-    chosen = load(init=start).for_data(table, data_dir)
+    chosen = load(init=start).for_data(table or "", data_dir)
     if minutes is not None:
         check_minutes(minutes, chosen)
     return start, chosen
 
 
-def _train(
-    sources: Sources, chosen: Recipe, out: Path, target: str, *, snapshots: bool, json: bool, **given: Any
-) -> None:
+def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: bool, **given: Any) -> None:
     """Train, and show the result.
 
     Args:
@@ -195,26 +214,27 @@ def _train(
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
-    number = given["source"].task == "number"
-    train = train_number if number else train_classifier
+    train = train_number if begun.source.task == "number" else train_classifier
     with resumable(out), LiveView() as view:
         trained = train(
-            sources,
-            chosen,
+            begun.sources,
+            begun.recipe,
+            source=begun.source,
+            init=begun.init,
             out=out,
             device=target,
             observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=chosen, device=target),
+            on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=begun.recipe, device=target),
             snapshots=taken,
-            worded=number_worded if number else _worded,
+            worded=_worded,
             **given,
         )
-    (show_trained_number if number else _show_result)(trained, out, json=json)
+    show_trained(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
 
 
-def _worded(evaluation: Evaluation) -> Evaluation:
+def _worded(evaluation: Any) -> Any:
     return with_flags(evaluation.model_copy(update={"command": command_line()}))
 
 
@@ -244,77 +264,6 @@ def _read(
         sources,
         unlabelled=tuple(read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled),
     )
-
-
-def _show_result(trained: TrainedModel, out: Path, *, json: bool) -> None:
-    if json:
-        print_json(
-            {
-                "model": str(out),
-                "labels": list(trained.config.labels),
-                "temperature": trained.config.temperature,
-                "training_seconds": trained.config.training_seconds,
-                "data": trained.config.data,
-                "readers": trained.metrics.get("readers"),
-                "time_plan": trained.metrics.get("time_plan"),
-                "best": trained.metrics["best"],
-                "history": trained.metrics["history"],
-            }
-        )
-        return
-    from glassformer.data.inputs import example_of
-    from glassformer.prediction.folder_names import REPORT_FILE
-
-    alone = ", by counting alone" if trained.config.answers_by_counting else ""  # said under --quiet too
-    show(f"{out}: {_measured(trained)}{alone}, trained in {duration(trained.config.training_seconds)}")
-    _say_doubts(trained)
-    if (out / REPORT_FILE).is_file():
-        say(f"report: {out / REPORT_FILE} (the figures, and what to do next)")
-    folder, text = shlex.quote(str(out)), example_of(trained.config.inputs)
-    say(f"next: glassformer predict {folder} {text}    glassformer explain {folder} {text}")
-    say(f"      glassformer evaluate {folder} TEST_TABLE")
-
-
-def _say_doubts(trained: TrainedModel) -> None:
-    """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
-    from glassformer.data.table import row_list
-    from glassformer.data.wording import counted
-    from glassformer.evaluation.doubtful_labels import labels_command
-    from glassformer.prediction.label_doubts import LabelDoubts
-
-    doubts = LabelDoubts.model_validate(trained.metrics["label_doubts"]) if "label_doubts" in trained.metrics else None
-    if doubts is None or not doubts.doubtful:
-        return
-    where = "" if doubts.source == trained.config.data["source"] else f" of {doubts.source}"
-    kind = "held-out row" if trained.config.data["validation_rows"] else "row"
-    have = "has" if doubts.doubtful == 1 else "have"
-    numbers = [each.row for each in doubts.listed]
-    first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
-    command = labels_command(trained.config)
-    more = "" if command is None else f"; `{as_flags(command)}` checks all rows"
-    say(
-        f"labels: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} a label that the model "
-        f"doubts ({first}){more}"
-    )
-
-
-def _measured(trained: TrainedModel) -> str:
-    best, readers = trained.metrics["best"], trained.metrics.get("readers")
-    if readers and readers["folds"] > 1:
-        return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
-    if readers and trained.config.answers_by_counting:
-        return f"validation accuracy {readers['accuracy']:.4f}"
-    if "validation_accuracy" not in best:
-        return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
-    accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
-    return (
-        f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
-        f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
-    )
-
-
-def _judged(best: dict[str, Any]) -> str:
-    return "calibrated loss" if "calibrated_loss" in best else "validation loss"
 
 
 def _labels_in_words(prepared: Prepared) -> str:

@@ -30,11 +30,6 @@ def format_of(folder: Path) -> str | None:
     return str(raw.get("format")) if isinstance(raw, dict) else None
 
 
-def answers_with_number(folder: Path) -> bool:
-    """Whether the folder holds a model that answers with a number, exported or not. It may be damaged."""
-    return format_of(folder) in (NUMBER_FORMAT, EXPORTED_NUMBER_FORMAT)
-
-
 def check_is_folder(folder: Path, *, command: str) -> None:
     """Raise `UsageError` if there is no such folder.
 
