@@ -4,8 +4,7 @@
     python -m benchmarks.reproduce bui-dang-rows --data zhou
 
 Systems, --data and --init are those of `glassformer reproduce`. Each line of the table becomes one JSON file in
-benchmarks/results/reproduce. Its `epochs` are those of the first seed: number, losses of training and validation,
-validation accuracy.
+benchmarks/results/reproduce.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from glassformer.experiments.published.reproduce import choose, reproduce
 from glassformer.experiments.published.table import Cell, Reproduction
 from glassformer.training.initial_weights import read_initial_weights
 
-EPOCH = ("epoch", "train_loss", "validation_loss", "validation_accuracy")
 OF_RUN = {
     "seed", "accuracy", "macro_f1", "weighted_f1", "training_accuracy", "parameters", "training_rows",
     "training_sha256", "best_epoch", "training_seconds",
@@ -73,18 +71,14 @@ def result(found: Reproduction) -> dict[str, Any]:
 
 
 def _cell(cell: Cell) -> dict[str, Any]:
-    """Return the figures of each run, and what is shown of the first: its speed and, unless it is ours, its epochs."""
+    """Return the figures of each run."""
     first = cell.runs[0]
     return {
         "recipe": first.recipe_name,
         "init": first.init,
         "validation_rows": first.validation_rows,
-        "evaluation_seconds": first.evaluation_seconds,
-        "evaluation_texts_per_second": first.evaluation_texts_per_second,
         "runs": [run.model_dump(include=OF_RUN, exclude_none=True) for run in cell.runs],
-        "epochs": [] if cell.variant == "default" or not first.validation_rows else
-        [[row[column] for column in EPOCH] for row in first.history],
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":
