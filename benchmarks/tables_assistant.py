@@ -37,7 +37,8 @@ def _failed(found: Document) -> str:
         for run in found["runs"]
         if min(run["stages"][name][share]["value"] for share in EXACT) < LEAST
     ]
-    return f"Below {LEAST:.0%} in one of them: {', '.join(failed)}." if failed else f"None is below {LEAST:.0%}."
+    said = f"below {LEAST:.0%} in a share"
+    return f"Policies {said}: {', '.join(failed)}." if failed else f"No policy is {said}."
 
 
 def answers_table(found: Document) -> Iterator[str]:

@@ -27,8 +27,8 @@ def test_ways_side_by_side_with_the_runs_that_went_wrong() -> None:
     text = "\n\n".join(ways_tables(document(0.875)))
     assert "| the start (`align sft`) | 50.0% | 50.0% | 50.0% | 0.50 | 50.0% |" in text
     assert "| best of 4 | 95.0% |" in text
-    assert "Below 90% in one of them: PPO with seed 3." in text
-    assert "None is below 90%." in "".join(ways_tables(document(0.9375)))
+    assert "Policies below 90% in a share: PPO with seed 3." in text
+    assert "No policy is below 90% in a share." in "".join(ways_tables(document(0.9375)))
 
 
 def test_answers_are_quoted_as_they_came() -> None:
