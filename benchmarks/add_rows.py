@@ -28,8 +28,8 @@ from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.adding import add_to
-from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
 
 PRESET = "tiny"

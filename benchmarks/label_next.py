@@ -21,12 +21,12 @@ import polars as pl
 from benchmarks.bench_data import hold_out_fifth, read_rows, some_rows
 from benchmarks.experiment import arguments, running
 from benchmarks.tables_labels import next_tables
-from glassformer.counting.fitting import fit_counting
-from glassformer.counting.folds import folds_of
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.labels.to_label import to_label
+from glassformer.readers.counting.fitting import fit_counting
+from glassformer.readers.counting.folds import folds_of
 
 TABLES = ("customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "imdb")
 START, STEP, TIMES, MOST = 200, 50, 4, 3_000

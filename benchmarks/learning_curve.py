@@ -20,8 +20,6 @@ import numpy as np
 from benchmarks.bench_data import read_rows, some_rows
 from benchmarks.experiment import arguments, running
 from benchmarks.tables_labels import forecast_tables
-from glassformer.counting.fitting import held_out_logits
-from glassformer.counting.folds import Fold
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -29,6 +27,8 @@ from glassformer.labels.doubts import FOLDS, folds_apart, held_out_probabilities
 from glassformer.labels.learning_curve import LearningCurve, learning_curve
 from glassformer.labels.near import silent
 from glassformer.labels.repeats import Repeats
+from glassformer.readers.counting.fitting import held_out_logits
+from glassformer.readers.counting.folds import Fold
 
 TABLES: dict[str, int | None] = {
     "customer-reviews": None, "trec": None, "disaster-tweets": None, "vietnamese-feedback": None,

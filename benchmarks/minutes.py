@@ -31,7 +31,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.model_folder import is_unfinished
 from glassformer.prediction.predictor import Predictor
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 
 TABLES = ("trec-500", "disaster-tweets", "imdb-3k")

@@ -15,7 +15,7 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, Recipe
 

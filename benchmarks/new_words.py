@@ -31,8 +31,8 @@ from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.labels import train_classifier
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import load_recipe
 from glassformer.words.context import Vectors

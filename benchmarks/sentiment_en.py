@@ -30,8 +30,8 @@ from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.evaluation.intervals import share_right
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.held_out_numbers import unseen_figures
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.number.held_out import unseen_figures
 from glassformer.training.recipe import load_recipe
 from glassformer.training.unlike import learn_seen
 

@@ -28,7 +28,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint, make_splits
 from glassformer.errors import GlassformerError
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.probabilities import confidences_of, probabilities
 from glassformer.targets.review import Thresholds
 from glassformer.training.loop import Silent

@@ -37,9 +37,9 @@ from glassformer.evaluation.number_baselines import answer_with_ridge
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.number import number_of
+from glassformer.targets.number.target import number_of
+from glassformer.targets.number.training import train_number
 from glassformer.targets.probabilities import probabilities
-from glassformer.training.number import train_number
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
 
 PRESET, SEEDS = "tiny", (0, 1, 2)

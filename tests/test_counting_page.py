@@ -9,7 +9,7 @@ import pytest
 from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 
 PAGE = (Path(__file__).parent.parent / "docs" / "how-it-works" / "counting.md").read_text(encoding="utf-8")

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.label_answers import LabelAnswers
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 
 ASKED = {

@@ -1,6 +1,6 @@
 import ast
 import re
-from collections.abc import Container, Iterator, Mapping, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "errors", "pages", "layers", "models", "data", "counting", "targets", "prediction", "labels", "explanation",
+    "errors", "pages", "layers", "models", "data", "readers", "targets", "prediction", "labels", "explanation",
     "tracing", "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit",
     "estimators", "course", "serving", "cli",
 )  # fmt: skip
@@ -35,7 +35,13 @@ MODULES_THAT_RUN_FILES = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", 
 
 
 def room(path: Path) -> str:
-    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return room_of(path.relative_to(SOURCE).with_suffix("").parts)
+
+
+def room_of(parts: Sequence[str]) -> str:
+    """A kind of answer or a way of reading adds a file to a room: `targets/number/training.py` stands in `training`."""
+    added_to = parts[2].partition("_")[0] if parts[0] in ("targets", "readers") and len(parts) > 2 else ""
+    return added_to if added_to in ROOMS else parts[0]
 
 
 @cache
@@ -72,9 +78,9 @@ def test_a_room_imports_from_rooms_before_it_alone() -> None:
             continue
         mine = ROOMS.index(room(path))
         for module in imported(path):
-            top, _, below = module.partition(".")
+            top, *below = module.split(".")
             if top == "glassformer" and below:
-                other = below.partition(".")[0]
+                other = room_of(below)
                 assert ROOMS.index(other) <= mine, f"{name(path)} imports {module}"
                 assert room(path) != "layers" or other == "layers", f"{name(path)} imports {module}"
 

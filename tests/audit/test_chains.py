@@ -1,5 +1,5 @@
 from glassformer.audit.chains import chains
-from glassformer.counting.ngrams import runs_of, words_of
+from glassformer.readers.counting.ngrams import runs_of, words_of
 
 
 def spelled(*texts: str) -> set[str]:

@@ -7,7 +7,7 @@ from benchmarks.tables_faithfulness import faithfulness_tables
 from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from tests.training.samples import opinions, recipe
 
 

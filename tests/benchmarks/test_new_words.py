@@ -8,7 +8,7 @@ import torch
 from benchmarks.new_words import OURS, UNKNOWN, over_words, summary, trained_afterwards
 from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.words.learners import EMBEDDINGS
 from tests.words.samples import KNOWN, trained_on_known
 

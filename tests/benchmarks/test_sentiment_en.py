@@ -12,7 +12,7 @@ from benchmarks import sentiment_en
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 from tests.trained import Trained
 
 

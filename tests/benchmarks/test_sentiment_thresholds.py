@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.sentiment_thresholds import add_thresholds
 from glassformer.errors import GlassformerError
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 
 PROBS = np.array([[0.75, 0.25], [0.125, 0.875], [0.5, 0.5], [0.375, 0.625]], np.float32)
 LABELS = np.array([0, 1, 1, 1])

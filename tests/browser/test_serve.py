@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from glassformer.counting.unlike import Seen, UnlikeConfig, ngram_hashes
+from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
 from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import complaints, running

@@ -16,13 +16,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.exporting.web import write_web
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from tests.browser.chromium import CHROMIUM, open_quietly
 from tests.browser.test_web_modules import HAND_PICKED
 from tests.explanation.test_explain import two_readers

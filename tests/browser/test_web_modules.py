@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
-from glassformer.counting.ngrams import words_of
-from glassformer.counting.unlike import ngram_hashes, unseen_share
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.windows import covering_windows
 from glassformer.exporting.web import joined
 from glassformer.pages.html import asset
+from glassformer.readers.counting.ngrams import words_of
+from glassformer.readers.counting.unlike import ngram_hashes, unseen_share
 from tests.browser.chromium import CHROMIUM
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.trained import review_rows, write_csv
 

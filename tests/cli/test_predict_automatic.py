@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from glassformer import TextClassifier
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.review import ReviewRule
 from tests.cli.shards import answers, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused

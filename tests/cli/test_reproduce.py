@@ -10,7 +10,7 @@ from glassformer.experiments.published import system_run as runs
 from glassformer.experiments.published import systems
 from glassformer.experiments.published.systems import SystemVariant, TableEntry
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import Recipe
 from tests.cli.terminal import glassformer, misused
 

@@ -15,8 +15,8 @@ from glassformer.doctor.examine import diagnose, examine_model
 from glassformer.doctor.findings import Finding, ModelFigures
 from glassformer.errors import UsageError
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights
-from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import load_recipe
 from glassformer.training.training_config import TrainingConfig
 from tests.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled

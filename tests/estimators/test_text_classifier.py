@@ -17,7 +17,7 @@ from glassformer import TextClassifier
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, InputError, UsageError
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 from tests.estimators.samples import BINARY, BOTH, LISTS, TEXTS, small
 from tests.support import NAType

@@ -12,7 +12,7 @@ from glassformer.evaluation.report import render
 from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.weak_spots import DoubtfulLabels, NextStep, Slice, Slices
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.targets.labels import labels_target
+from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import sample_evaluation
 
 READ_AS = {"train": "my reviews.csv", "label": "stars", "fold_labels": True}

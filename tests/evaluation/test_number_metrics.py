@@ -7,7 +7,7 @@ from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_err
 
 from glassformer.evaluation.number_baselines import answer_with_mean, answer_with_ridge
 from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
-from tests.counting.test_ridge import graded
+from tests.readers.counting.test_ridge import graded
 
 
 def test_they_are_those_of_other_libraries() -> None:

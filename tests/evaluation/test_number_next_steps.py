@@ -25,8 +25,8 @@ from glassformer.evaluation.number_result import (
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report_number import render_number
 from glassformer.evaluation.result import DataSummary, Machine
-from glassformer.targets.held_out_numbers import Scale
-from glassformer.targets.number import Number
+from glassformer.targets.number.held_out import Scale
+from glassformer.targets.number.target import Number
 from glassformer.training.number_doubts import number_doubts
 from tests.training.test_number import scored
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.counting.ngrams import NGRAMS, Family, occurrences, words_of
-from glassformer.counting.reader import CountingReader, NgramWeights
 from glassformer.explanation.counting import counted_shares
 from glassformer.explanation.words import TextInWords
+from glassformer.readers.counting.ngrams import NGRAMS, Family, occurrences, words_of
+from glassformer.readers.counting.reader import CountingReader, NgramWeights
 
 TEXTS = st.lists(st.sampled_from(["not", "Good", "½", "good!", "film", "<"]), max_size=8).map(" ".join)
 

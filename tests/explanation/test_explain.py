@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.errors import InputError, UsageError
 from glassformer.explanation.explain import explain
 from glassformer.explanation.explanation import signed
@@ -14,6 +13,7 @@ from glassformer.explanation.page import render
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from tests.explanation.test_counting import reader
 from tests.prediction.keeping import keeping
 from tests.prediction.samples import SMALL, small_trained_model

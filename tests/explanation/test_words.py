@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.counting.ngrams import words_of
 from glassformer.explanation.words import NO_WORD, TextInWords
+from glassformer.readers.counting.ngrams import words_of
 
 
 def test_words_keep_their_places_in_the_text() -> None:

@@ -9,7 +9,7 @@ from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels import labels_target
+from glassformer.targets.labels.target import labels_target
 from tests.support import randomise
 
 SMALL = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=24, max_seq_len=24)

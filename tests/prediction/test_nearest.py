@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from glassformer.counting.matrices import tfidf_vectors
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
@@ -18,6 +17,7 @@ from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_m
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.vectors import pooled_vectors
+from glassformer.readers.counting.matrices import tfidf_vectors
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import TEXTS, keeping
 from tests.prediction.samples import small_trained_model

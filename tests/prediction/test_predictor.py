@@ -6,7 +6,7 @@ from scipy.special import expit, softmax
 
 from glassformer.prediction.model_folder import save_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.labels.answers import LabelAnswers
 from tests.prediction.samples import WORDS, small_trained_model
 
 TEXTS = ["the plot is thin", "i loved it", "not at all", " ".join(WORDS * 5), "it", "see it again but not the plot"]

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.counting.unlike import SEEN_FILE, Seen, UnlikeConfig, ngram_hashes
 from glassformer.errors import GlassformerError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.unlike import SEEN_FILE, Seen, UnlikeConfig, ngram_hashes
 from tests.prediction.samples import small_trained_model
 
 

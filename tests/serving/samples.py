@@ -11,7 +11,7 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
-from glassformer.training.number import train_number
+from glassformer.targets.number.training import train_number
 from glassformer.training.recipe import load_recipe
 from tests.explanation.test_explain import two_readers
 from tests.support import randomise

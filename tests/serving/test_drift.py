@@ -12,7 +12,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.drift import FEWEST, RECENT, Drift
 from glassformer.serving.served_model import ServedModel
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import TEXT, served
 from tests.serving.test_watching import counted

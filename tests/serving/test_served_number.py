@@ -12,7 +12,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.served_model import ServedModel
-from glassformer.targets.number import NumberAnswers
+from glassformer.targets.number.target import NumberAnswers
 from tests.serving.samples import of_numbers
 
 TEXT = "superb film"

@@ -16,10 +16,10 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.classification import TrainingData
 from glassformer.training.distil import Teacher, distil, student_recipe
 from glassformer.training.distillation import Distillation, Known
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
 from tests.training.samples import N_CLASSES, SMALL, VOCAB_SIZE, Memory, config, opinions, recipe, table, toy_data

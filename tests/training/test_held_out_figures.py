@@ -11,8 +11,8 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training import held_out_figures
-from glassformer.training.labels import train_classifier
 from tests.training.samples import opinions, recipe, table
 from tests.training.test_readers import chosen
 

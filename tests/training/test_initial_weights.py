@@ -20,8 +20,8 @@ from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights, start_from
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import Recipe, load_pretraining_recipe, load_recipe

@@ -11,8 +11,8 @@ from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.nearest import NearestSearch
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.card import model_card
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table

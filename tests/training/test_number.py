@@ -18,9 +18,9 @@ from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.number import NumberAnswers, number_of, rows_needed
+from glassformer.targets.number.target import NumberAnswers, number_of, rows_needed
+from glassformer.targets.number.training import distances, train_number
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.number import distances, train_number
 from glassformer.training.recipe import load_recipe
 from tests.cli.test_number import scored_rows
 from tests.training.samples import Memory
@@ -54,7 +54,7 @@ def both() -> Predictor[NumberAnswers]:
     """A model whose transformer takes part, however little it helps."""
     settings = SETTINGS | {"validation.min_rows": 50, "training.min_steps_per_epoch": 40}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("glassformer.training.number._clearly_better", lambda *_: True)
+        patch.setattr("glassformer.targets.number.training._clearly_better", lambda *_: True)
         return Predictor(train_number(Sources(train=scored(120)), load_recipe(None, overrides=settings)))
 
 

@@ -12,9 +12,9 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
 from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.number import number_of
+from glassformer.targets.number.target import number_of
+from glassformer.targets.number.training import train_number
 from glassformer.training import number_report
-from glassformer.training.number import train_number
 from glassformer.training.recipe import load_recipe
 from tests.training.test_number import SETTINGS, scored
 

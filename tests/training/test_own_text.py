@@ -13,9 +13,9 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.first_stage import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.labels import train_classifier
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.own_text import own_texts, seconds_of

@@ -11,8 +11,8 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
-from glassformer.training.labels import train_classifier
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe

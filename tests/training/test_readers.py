@@ -12,10 +12,6 @@ import polars as pl
 import pytest
 import torch
 
-from glassformer.counting import fitting
-from glassformer.counting.fitting import FittedCounting, fit_counting
-from glassformer.counting.folds import Fold
-from glassformer.counting.joining import Joined, join
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
@@ -23,10 +19,14 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.prediction import predictor as prediction
 from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting import fitting
+from glassformer.readers.counting.fitting import FittedCounting, fit_counting
+from glassformer.readers.counting.folds import Fold
+from glassformer.readers.counting.joining import Joined, join
+from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.probabilities import probabilities
 from glassformer.training import readers as readers_module
 from glassformer.training.card import model_card
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.readers import LearnedCounting, weigh_readers
 from glassformer.training.recipe import Recipe, load_recipe

@@ -5,8 +5,8 @@ import pytest
 import torch
 from sklearn.linear_model import LinearRegression
 
-from glassformer.training.number import distances, rank_correlation
-from glassformer.training.regression import join_numbers, number_losses
+from glassformer.targets.number.training import distances, rank_correlation
+from glassformer.targets.number.training_regression import join_numbers, number_losses
 from glassformer.training.training_config import TrainingConfig
 
 

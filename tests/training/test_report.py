@@ -12,8 +12,8 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
 from glassformer.evaluation.result import Evaluation
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training import report
-from glassformer.training.labels import train_classifier
 from tests.training.samples import opinions, recipe, table
 from tests.training.test_held_out_figures import turned
 from tests.training.test_readers import chosen

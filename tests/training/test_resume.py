@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer

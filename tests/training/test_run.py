@@ -16,10 +16,10 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.held_out_answers import HeldOutAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.training import from_memory, train_classifier
 from glassformer.training import preparation
 from glassformer.training.card import model_card
-from glassformer.training.labels import from_memory, train_classifier
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe

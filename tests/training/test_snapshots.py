@@ -14,9 +14,9 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.training import train_classifier
 from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.snapshots import Snapshots

@@ -13,8 +13,8 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.wording import about
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training import time_plan
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
 from glassformer.training.preparation import check_minutes, prepare

@@ -5,16 +5,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.counting.unlike import SEEN_FILE, ngram_hashes
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.unlike import SEEN_FILE, ngram_hashes
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training import unlike
 from glassformer.training.card import model_card
-from glassformer.training.labels import train_classifier
 from glassformer.training.recipe import Recipe
 from glassformer.training.unlike import learn_seen, threshold_of
 from tests.training.samples import SMALL, config, opinions, table

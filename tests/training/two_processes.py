@@ -12,7 +12,7 @@ from glassformer.data.batches import ModelInputs
 from glassformer.data.documents import Documents
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.many_processes import ManyProcesses
 from glassformer.training.processes import wait_for_all

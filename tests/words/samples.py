@@ -12,7 +12,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.prediction.folder_config import FolderConfig, LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel
-from glassformer.targets.labels import labels_target
+from glassformer.targets.labels.target import labels_target
 from tests.support import randomise
 
 SHAPE = ModelConfig(d_model=12, n_layers=1, n_heads=2, d_ff=20, max_seq_len=16)

@@ -21,7 +21,6 @@ from torch import Tensor
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.reward_model import raw_rewards
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.counting import reader as counting
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, brief_value, quoted
@@ -29,6 +28,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import REWARD_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting import reader as counting
 
 Judge = Callable[[list[str]], Sequence[float]]
 """A function that takes whole texts, prompts included, and returns one number for each. Higher is better."""

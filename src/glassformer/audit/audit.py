@@ -26,7 +26,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import check_is_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
-from glassformer.targets.labels import Labels
+from glassformer.targets.labels.target import Labels
 
 
 def audit(

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from glassformer.counting.ngrams import END, LONGEST_RUN, START
+from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START
 
 _MOST_WORDS = 24  # of a chain
 _MARKS = {START, END}

@@ -12,8 +12,6 @@ from glassformer.audit.chains import chains
 from glassformer.audit.columns import Columns
 from glassformer.audit.patterns import NAME, masked, masked_name, personal_data
 from glassformer.audit.result import FileAudit, Found
-from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
-from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.inputs import BEGIN, Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.locks import LOCK_FILE
@@ -29,6 +27,8 @@ from glassformer.prediction.folder_names import (
     SNAPSHOTS_FOLDER,
 )
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
+from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
+from glassformer.readers.counting.unlike import SEEN_FILE
 
 _HOLDS = {
     "config.json": "settings, labels, the names of your tables",

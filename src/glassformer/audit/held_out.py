@@ -22,10 +22,6 @@ from glassformer.audit.membership import (
 )
 from glassformer.audit.result import Attack, Membership, Twins
 from glassformer.audit.traces import word_runs
-from glassformer.counting.folds import folds_of
-from glassformer.counting.ngrams import runs_of, words_of
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.unlike import Seen
 from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import texts_alone
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
@@ -33,6 +29,10 @@ from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.folds import folds_of
+from glassformer.readers.counting.ngrams import runs_of, words_of
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.unlike import Seen
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE

@@ -8,12 +8,12 @@ from glassformer.audit.columns import Columns
 from glassformer.audit.membership import KNOWN_NGRAMS, SEEN_WORDS
 from glassformer.audit.patterns import DIRECT, NAME, masked, masked_name
 from glassformer.audit.result import Attack, FileAudit, Membership, Traced
-from glassformer.counting.reader import NGRAMS_FILE
 from glassformer.data.inputs import Inputs
 from glassformer.data.table import row_list
 from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Level
 from glassformer.errors import quoted
+from glassformer.readers.counting.reader import NGRAMS_FILE
 
 _PLURALS = {
     "e-mail address": "e-mail addresses",

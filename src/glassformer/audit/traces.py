@@ -11,11 +11,11 @@ import polars as pl
 from glassformer.audit.columns import Columns
 from glassformer.audit.patterns import NAME, capitalised_runs, masked, masked_name, personal_data
 from glassformer.audit.result import Traced
-from glassformer.counting.ngrams import LONGEST_RUN, words_of
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.unlike import HashArray, pair_hashes
 from glassformer.data.inputs import BEGIN, SEPARATOR, values_of, without_columns
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.counting.ngrams import LONGEST_RUN, words_of
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.unlike import HashArray, pair_hashes
 
 _ROWS, _EXAMPLES = 5, 3
 

@@ -28,7 +28,7 @@ def explain_number(predictor: Answering, text: str, html: Path | None, *, json: 
     found = explain(predictor, composed)
     if html is not None:
         from glassformer.explanation.number_page import write_number_explanation
-        from glassformer.targets.number import number_of
+        from glassformer.targets.number.target import number_of
 
         write_number_explanation(html, found, number_of(predictor.trained.config.target).column)
         say(f"page: {html}")

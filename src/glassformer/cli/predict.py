@@ -92,7 +92,7 @@ def predict(
         return
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
-    from glassformer.targets.labels import labels_of
+    from glassformer.targets.labels.target import labels_of
 
     predictor = load_answering(model, device=device)
     if top_k is not None:

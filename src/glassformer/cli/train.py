@@ -208,8 +208,8 @@ def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: b
     """
     from glassformer.cli.live import LiveView
     from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-    from glassformer.training.labels import train_classifier
-    from glassformer.training.number import train_number
+    from glassformer.targets.labels.training import train_classifier
+    from glassformer.targets.number.training import train_number
     from glassformer.training.snapshots import Snapshots
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
@@ -268,7 +268,7 @@ def _read(
 
 def _labels_in_words(prepared: Prepared) -> str:
     from glassformer.data.wording import counted, short
-    from glassformer.training.number import PreparedNumber
+    from glassformer.targets.number.training import PreparedNumber
 
     train = prepared.splits.train
     if isinstance(prepared, PreparedNumber):

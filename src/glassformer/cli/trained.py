@@ -43,7 +43,7 @@ def _facts(trained: TrainedModel) -> dict[str, Any]:
 
 
 def _facts_of_number(trained: TrainedModel) -> dict[str, Any]:
-    from glassformer.targets.number import number_of
+    from glassformer.targets.number.target import number_of
 
     target = number_of(trained.config.target)
     held_out = target.held_out(trained.metrics)
@@ -57,7 +57,7 @@ def _facts_of_number(trained: TrainedModel) -> dict[str, Any]:
 
 def _measured_number(trained: TrainedModel) -> str:
     from glassformer.data.wording import figure, short
-    from glassformer.targets.number import number_of
+    from glassformer.targets.number.target import number_of
 
     held_out = number_of(trained.config.target).held_out(trained.metrics)
     if held_out is None:

@@ -13,7 +13,7 @@ from glassformer.cli.output import human_count, one_line, say
 from glassformer.data.wording import counted
 
 if TYPE_CHECKING:
-    from glassformer.counting.unlike import Seen
+    from glassformer.readers.counting.unlike import Seen
 
 _SHOWN = 10
 USUALLY_UNLIKE = 0.01  # the share of held-out rows that are unlike the training data
@@ -99,7 +99,7 @@ def warn_of_unlike(unlike: Marked, rows: int, unit: str) -> None:
 def note_what_is_not_kept(seen: Seen | None) -> None:
     """Say it if the model cannot tell which texts are unlike its training data."""
     if seen is None:
-        from glassformer.counting.unlike import NOT_KEPT
+        from glassformer.readers.counting.unlike import NOT_KEPT
 
         say(f"note: {as_flags(NOT_KEPT)}")
 

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from glassformer.data.batches import Batch, assemble
 from glassformer.data.windows import random_windows
+from glassformer.targets.number.training_regression import number_losses
 from glassformer.training.classification import TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch
-from glassformer.training.regression import number_losses
 from glassformer.training.training_config import TrainingConfig
 
 _FEWEST_STEPS = 20  # taken even if the time is up, because fewer steps show nothing

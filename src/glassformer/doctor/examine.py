@@ -34,8 +34,8 @@ from glassformer.doctor.texts import (
     check_unknown,
 )
 from glassformer.doctor.tokens import report_tokens
+from glassformer.targets.number.training import PreparedNumber, prepare_number
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.number import PreparedNumber, prepare_number
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig

@@ -24,12 +24,12 @@ from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.training import from_memory, train_classifier
 from glassformer.targets.probabilities import THRESHOLD
 from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
-from glassformer.training.labels import from_memory, train_classifier
 from glassformer.training.loop import Observer
 from glassformer.training.snapshots import Snapshots
 

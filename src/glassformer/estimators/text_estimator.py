@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from glassformer.counting.unlike import NOT_KEPT, Seen
 from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
@@ -29,6 +28,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
+from glassformer.readers.counting.unlike import NOT_KEPT, Seen
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of

@@ -16,8 +16,8 @@ from glassformer.explanation.number import NumberExplanation, explain_number
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.number import COVERAGE, NumberAnswers, number_of
-from glassformer.training.number import train_number
+from glassformer.targets.number.target import COVERAGE, NumberAnswers, number_of
+from glassformer.targets.number.training import train_number
 from glassformer.training.number_card import number_card
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
-from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.labels import conflicting_rows
@@ -38,6 +37,7 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.unlike import SEEN_FILE
 from glassformer.targets.answers import Reader
 
 Say = Callable[[str], None]

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.arrays import FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.numbers import check_varies, numbers_of
@@ -43,8 +42,9 @@ from glassformer.evaluation.verdict import share, signed
 from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.model_folder import COUNTING_FILES, FILES
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.counting.unlike import SEEN_FILE
 from glassformer.targets.answers import Reader
-from glassformer.targets.number import NumberAnswers, number_of
+from glassformer.targets.number.target import NumberAnswers, number_of
 
 Numbers = NDArray[np.float64]
 ASKED = (0.8, 0.9, 0.95)

@@ -20,7 +20,7 @@ from glassformer.evaluation.report_number_errors import by_answer_section, doubt
 from glassformer.evaluation.report_review import with_interval
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import folded, page, table
-from glassformer.targets.number import rows_needed
+from glassformer.targets.number.target import rows_needed
 
 
 def write_number_report(path: Path, evaluation: NumberEvaluation) -> None:

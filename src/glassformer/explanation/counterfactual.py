@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.counting.reader import spread
 from glassformer.data.arrays import DoubleArray
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import mark, values_of
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.words import Word
+from glassformer.readers.counting.reader import spread
 
 BUDGET = 500
 """How many changed texts the model answers at most."""

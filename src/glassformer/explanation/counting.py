@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.counting.ngrams import Family, occurrences
-from glassformer.counting.reader import CountingReader, spread
 from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import SEPARATOR, Inputs, values_of
 from glassformer.explanation.words import TextInWords
+from glassformer.readers.counting.ngrams import Family, occurrences
+from glassformer.readers.counting.reader import CountingReader, spread
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from glassformer.explanation.pieces import Piece, pieces_of
 from glassformer.explanation.words import TextInWords, Word
 from glassformer.prediction.answering import Answering
 from glassformer.targets.answers import Reader
-from glassformer.targets.number import NumberAnswers, significant
+from glassformer.targets.number.target import NumberAnswers, significant
 
 MOST_WORDS = 2_000
 _WORDS_SHOWN = 8

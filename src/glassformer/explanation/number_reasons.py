@@ -9,7 +9,7 @@ import polars as pl
 
 from glassformer.explanation.explanation import in_list
 from glassformer.explanation.number import NumberExplanation, effect_text
-from glassformer.targets.number import significant
+from glassformer.targets.number.target import significant
 
 _WORDS_IN_A_CELL = 5
 _LIST = pl.List(pl.Struct({"word": pl.String, "effect": pl.Float64}))

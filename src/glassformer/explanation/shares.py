@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from glassformer.counting.ngrams import Family
+from glassformer.readers.counting.ngrams import Family
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
-from glassformer.targets.labels import labels_of
+from glassformer.targets.labels.target import labels_of
 
 RECORD_FILE = "glassformer.json"
 """The file that marks a folder as an export. Only such a folder is replaced."""

@@ -13,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from glassformer.counting.ngrams import words_of
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.input_columns import compose_frame, composed
@@ -25,6 +24,7 @@ from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, r
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
+from glassformer.readers.counting.ngrams import words_of
 
 OF_CHOICE = ("row", "suggested_label", "probability")
 """What is said about a chosen text. These columns are no part of the table."""

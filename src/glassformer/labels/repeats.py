@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from glassformer.counting.ngrams import words_of
 from glassformer.data.arrays import Array
 from glassformer.data.inputs import without_columns
 from glassformer.labels.near import OnProgress, Pairs, near_pairs, silent
+from glassformer.readers.counting.ngrams import words_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

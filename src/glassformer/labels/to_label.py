@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from glassformer.counting.fitting import fit_counting
-from glassformer.counting.matrices import tfidf_vectors
-from glassformer.counting.ngrams import words_of
-from glassformer.counting.reader import CountingReader
 from glassformer.data.arrays import Array
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.labels.doubts import FOLDS, folds_apart
 from glassformer.labels.repeats import Repeats
+from glassformer.readers.counting.fitting import fit_counting
+from glassformer.readers.counting.matrices import tfidf_vectors
+from glassformer.readers.counting.ngrams import words_of
+from glassformer.readers.counting.reader import CountingReader
 
 _POOL = 2
 """So many times as many texts as are wanted are compared with each other: those that the model decides least surely."""

@@ -15,11 +15,11 @@ from typing import Any, Generic, Protocol
 import numpy as np
 from typing_extensions import TypeVar
 
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.unlike import Seen
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.unlike import Seen
 from glassformer.targets.answers import Answers, Reader, Scores
 from glassformer.targets.review import Thresholds
 

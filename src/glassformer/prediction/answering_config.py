@@ -10,13 +10,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from glassformer.counting.reader import HEAVIEST
-from glassformer.counting.unlike import UnlikeConfig
 from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.readers.counting.reader import HEAVIEST
+from glassformer.readers.counting.unlike import UnlikeConfig
 from glassformer.targets.answers import Reader
-from glassformer.targets.labels import Classes, Labels, LabelValue, OrderedClasses, SeveralLabels, labels_of
-from glassformer.targets.number import Number
+from glassformer.targets.labels.target import Classes, Labels, LabelValue, OrderedClasses, SeveralLabels, labels_of
+from glassformer.targets.number.target import Number
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
 
 AnyTarget = Annotated[Classes | OrderedClasses | SeveralLabels | Number, Field(discriminator="kind")]

@@ -18,8 +18,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, ValidationError
 
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.unlike import Seen
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.json_files import read_json
 from glassformer.data.store import TokenStore
@@ -30,8 +28,10 @@ from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.installed import pip_install
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.held_out_numbers import HeldOutNumbers
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.unlike import Seen
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.number.held_out import HeldOutNumbers
 
 MODEL_FILE = "model.onnx"
 TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"

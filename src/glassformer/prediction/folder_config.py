@@ -17,8 +17,8 @@ from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import NUMBER_FORMAT
 from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.held_out_numbers import HeldOutNumbers
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.number.held_out import HeldOutNumbers
 
 FORMAT_VERSION = 8
 

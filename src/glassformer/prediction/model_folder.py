@@ -31,8 +31,6 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import nn
 
-from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader
-from glassformer.counting.unlike import SEEN_FILE, Seen
 from glassformer.data.files import why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
@@ -64,6 +62,8 @@ from glassformer.prediction.folder_names import (
 )
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
+from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader
+from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
 COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)

@@ -148,7 +148,7 @@ def _pooled_cosines(trained: TrainedModel, vectors: FloatArray, text: str) -> Fl
 
 def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by n-grams: (texts,)."""
-    from glassformer.counting.matrices import tfidf_vectors  # it needs SciPy, which answers do without
+    from glassformer.readers.counting.matrices import tfidf_vectors  # it needs SciPy, which answers do without
 
     assert trained.counting is not None
     vectors_of = partial(tfidf_vectors, trained.counting)

@@ -14,11 +14,11 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
-from glassformer.counting.unlike import SEEN_FILE
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.exported import MODEL_FILE
+from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
+from glassformer.readers.counting.unlike import SEEN_FILE
 
 MANIFEST = "_glassformer.jsonl"  # programs that read folders of tables ignore names with an underscore
 _DECIDING = (

@@ -13,8 +13,8 @@ from prometheus_client.core import GaugeMetricFamily
 from pydantic import BaseModel, Field
 
 from glassformer.serving.served_model import ServedModel
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.held_out_numbers import HeldOutNumbers, share_of
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.number.held_out import HeldOutNumbers, share_of
 from glassformer.targets.target import Followed
 
 RECENT, FEWEST = 1_000, 100  # texts

@@ -13,7 +13,7 @@ from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
-from glassformer.targets.labels import labels_of
+from glassformer.targets.labels.target import labels_of
 
 
 def add_inside(app: FastAPI, service: Service) -> None:

@@ -26,8 +26,8 @@ from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
-from glassformer.targets.labels import labels_of
-from glassformer.targets.number import Number
+from glassformer.targets.labels.target import labels_of
+from glassformer.targets.number.target import Number
 from glassformer.targets.target import Target
 
 if TYPE_CHECKING:

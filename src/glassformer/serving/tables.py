@@ -29,7 +29,7 @@ from glassformer.prediction.answered_rows import refuse_taken, texts_in
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.answers import Answers
-from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.labels.answers import LabelAnswers
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon

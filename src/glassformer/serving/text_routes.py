@@ -13,7 +13,7 @@ from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons, ReasonsOfNumber
 from glassformer.serving.watching import note
-from glassformer.targets.labels import labels_of
+from glassformer.targets.labels.target import labels_of
 
 
 def add_texts(app: FastAPI, service: Service) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from glassformer.counting.unlike import Seen
 from glassformer.data.arrays import BoolArray, FloatArray
+from glassformer.readers.counting.unlike import Seen
 
 if TYPE_CHECKING:
     import polars as pl

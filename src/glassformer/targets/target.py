@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict
 
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers, Reader, Scores
-from glassformer.targets.held_out_numbers import Mean
+from glassformer.targets.number.held_out import Mean
+from glassformer.targets.parts import part
 from glassformer.targets.review import Thresholds
 
 
@@ -43,6 +44,10 @@ class Target(BaseModel, ABC):
 
     kind: str
     """The name that `task` gives it."""
+
+    def part(self, room: str) -> Any:
+        """Return what this kind of answer adds to a room: see `parts.py`."""
+        return part(type(self).__module__.split(".")[-2], room)
 
     @property
     @abstractmethod

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.counting.reader import CountingReader, spread
 from glassformer.data.arrays import FloatArray, IntArray
 from glassformer.data.inputs import refuse_several
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels import labels_of
+from glassformer.readers.counting.reader import CountingReader, spread
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan

@@ -10,13 +10,13 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from glassformer.counting.joining import join
 from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.batches import assemble
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import Windows
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.readers.counting.joining import join
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
 from glassformer.training.task import Cost, Examples

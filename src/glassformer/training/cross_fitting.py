@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from glassformer.counting.folds import Fold
 from glassformer.data.arrays import FloatArray
 from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.readers.counting.folds import Fold
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared

@@ -35,10 +35,10 @@ from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.training import PART
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.distillation import Distillation, Known
 from glassformer.training.held_out import keep_held_out, kept_held_out
-from glassformer.training.labels import LABELS
 from glassformer.training.loop import Observer, Silent
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.preparation import Prepared
@@ -214,7 +214,7 @@ def distil(
             observer.on_message(
                 f"{teacher.name} answers by counting alone: a student is hardly faster, and may be less accurate"
             )
-        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume, way=LABELS)
+        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume, way=PART)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,8 +17,8 @@ from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.targets.answers import Reader
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import LearnedCounting

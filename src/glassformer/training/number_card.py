@@ -6,7 +6,7 @@ from glassformer.data.inputs import example_of
 from glassformer.data.wording import counted, figure, short
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.number import number_of
+from glassformer.targets.number.target import number_of
 from glassformer.training.card import inputs_in_words
 
 

@@ -19,7 +19,7 @@ from glassformer.evaluation.report_number import render_number
 from glassformer.evaluation.report_number_errors import in_unit
 from glassformer.evaluation.result import Machine
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.number import COVERAGE, number_of
+from glassformer.targets.number.target import COVERAGE, number_of
 from glassformer.training.preparation import Prepared
 from glassformer.training.report import (
     MOST_MEASURED,

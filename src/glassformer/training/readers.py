@@ -12,10 +12,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.counting.fitting import FittedCounting, fit_counting
-from glassformer.counting.folds import Fold, folds_of, repeats_few
-from glassformer.counting.joining import join
-from glassformer.counting.reader import CountingReader
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
@@ -24,6 +20,10 @@ from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.calibration import fit_temperature
+from glassformer.readers.counting.fitting import FittedCounting, fit_counting
+from glassformer.readers.counting.folds import Fold, folds_of, repeats_few
+from glassformer.readers.counting.joining import join
+from glassformer.readers.counting.reader import CountingReader
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer

@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from glassformer.counting.folds import Fold
 from glassformer.data.files import write_aside
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.readers.counting.folds import Fold
 from glassformer.training.loop import Observer
 from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
 from glassformer.training.preparation import Prepared

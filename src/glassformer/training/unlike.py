@@ -8,9 +8,11 @@ from zlib import crc32
 
 import numpy as np
 
-from glassformer.counting.corpus import Corpus, distinct, marked
-from glassformer.counting.ngrams import END, START
-from glassformer.counting.unlike import (
+from glassformer.data.arrays import FloatArray
+from glassformer.data.table import Table
+from glassformer.readers.counting.corpus import Corpus, distinct, marked
+from glassformer.readers.counting.ngrams import END, START
+from glassformer.readers.counting.unlike import (
     HashArray,
     Seen,
     UnlikeConfig,
@@ -18,8 +20,6 @@ from glassformer.counting.unlike import (
     pair_hashes,
     unseen_share,
 )
-from glassformer.data.arrays import FloatArray
-from glassformer.data.table import Table
 
 _CALLED_UNLIKE = 0.01  # of the held-out rows
 _MOST_HELD_OUT = 10_000  # rows that set the threshold

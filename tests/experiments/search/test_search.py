@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from glassformer.counting.fitting import fit_counting
 from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.record import Estimate
@@ -17,6 +16,7 @@ from glassformer.experiments.search.page import render_search
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.trial import Job
 from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.readers.counting.fitting import fit_counting
 from glassformer.training.recipe import load_recipe
 from tests.experiments.search.samples import OVER, SMALL, Notes, recipe, searched
 from tests.training.samples import opinions, table

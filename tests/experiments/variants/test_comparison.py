@@ -19,7 +19,7 @@ from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import run_file, seconds_per_step
-from glassformer.training.labels import train_classifier
+from glassformer.targets.labels.training import train_classifier
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
 from tests.training.samples import opinions, table
 

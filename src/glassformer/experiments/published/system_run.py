@@ -20,9 +20,9 @@ from glassformer.experiments.keeper import keep, run_key
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel, is_unfinished
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
 

@@ -22,7 +22,7 @@ from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
 from glassformer.prediction.predictor import Predictor
-from glassformer.training.labels import LABELS, train_classifier
+from glassformer.targets.labels.training import PART, train_classifier
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.recipe import Recipe
@@ -163,7 +163,7 @@ def _rated(job: Job, folder: Path, work: Path, listener: _Listener) -> dict[str,
     if known:
         shutil.copytree(fitted / _COUNTING, work / _COUNTING)
     trained = train_prepared(
-        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=LABELS
+        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=PART
     )
     if not known and (work / _COUNTING).is_dir():
         fitted.mkdir(parents=True, exist_ok=True)

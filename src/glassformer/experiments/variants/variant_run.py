@@ -22,8 +22,8 @@ from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.probabilities import probabilities
-from glassformer.training.labels import train_classifier
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe

@@ -1,4 +1,4 @@
-// The counting reader: adds up a weight for each n-gram of a text (see counting/reader.py and counting/ngrams.py).
+// The counting reader: adds up a weight for each n-gram of a text (see readers/counting/).
 
 import { plainWords } from "./tokenizer.js";
 

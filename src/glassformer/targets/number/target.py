@@ -13,7 +13,7 @@ import numpy as np
 from glassformer.data.wording import counted, short
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.targets.answers import UNLIKE, Answers, Reader, Scores
-from glassformer.targets.held_out_numbers import HeldOutNumbers, Scale
+from glassformer.targets.number.held_out import HeldOutNumbers, Scale
 from glassformer.targets.review import percent_of
 from glassformer.targets.target import Followed, Target
 

@@ -18,10 +18,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors.numpy import save_file
 
-from glassformer.counting.ngrams import Family, pieces_of, runs_of, words_of
 from glassformer.data.arrays import Array, FloatArray, check_is_file, read_arrays
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
+from glassformer.readers.counting.ngrams import Family, pieces_of, runs_of, words_of
 
 NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
 HEAVIEST = 20.0

@@ -8,8 +8,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.targets.held_out_numbers import Mean, unseen_figures
-from glassformer.targets.label_answers import LabelAnswers
+from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.number.held_out import Mean, unseen_figures
 from glassformer.targets.review import Thresholds
 
 

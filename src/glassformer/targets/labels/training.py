@@ -16,7 +16,7 @@ from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.targets.labels import labels_target
+from glassformer.targets.labels.target import labels_target
 from glassformer.training.card import model_card
 from glassformer.training.held_out_figures import HeldOut, held_out_figures
 from glassformer.training.loop import Observer, Trainer
@@ -35,7 +35,7 @@ def train_classifier(sources: Sources, recipe: Recipe, **how: Any) -> TrainedMod
     Raises:
         UsageError: the labels cannot be learned; and what `train_model` raises.
     """
-    return train_model(sources, recipe, way=LABELS, **how)
+    return train_model(sources, recipe, way=PART, **how)
 
 
 def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observer) -> None:
@@ -129,7 +129,7 @@ def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, k
     return training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
 
 
-LABELS = Way(
+PART = Way(
     prepare=prepare,
     learn_counting=learn_counting,
     finish=_finished,

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import sparse
 
-from glassformer.counting.corpus import Corpus, NgramCounts
-from glassformer.counting.folds import Fold, Rows, folds_within
-from glassformer.counting.joining import join
-from glassformer.counting.matrices import blocks, taken, texts_with, tfidf_matrix
-from glassformer.counting.ngrams import NGRAMS, Family
-from glassformer.counting.reader import CountingReader, NgramWeights, n_outputs, spread
-from glassformer.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.readers.counting.corpus import Corpus, NgramCounts
+from glassformer.readers.counting.folds import Fold, Rows, folds_within
+from glassformer.readers.counting.joining import join
+from glassformer.readers.counting.matrices import blocks, taken, texts_with, tfidf_matrix
+from glassformer.readers.counting.ngrams import NGRAMS, Family
+from glassformer.readers.counting.reader import CountingReader, NgramWeights, n_outputs, spread
+from glassformer.readers.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
 
 if TYPE_CHECKING:
     import polars as pl

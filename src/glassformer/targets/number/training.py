@@ -13,7 +13,6 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
-from glassformer.counting.ridge import fit_ridge, strata_of
 from glassformer.data.arrays import FloatArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
@@ -29,8 +28,10 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.targets.held_out_numbers import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
-from glassformer.targets.number import COVERAGE, Number, number_of, rows_needed
+from glassformer.readers.counting.ridge import fit_ridge, strata_of
+from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
+from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
+from glassformer.targets.number.training_regression import JoinedNumbers, Regression, join_numbers
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.number_doubts import number_doubts
@@ -38,7 +39,6 @@ from glassformer.training.number_report import HeldOutNumberRows, Off, number_pa
 from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
 from glassformer.training.recipe import Recipe
-from glassformer.training.regression import JoinedNumbers, Regression, join_numbers
 from glassformer.training.run import Kept, Way, data_record, train_model
 from glassformer.training.unfinished import versions
 from glassformer.training.unlike import learn_seen
@@ -77,7 +77,7 @@ def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
         UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
             its head answers with labels only; and what `train_model` raises.
     """
-    return train_model(sources, recipe, way=NUMBERS, **how)
+    return train_model(sources, recipe, way=PART, **how)
 
 
 def _warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
@@ -209,7 +209,7 @@ def _page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepa
     return number_page(trained, rows, prepared, kept.out, kept.worded)
 
 
-NUMBERS = Way(
+PART = Way(
     prepare=prepare_number, learn_counting=_learn_ridge, finish=_finished, card=number_card, page=_page, warn=_warn
 )
 """How a number is learned."""

@@ -11,12 +11,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import Ridge
 
-from glassformer.counting.corpus import Corpus, NgramCounts
-from glassformer.counting.fitting import FittedCounting, count_families, idf_of, rounded
-from glassformer.counting.folds import Fold, Rows, folds_within
-from glassformer.counting.matrices import taken, texts_with, tfidf_matrix
-from glassformer.counting.reader import CountingReader, NgramWeights
 from glassformer.data.arrays import FloatArray, Numbers
+from glassformer.readers.counting.corpus import Corpus, NgramCounts
+from glassformer.readers.counting.fitting import FittedCounting, count_families, idf_of, rounded
+from glassformer.readers.counting.folds import Fold, Rows, folds_within
+from glassformer.readers.counting.matrices import taken, texts_with, tfidf_matrix
+from glassformer.readers.counting.reader import CountingReader, NgramWeights
 
 if TYPE_CHECKING:
     import polars as pl

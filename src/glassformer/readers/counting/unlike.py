@@ -17,9 +17,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
-from glassformer.counting.ngrams import END, START, texts_in, words_of
 from glassformer.data.arrays import BoolArray, FloatArray, read_array
 from glassformer.errors import GlassformerError
+from glassformer.readers.counting.ngrams import END, START, texts_in, words_of
 
 SEEN_FILE = "seen.safetensors"
 NOT_KEPT = (

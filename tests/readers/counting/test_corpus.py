@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.counting import corpus
-from glassformer.counting.corpus import Corpus
-from glassformer.counting.ngrams import NGRAMS, Family, words_of
 from glassformer.data.inputs import SEPARATOR, mark
+from glassformer.readers.counting import corpus
+from glassformer.readers.counting.corpus import Corpus
+from glassformer.readers.counting.ngrams import NGRAMS, Family, words_of
 
 TEXT = st.text(st.sampled_from("abA .é不"), max_size=14)
 ROWS = st.builds(

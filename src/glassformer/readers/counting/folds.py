@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from glassformer.counting.regression import Labels
 from glassformer.data.arrays import IntArray
+from glassformer.readers.counting.regression import Labels
 
 Rows = IntArray
 FOLDS = 4

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from glassformer.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, NgramWeights
 from glassformer.errors import GlassformerError
+from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, NgramWeights
 
 READER = CountingReader(
     families=(
@@ -51,7 +51,7 @@ def test_a_reader_without_ngrams_gives_every_text_the_bias() -> None:
 def test_many_texts_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["good", "not good", "not", "bad"] * 3
     alone = np.concatenate([READER.logits([text]) for text in texts])
-    monkeypatch.setattr("glassformer.counting.reader._ROWS_AT_ONCE", 5)
+    monkeypatch.setattr("glassformer.readers.counting.reader._ROWS_AT_ONCE", 5)
     assert np.array_equal(READER.logits(texts), alone)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
-from glassformer.counting.folds import Fold
-from glassformer.counting.ngrams import pieces_of, runs_of, words_of
-from glassformer.counting.reader import CountingReader
-from glassformer.counting.ridge import fit_ridge, strata_of
+from glassformer.readers.counting.folds import Fold
+from glassformer.readers.counting.ngrams import pieces_of, runs_of, words_of
+from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.ridge import fit_ridge, strata_of
 
 WORDS = {"awful": -2.0, "poor": -1.0, "fair": 0.0, "fine": 1.0, "superb": 2.0}
 THINGS = ("film", "book", "song")

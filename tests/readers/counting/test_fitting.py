@@ -7,13 +7,13 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.counting import fitting
-from glassformer.counting.fitting import Counting, fit_counting
-from glassformer.counting.folds import Fold, folds_of
-from glassformer.counting.joining import join
-from glassformer.counting.ngrams import NGRAMS, runs_of, words_of
-from glassformer.counting.reader import CountingReader
-from tests.counting.samples import ADJECTIVES, NOUNS, opinions
+from glassformer.readers.counting import fitting
+from glassformer.readers.counting.fitting import Counting, fit_counting
+from glassformer.readers.counting.folds import Fold, folds_of
+from glassformer.readers.counting.joining import join
+from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
+from glassformer.readers.counting.reader import CountingReader
+from tests.readers.counting.samples import ADJECTIVES, NOUNS, opinions
 
 TEXTS, LABELS = opinions(240)
 ROWS = np.arange(240)

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
-from glassformer.counting.joining import join
-from glassformer.counting.reader import HEAVIEST
 from glassformer.prediction.calibration import fit_temperature
+from glassformer.readers.counting.joining import join
+from glassformer.readers.counting.reader import HEAVIEST
 
 RNG = np.random.default_rng(3)
 

@@ -12,9 +12,9 @@ from pydantic import Field, model_validator
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import UNLIKE, Reader, Scores
-from glassformer.targets.held_out_answers import HeldOutAnswers
-from glassformer.targets.held_out_numbers import share_of
-from glassformer.targets.label_answers import LabelAnswers, probability_columns
+from glassformer.targets.labels.answers import LabelAnswers, probability_columns
+from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.number.held_out import share_of
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS, probabilities
 from glassformer.targets.review import Thresholds
 from glassformer.targets.target import Followed, Target

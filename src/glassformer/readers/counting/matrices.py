@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import sparse
 
-from glassformer.counting.ngrams import words_of
-from glassformer.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.readers.counting.ngrams import words_of
+from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 
 _ROWS_AT_ONCE = 20_000
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.counting.ngrams import NGRAMS, Family, field_of, occurrences, pieces_of, runs_of, words_of
 from glassformer.data.inputs import SEPARATOR, mark
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.readers.counting.ngrams import NGRAMS, Family, field_of, occurrences, pieces_of, runs_of, words_of
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from glassformer.counting.reader import HEAVIEST
 from glassformer.data.arrays import Array
+from glassformer.readers.counting.reader import HEAVIEST
 
 
 @dataclass(frozen=True, kw_only=True)

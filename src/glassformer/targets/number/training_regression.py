@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from scipy.optimize import lsq_linear
 from torch import Tensor, nn
 
-from glassformer.counting.reader import HEAVIEST
 from glassformer.data.arrays import Array
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.readers.counting.reader import HEAVIEST
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from glassformer.counting.matrices import joined_rows
-from glassformer.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 from glassformer.data.arrays import Array
+from glassformer.readers.counting.matrices import joined_rows
+from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 
 _WORDS_AT_ONCE = 200_000
 _MARKS = 2  # the start and the end of a text

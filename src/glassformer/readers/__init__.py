@@ -1,0 +1,1 @@
+"""Ways of reading: each gives every text a score for every output of a target."""

@@ -1,0 +1,1 @@
+"""Targets with labels: classes, ordered classes, and several labels per text."""

@@ -1,0 +1,1 @@
+"""The target of a number."""
