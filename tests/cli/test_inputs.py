@@ -184,8 +184,6 @@ def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Pa
         (("--columns", "label", "--label", "label"), "'label' cannot be both --columns and --label"),
         (("--columns", "review", "--text", "shop"), "a different value in nearly every row, so it is not a category"),
         (("--columns", ","), "--columns names no column"),
-        (("--columns", "shop", "--init", "model"), "are learned from scratch; leave it out"),
-        (("--columns", "shop", "--pretrain", "1m"), "are learned without pre-training; leave it out"),
         (
             ("--text", "review", "--text", "shop", "--set", "model.design=vinh-mlp"),
             "model.design = 'vinh-mlp' reads one text, not 2",
@@ -326,7 +324,6 @@ def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Traine
         (("export", beside.folder, "--format", "web", "--out", tmp_path / "w"), "the page takes one text"),
         (("export", pairs.folder, "--format", "transformers", "--out", tmp_path / "t"), "reads one text"),
         (("trace", beside.folder, row), "`glassformer explain` says what each input adds"),
-        (("learn-word", pairs.folder, "crimson", "--definition", "red", "--out", tmp_path / "l"), "train it again"),
         (
             ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
             "train a small model on the table",

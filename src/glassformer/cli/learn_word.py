@@ -91,8 +91,8 @@ def learn_word(
         return
     _show(lesson)
     show(f"\n{target}: {model} and {_words(len(lesson.words))} more")
-    if (command := _next(lesson)) is not None:
-        say(f"next: glassformer {command} {shlex.quote(str(target))} {shlex.quote(lesson.words[0].new.word)}")
+    if (command := _next(lesson, shlex.quote(str(target)))) is not None:
+        say(f"next: glassformer {command}")
 
 
 def _answers_by_counting(trained: Learner) -> bool:
@@ -101,14 +101,15 @@ def _answers_by_counting(trained: Learner) -> bool:
     return isinstance(trained.config, FolderConfig) and trained.config.answers_by_counting
 
 
-def _next(lesson: Lesson[Learner]) -> str | None:
+def _next(lesson: Lesson[Learner], model: str) -> str | None:
     """Return a command that uses the new model, or None if there is none for this kind of model."""
+    from glassformer.data.inputs import example_of
     from glassformer.prediction.folder_config import FolderConfig
 
-    config = lesson.trained.config
+    config, word = lesson.trained.config, shlex.quote(lesson.words[0].new.word)
     if isinstance(config, FolderConfig):
-        return "predict"
-    return "generate" if config.model.causal else None
+        return f"predict {model} {word if config.inputs is None else example_of(config.inputs)}"
+    return f"generate {model} {word}" if config.model.causal else None
 
 
 def _beside(model: Path) -> Path:

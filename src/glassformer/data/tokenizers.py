@@ -217,9 +217,9 @@ class TextTokenizer:
     def with_words(self, words: Sequence[str]) -> TextTokenizer:
         """Return this tokenizer with a new id at the end for each of `words`. Other texts are encoded as before.
 
-        A word-level vocabulary gets one more entry per word. A tokenizer of pieces finds a new word before it cuts the
-        text into pieces, and only if no letter, digit or underscore touches the word. The space before the word is then
-        part of it. The word is decoded as the vocabulary spells it, after a space.
+        A word-level vocabulary without marks gets one more entry per word. Any other tokenizer finds a new word before
+        it cuts the text into pieces, and only if no letter, digit or underscore touches the word. The space before the
+        word is then part of it. The word is decoded as the vocabulary spells it, after a space.
 
         Raises:
             UsageError: a word cannot be added (see `refusals`), or is given twice.
@@ -229,13 +229,16 @@ class TextTokenizer:
         words = [self.normalised(word) for word in words]
         first = self.vocab_size
         new = {word: first + number for number, word in enumerate(words)}
-        if isinstance(self._inner.model, models.WordLevel):
+        marked = len(self._inner.get_added_tokens_decoder()) > len(SPECIAL_TOKENS)
+        if isinstance(self._inner.model, models.WordLevel) and not marked:
             spec = json.loads(self._inner.to_str())
             spec["model"]["vocab"] |= new
             inner = Tokenizer.from_str(json.dumps(spec))
         else:
             inner = self._copy()
-            spaced = not isinstance(inner.model, models.WordPiece)  # these pieces include the space before a word
+            spaced = isinstance(
+                inner.model, models.BPE | models.Unigram
+            )  # these pieces include the space before a word
             inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
             if spaced:
                 inner.decoder = spelling(inner, words)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
@@ -29,12 +31,25 @@ class TextsEmbedding(TokenEmbedding):
 
     Args:
         n_texts: the most texts of a row.
+        separator: the id of the separator. None: the last token.
         n_special: tokens below this id never match: padding, the unknown token and the start token.
     """
 
-    def __init__(self, vocab_size: int, d_model: int, n_texts: int, *, n_special: int = 3, std: float = 0.02) -> None:
+    of_texts: ClassVar = ("text", "match")
+    """The vectors that a table for one text does not have."""
+
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        n_texts: int,
+        *,
+        separator: int | None = None,
+        n_special: int = 3,
+        std: float = 0.02,
+    ) -> None:
         super().__init__(vocab_size, d_model, std=std)
-        self.separator, self.n_special = vocab_size - 1, n_special
+        self.separator, self.n_special = vocab_size - 1 if separator is None else separator, n_special
         self.text = nn.Parameter(torch.empty(n_texts, d_model).normal_(std=std))
         self.match = nn.Parameter(torch.empty(d_model).normal_(std=std))
 

@@ -31,7 +31,7 @@ def build_embedding(config: TrunkConfig, vocab_size: int) -> Embedding:
     if config.embedding == "one-hot":
         return OneHotEmbedding(vocab_size, config.d_model)
     if isinstance(config, SeveralTextsConfig):
-        return TextsEmbedding(vocab_size, config.d_model, config.texts, std=_EMBEDDING_STD)
+        return TextsEmbedding(vocab_size, config.d_model, config.texts, separator=config.separator, std=_EMBEDDING_STD)
     return TokenEmbedding(vocab_size, config.d_model, std=_EMBEDDING_STD)
 
 

@@ -26,6 +26,11 @@ class DesignConfig(BaseModel):
     """The window: how many tokens are read at once, including the start token. Longer texts are read in overlapping
     windows. Memory and time of attention grow with its square."""
 
+    @property
+    def of_one_text(self) -> DesignConfig:
+        """The settings of the same model for rows of one text."""
+        return self
+
     def in_words(self) -> str:
         """Describe the sizes of the model in words."""
         raise NotImplementedError
@@ -96,14 +101,17 @@ class ModelConfig(TrunkConfig):
 
 
 class SeveralTextsConfig(ModelConfig):
-    """The settings of `Classifier` for rows of several texts. Training makes them of a `ModelConfig`.
-
-    The separator between two texts is the last token of the vocabulary.
-    """
+    """The settings of `Classifier` for rows of several texts. Training makes them of a `ModelConfig`."""
 
     design: Literal["several-texts"] = "several-texts"  # type: ignore[assignment] # a design of its own
     texts: int = Field(ge=2)
     """How many texts a row has."""
+    separator: int | None = Field(default=None, ge=0, exclude_if=lambda separator: separator is None)
+    """The token between two texts. None: the last one of the vocabulary. After it stand words that were learned."""
+
+    @property
+    def of_one_text(self) -> ModelConfig:
+        return ModelConfig(**self.model_dump(exclude={"design", "texts", "separator"}))
 
     @model_validator(mode="after")
     def _learns_embeddings(self) -> SeveralTextsConfig:

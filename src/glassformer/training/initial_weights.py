@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -26,7 +26,7 @@ from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
-from glassformer.models.parts import names_of, parts_of
+from glassformer.models.parts import embedding_table, names_of, parts_of
 from glassformer.models.shapes_only import shapes_only
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.folder_format import format_of
@@ -93,8 +93,14 @@ class InitialWeights:
         around |= {"labels": target.names, "multilabel": target.multilabel, "inputs": config.inputs}
         shape = config.model
         if isinstance(shape, SeveralTextsConfig):
-            shape = ModelConfig(**shape.model_dump(exclude={"design", "texts"}))
+            shape = shape.of_one_text
         return cls(model=shape, **around)
+
+    def reading(self, inputs: Inputs | None) -> InitialWeights:
+        """Return these weights for rows of several inputs: what is no text in them is a new token."""
+        if inputs is None or self.inputs is not None:
+            return self
+        return replace(self, tokenizer=self.tokenizer.with_marks(inputs.tokens))
 
     @cached_property
     def record(self) -> dict[str, str]:
@@ -142,7 +148,8 @@ def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
 def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:
     """Copy the weights into `model`, which has the shape of `initial.model` or a shorter window.
 
-    The last matrix has a row per label. Its rows are copied if our labels are the same, or the same and others.
+    The last matrix has a row per label. Its rows are copied if our labels are the same, or the same and others. Tokens
+    that the weights do not know (see `InitialWeights.reading`) and the vectors of the texts of a row start anew.
 
     Returns:
         A phrase that says what was copied.
@@ -154,8 +161,9 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
     last = _sized_by_labels(config, initial.tokenizer.vocab_size)
     rows = _rows_of_labels(initial, labels)
     tables_of_positions = {f"{n}.weight" for n, module in model.named_modules() if isinstance(module, LearnedPositions)}
-    taken: dict[str, Tensor] = {}
-    for name in own:
+    of_texts = {f"{n}.{part}" for n, module in model.named_modules() for part in getattr(module, "of_texts", ())}
+    words, taken = embedding_table(model), dict[str, Tensor]()
+    for name, parameter in model.state_dict(keep_vars=True).items():
         tensor = initial.weights.get(name)
         if name in last:
             tensor = None if tensor is None or rows is None else _with_rows(own[name], tensor, rows)
@@ -163,10 +171,13 @@ def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights
             continue
         if name in tables_of_positions:
             tensor = tensor[: config.max_seq_len]
+        if parameter is words and tensor.shape[1:] == words.shape[1:]:
+            tensor = torch.cat([tensor.to(own[name]), own[name][len(tensor) :]])
         if tensor.shape == own[name].shape:
             taken[name] = tensor
     new = tuple(f"{part}." for part in names_of(model, (*parts_of(model).pooling, *parts_of(model).head)))
-    if absent := [name for name in own if name not in taken and name not in last and not name.startswith(new)]:
+    known = taken.keys() | last | (of_texts if initial.inputs is None else set())
+    if absent := [name for name in own if name not in known and not name.startswith(new)]:
         raise GlassformerError(
             f"`init={initial.name!r}`: {absent[0]} does not fit the model that its settings describe"
         )

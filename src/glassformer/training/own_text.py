@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.data.inputs import MARK, SEPARATOR
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
+from glassformer.data.table import Table
 from glassformer.data.unlabelled import Unlabelled, admitted
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.model_config import LanguageModelConfig
@@ -45,7 +47,7 @@ def seconds_of(duration: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnTexts:
-    """The texts to pre-train on: those of the training rows, and others without labels."""
+    """The texts to pre-train on: those of the training rows, each input by itself, and others without labels."""
 
     training: pl.Series
     unlabelled: Unlabelled
@@ -89,6 +91,15 @@ def own_texts(
             )
         return None
     held_out = {"validation": splits.validation, "test": sources.test}
-    training = splits.train.frame["text"]
-    frames = {name: None if table is None else table.frame["text"] for name, table in held_out.items()}
+    training = _texts_of(splits.train)
+    frames = {name: None if table is None else _texts_of(table) for name, table in held_out.items()}
     return OwnTexts(training=training, unlabelled=admitted(sources.unlabelled, training=training, **frames))
+
+
+def _texts_of(table: Table) -> pl.Series:
+    """Return the texts of a table. Of rows with several inputs, each text is one of its own, without the columns."""
+    texts = table.frame["text"]
+    if table.inputs is None:
+        return texts
+    apart = texts.str.replace_all(MARK, "").str.split(SEPARATOR).explode()
+    return apart.filter(apart.str.strip_chars() != "")

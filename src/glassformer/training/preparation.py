@@ -65,11 +65,14 @@ def prepare(
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
-    recipe = recipe_for_inputs(recipe, sources, init)
+    recipe, init = (
+        recipe_for_inputs(recipe, sources, init),
+        None if init is None else init.reading(sources.train.inputs),
+    )
     labels = labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
-    perhaps = minutes is not None and sources.train.inputs is None and can_pretrain(recipe, init)
+    perhaps = minutes is not None and can_pretrain(recipe, init)
     own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
     return Prepared(
         recipe=recipe,
@@ -295,13 +298,7 @@ def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | N
         raise UsageError(
             f"`init={init.name!r}` reads {known.in_words}, and these rows are read in another way; leave it out"
         )
-    if inputs is None:
-        return recipe
-    if init is not None and known is None:
-        raise UsageError(f"`init={init.name!r}`: rows with {inputs.in_words} are learned from scratch; leave it out")
-    if recipe.pretraining is not None or sources.unlabelled:
-        raise UsageError(f"`pretrain=`: rows with {inputs.in_words} are learned without pre-training; leave it out")
-    if len(inputs.texts) == 1:
+    if inputs is None or len(inputs.texts) == 1:
         return recipe
     if not isinstance(recipe.model, ModelConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} reads one text, not {len(inputs.texts)}")

@@ -165,7 +165,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     Raises:
         UsageError: a setting does not go with the recipe.
     """
-    raw = recipe.model_dump()
+    raw, model = recipe.model_dump(), recipe.model.of_one_text
+    raw["model"] = model.model_dump()
     if raw["pretraining"] is None:
         del raw["pretraining"]
         raw["training"] = recipe.training.model_dump(exclude_unset=True)  # the others may depend on pre-training
@@ -173,7 +174,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         _override(Recipe, raw, dotted, value)
     if recipe.pretraining is None and "pretraining" in raw:
         raw = _for_pretraining(raw, None, "the settings")
-    return _checked(Recipe, raw, "the settings")
+    made = _checked(Recipe, raw, "the settings")
+    return made.model_copy(update={"model": recipe.model}) if made.model == model else made
 
 
 def load_pretraining_recipe(

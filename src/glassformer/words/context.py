@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
+from torch.func import functional_call
 
 from glassformer.data.arrays import DoubleArray, IntArray
 from glassformer.data.batches import Batch
@@ -33,7 +33,8 @@ def context_vectors(
 
     def sums(batch: Batch) -> tuple[Tensor, Tensor]:
         token_ids, attention_mask = batch.inputs
-        hidden = trunk.read_vectors(F.embedding(token_ids, embeddings), attention_mask)
+        vectors = functional_call(trunk.embedding, {"weight": embeddings}, (token_ids,))
+        hidden = trunk.read_vectors(vectors, attention_mask)
         read = attention_mask[:, 1:, None].double()
         return (hidden[:, 1:].double() * read).sum(dim=1), read.sum(dim=1)
 

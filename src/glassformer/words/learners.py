@@ -85,7 +85,11 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
         added: the new words.
     """
     words = (*trained.config.new_words, *added)
-    config = trained.config.model_copy(update={"vocab_size": tokenizer.vocab_size, "new_words": words})
+    shape: Any = trained.config.model
+    if tokenizer.separator_id is not None:
+        shape = shape.model_copy(update={"separator": tokenizer.separator_id})
+    changed = {"model": shape, "vocab_size": tokenizer.vocab_size, "new_words": words}
+    config = trained.config.model_copy(update=changed)
     model = KINDS[config.format].build(config)
     model.load_state_dict(trained.model.state_dict() | {EMBEDDINGS: embeddings})
     changes: dict[str, Any] = {"config": config, "tokenizer": tokenizer, "model": model.eval()}

@@ -10,7 +10,6 @@ from typing import Generic
 from torch import Tensor
 
 from glassformer.data.arrays import IntArray
-from glassformer.data.inputs import refuse_several
 from glassformer.data.locks import LOCK_FILE, only_writer
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
@@ -87,8 +86,6 @@ def learn_words(
     Raises:
         UsageError: the model cannot learn words (see `trunk_of`), or none of the words can be learned.
     """
-    inputs = getattr(trained.config, "inputs", None)
-    refuse_several(inputs, "a model learns words if it reads", "train it again with texts that hold the words")
     space = word_space(trained)
     wanted, left_out = _wanted(space, entries, dictionary)
     fitted = None if dictionary is None or not wanted else map_of(space, dictionary)
