@@ -1,5 +1,6 @@
 """What several rooms of tests need: weights that are not at their starting values, batches with padding, gradients."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -23,6 +24,11 @@ class NAType:
 
     def __bool__(self) -> bool:
         raise TypeError("boolean value of NA is ambiguous")
+
+
+def flat(html: str) -> str:
+    """A page as a reader sees it: a line break is a space, and none between tags."""
+    return re.sub(r"\s+", " ", re.sub(r">\s+<", "><", html))
 
 
 def randomise(module: Module, std: float = 0.5) -> Module:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "glassformer"
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
-    "errors", "pages", "layers", "models", "data", "readers", "targets", "prediction", "labels", "explanation",
+    "errors", "layers", "models", "data", "pages", "readers", "targets", "prediction", "labels", "explanation",
     "tracing", "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit",
     "estimators", "course", "serving", "cli",
 )  # fmt: skip
@@ -164,6 +164,11 @@ def test_the_library_speaks_of_settings_and_not_of_flags() -> None:
                 found = re.search(r"(?<![\w\"-])(?<!var\()--[a-z][a-z-]*", node.value)
                 where = f"{name(path)}:{node.lineno}"
                 assert not found, f"{where}: write {found[0]} as a setting (see cli/flags.py)"
+
+
+def test_a_page_speaks_of_settings_and_not_of_flags() -> None:
+    for path in SOURCE.rglob("*.jinja"):
+        assert not re.search(r"(?<![\w\"-])(?<!var\()--[a-z][a-z-]*", path.read_text(encoding="utf-8")), name(path)
 
 
 def test_a_message_writes_thousands_with_commas() -> None:

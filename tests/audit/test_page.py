@@ -5,6 +5,7 @@ from glassformer.audit.page import render_audit, write_audit
 from glassformer.audit.result import Attack, Audit, FileAudit, Found, Membership, Traced, Twins
 from glassformer.doctor.findings import Finding
 from glassformer.evaluation.record import Estimate
+from tests.support import flat
 
 
 def sample(**changes: object) -> Audit:
@@ -61,8 +62,12 @@ def sample(**changes: object) -> Audit:
     return Audit.model_validate(fields | changes)
 
 
+def shown_page(found: Audit) -> str:
+    return flat(render_audit(found))
+
+
 def test_everything_is_shown_and_escaped() -> None:
-    shown = render_audit(sample())
+    shown = shown_page(sample())
     assert "<b>reviews" not in shown
     assert "<i>names" not in shown
     assert "m…@&lt;….com" in shown
@@ -84,13 +89,13 @@ def test_everything_is_shown_and_escaped() -> None:
 
 
 def test_what_was_not_done_is_said() -> None:
-    shown = render_audit(sample(traced=None, unread="the table is <gone", membership=None, unmeasured="too few rows"))
+    shown = shown_page(sample(traced=None, unread="the table is <gone", membership=None, unmeasured="too few rows"))
     assert "Not done: the table is &lt;gone." in shown
     assert "Not done: too few rows." in shown
-    assert "nothing of the forms" in render_audit(sample(traced=()))
+    assert "nothing of the forms" in shown_page(sample(traced=()))
     of_few = sample()
     assert of_few.membership is not None
-    assert "Near copies" not in render_audit(sample(membership=of_few.membership.model_copy(update={"twins": None})))
+    assert "Near copies" not in shown_page(sample(membership=of_few.membership.model_copy(update={"twins": None})))
 
 
 def test_page_and_figures_are_written(tmp_path: Path) -> None:

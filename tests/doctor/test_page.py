@@ -16,6 +16,7 @@ from glassformer.doctor.findings import (
 from glassformer.doctor.page import render_diagnosis, write_diagnosis
 from glassformer.doctor.rate_range import read_rate_range
 from tests.doctor.test_rate_range import RATES, valley
+from tests.support import flat
 
 NASTY = "<script>alert(1)</script>"
 
@@ -51,20 +52,24 @@ def sample(**changes: object) -> Diagnosis:
     return Diagnosis.model_validate(values | changes)
 
 
+def shown_page(found: Diagnosis) -> str:
+    return flat(render_diagnosis(found))
+
+
 def test_the_page_is_alone_and_escapes_what_came_from_outside() -> None:
-    page = render_diagnosis(sample())
+    page = shown_page(sample())
     assert page.count("<script") == 1  # ours
     assert page.count("&lt;script&gt;") >= 4
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
 def test_tokens_are_shown_by_label() -> None:
-    page = render_diagnosis(sample())
+    page = shown_page(sample())
     assert "<td>1,700</td><td>7.2</td><td>1.50</td><td>12.5%</td><td>3</td>" in page
     assert "2 labels are not listed" in page
     assert "(9 tokens, in 4)" in page
     tokens = sample().tokens.model_copy(update={"held_out": False, "more_labels": 0, "cut_words": ()})
-    page = render_diagnosis(sample(tokens=tokens))
+    page = shown_page(sample(tokens=tokens))
     assert "How training texts are cut" in page
     assert "not listed" not in page
     assert "Words that are cut" not in page
@@ -72,7 +77,7 @@ def test_tokens_are_shown_by_label() -> None:
 
 def test_one_of_anything_is_one() -> None:
     figures = sample().figures.model_copy(update={"steps": 1, "overfit": (0.7,)})
-    page = render_diagnosis(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
+    page = shown_page(sample(rows=1, figures=figures, weights=f"weights: {NASTY}, the head too"))
     for said in (
         "before training: 1 row; ",
         "Small numbers: after 1 step.",
@@ -84,11 +89,11 @@ def test_one_of_anything_is_one() -> None:
 
 
 def test_long_names_of_modules_may_be_broken() -> None:
-    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in render_diagnosis(sample())
+    assert '<th scope="row">blocks.<wbr>0 (relu)</th>' in shown_page(sample())
 
 
 def test_the_worst_stands_first_and_is_counted() -> None:
-    page = render_diagnosis(sample())
+    page = shown_page(sample())
     assert "1 problem, 0 worth knowing, 1 good." in page
     assert page.index("first loss") < page.index("<b>size</b>")
     assert 'aria-label="problem"' in page
@@ -96,7 +101,7 @@ def test_the_worst_stands_first_and_is_counted() -> None:
 
 
 def test_every_drawing_says_what_it_shows() -> None:
-    page = render_diagnosis(sample())
+    page = shown_page(sample())
     assert page.count('<svg viewBox="0 0 360') == page.count("<desc id=") == 2
     assert "falls fastest at" in page
     assert "The recipe’s rate is 0.0003." in page
@@ -104,13 +109,13 @@ def test_every_drawing_says_what_it_shows() -> None:
 
 
 def test_the_window_is_not_drawn_where_no_text_reaches_it() -> None:
-    assert "window 512</text>" not in render_diagnosis(sample(window=512))
+    assert "window 512</text>" not in shown_page(sample(window=512))
 
 
 def test_rates_that_end_in_nothing_are_drawn() -> None:
     broken = read_rate_range(RATES[:3], valley()[:3] * [1, float("inf"), float("inf")])
     figures = sample().figures.model_copy(update={"rate_range": broken})
-    assert "It does not fall noticeably." in render_diagnosis(sample(figures=figures))
+    assert "It does not fall noticeably." in shown_page(sample(figures=figures))
 
 
 def test_both_files_are_written(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from glassformer.data.store import TokenStore
 from glassformer.tracing.snapshot import Sample, ShownText, Snapshot, Subject
 from glassformer.tracing.time_lapse import TimeLapse, render, time_lapse
+from tests.support import flat
 
 
 def text_of(row: int, *tokens: str) -> ShownText:
@@ -50,6 +51,10 @@ def lapse(n_words: int = 7, *, attention: bool = True, source: str = "films.csv"
     return time_lapse(subject, snapshots, kept_step=80)
 
 
+def shown_page(found: TimeLapse) -> str:
+    return flat(render(found))
+
+
 def test_all_snapshots_are_projected_on_the_components_of_the_last() -> None:
     found = lapse()
     last = found.snapshots[-1].embeddings.astype(np.float64)
@@ -66,17 +71,17 @@ def test_all_snapshots_are_projected_on_the_components_of_the_last() -> None:
 def test_too_few_words_are_not_drawn(n_words: int) -> None:
     found = lapse(n_words)
     assert found.points.shape == (3, 0, 2)
-    assert "no embeddings that can be drawn" in render(found)
+    assert "no embeddings that can be drawn" in shown_page(found)
 
 
 def test_a_design_without_attention_says_so() -> None:
-    page = render(lapse(attention=False))
+    page = shown_page(lapse(attention=False))
     assert "This design shows no attention weights." in page
     assert 'id="maps"' not in page
 
 
 def test_texts_are_escaped_and_only_the_own_script_may_run() -> None:
-    page = render(lapse(source="<i>films</i>.csv"))
+    page = shown_page(lapse(source="<i>films</i>.csv"))
     assert "<b>fine" not in page
     assert "<i>films" not in page
     assert page.count("</script>") == page.count("<script")
@@ -86,10 +91,10 @@ def test_texts_are_escaped_and_only_the_own_script_may_run() -> None:
 
 def test_the_page_says_what_its_texts_are() -> None:
     found = lapse()
-    assert "held-out rows, which training does not learn from" in render(found)
-    assert "keep it to yourself if they are private" in render(found)
+    assert "held-out rows, which training does not learn from" in shown_page(found)
+    assert "keep it to yourself if they are private" in shown_page(found)
     of_training = dataclasses.replace(found, subject=dataclasses.replace(found.subject, held_out=False))
-    assert "The texts are training rows." in render(of_training)
+    assert "The texts are training rows." in shown_page(of_training)
 
 
 def test_a_loss_that_is_not_a_number_is_left_out(tmp_path: Path) -> None:

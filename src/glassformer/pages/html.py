@@ -5,13 +5,57 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from glassformer.data.wording import counted
 
 Cells = Sequence[str]
 
 SHORT_TEXT = 320
+
+
+def rendered(template: str, **values: Any) -> str:
+    """Return a page. What is no `Markup` is escaped.
+
+    Args:
+        template: its room and name, such as "audit/page".
+        values: what the template shows, and functions that it words it with.
+    """
+    return _templates().get_template(f"{template}.html.jinja").render(values)
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates of all rooms. Those of pages extend `pages/page.html.jinja`."""
+    templates = Environment(
+        loader=PackageLoader("glassformer", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    templates.filters |= {
+        "fmt": format,
+        "counted": counted,
+        "headings": _headings,
+        "digest": lambda code: Markup(digest(code)),
+        "scrolling": lambda wide: Markup(scrolling(wide)),
+    }
+    templates.globals |= {
+        "asset": lambda room, name: Markup(asset(room, name)),
+        "embedded": lambda key, document: Markup(embedded(key, document)),
+    }
+    return templates
+
+
+def _headings(main: str) -> list[tuple[str, Markup]]:
+    """Return the id and the heading of each section."""
+    return [(key, Markup(name)) for key, name in re.findall(r'<section id="(.*?)"><h2>(.*?)</h2>', main)]
 
 
 def page(
@@ -34,25 +78,10 @@ def page(
         module: code that runs when the page is there. It may call `el` of `elements.js`.
     """
     shown = {key: (heading, body) for key, (heading, body) in sections.items() if body}
-    links = "".join(f'<a href="#{key}">{heading}</a>' for key, (heading, _) in shown.items())
     main = "".join(f'<section id="{key}"><h2>{heading}</h2>{body}</section>' for key, (heading, body) in shown.items())
-    css = asset("pages", "page.css")
-    module = module and asset("pages", "elements.js") + module
-    codes = {"": asset("pages", "tables.js") if 'class="scroll"' in main else "", ' type="module"': module}
-    codes = {kind: code for kind, code in codes.items() if code}
-    script = "".join(f"<script{kind}>{code}</script>" for kind, code in codes.items())
-    allowed = f"; script-src {' '.join(map(digest, codes.values()))}" if codes else ""
-    name = escape(title)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{name} · glassformer {kind}</title>'
-        '<meta http-equiv="Content-Security-Policy" '
-        f"content=\"default-src 'none'; style-src 'unsafe-inline'{allowed}\">"
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{css}{style}</style></head><body><header><h1>{name}</h1>"
-        f'<p class="soft">{subtitle}</p></header><main><section id="headline">{headline}</section>'
-        f'<nav aria-label="Sections">{links}</nav>{main}</main><footer><p>{escape(footer)}</p></footer>{script}'
-        "</body></html>\n"
-    )
+    html = {"subtitle": subtitle, "headline": headline, "sections": main, "style": style, "module": module}
+    marked = {name: Markup(part) for name, part in html.items()}
+    return rendered("pages/page", title=title, kind=kind, footer=footer, **marked)
 
 
 def table(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
 from glassformer.data.wording import percent
-from glassformer.pages.html import asset, embedded, page
+from glassformer.pages.html import rendered
 from glassformer.tracing.exercise import Blank
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
 from glassformer.tracing.titles import BLOCKS, STAGES, stages_of, title_of
@@ -32,35 +31,15 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
         exercise: cells to leave blank. The page checks what a reader fills in.
     """
     used = set(stages_of(found))
-    answer = f"{escape(found.label)} ({percent(found['probabilities'].max())})"
-    return page(
-        "Every number of an answer",
-        "trace",
-        subtitle=f"{answer}, for “{escape(found.text)}”",
-        headline=f'{_how_to_read(found)}<div id="controls"></div>{embedded("trace-data", _document(found, exercise))}',
-        sections={
-            key: (title, f'<div class="stage" id="stage-{key}"></div>') for key, title in STAGES.items() if key in used
-        },
-        footer="Dropout is left out: it does nothing when a model answers.",
-        style=asset("tracing", "trace.css"),
-        module=asset("tracing", "sources.js") + asset("tracing", "trace.js"),
-    )
-
-
-def _how_to_read(found: Trace) -> str:
-    two_readers = any(matrix.step.name == "transformer.weighted" for matrix in found)
-    whose = "transformer" if two_readers else "model"
-    against = "" if found.rival is None else f" minus that of {escape(found.rival)}"
-    left_out = ""
-    if found.weights_left_out:
-        left_out = f" The {found.weights_left_out:,} weights of this model are too many for a page and left out."
-    label = escape(found.label)
-    note = f"<p><strong>{escape(found.note)}</strong></p>" if found.note else ""
-    return (
-        f"{note}"
-        "<p>Point at a number: the numbers that it comes from are outlined. Click it, or press Enter, to see the "
-        "arithmetic. The arrow keys move. A large matrix is shown in part: buttons beside it move the part.</p>"
-        f'<p class="soft">Gradients are those of the {whose}’s logit of {label}{against}.{left_out}</p>'
+    return rendered(
+        "tracing/page",
+        title="Every number of an answer",
+        kind="trace",
+        found=found,
+        percent=percent,
+        two_readers=any(matrix.step.name == "transformer.weighted" for matrix in found),
+        document=_document(found, exercise),
+        stages=[(key, title) for key, title in STAGES.items() if key in used],
     )
 
 

@@ -6,7 +6,6 @@ import base64
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,8 @@ from sklearn.decomposition import PCA
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.files import why_not_written, write_aside, written_aside
-from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
-from glassformer.pages.html import asset, embedded, page, scrolling
+from glassformer.pages.html import rendered
 from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Snapshot, Subject
@@ -132,47 +130,7 @@ def render(found: TimeLapse) -> str:
             for text in range(len(found.snapshots[0].attention))
         ],
     }
-    last = found.snapshots[-1].step
-    return page(
-        "A transformer while it learns",
-        "time-lapse",
-        subtitle=f"{counted(len(found.snapshots), 'snapshot')} over {counted(last, 'step')} on "
-        f"{escape(found.subject.source)}",
-        headline=f"<p>{_of_what(found)}</p>{embedded('lapse-data', shown)}",
-        sections=_sections(found),
-        footer="The numbers are those of the transformer alone: the counting reader does not learn in steps.",
-        style=asset("tracing", "time_lapse.css"),
-        module=asset("tracing", "time_lapse.js"),
-    )
-
-
-def _of_what(found: TimeLapse) -> str:
-    kind = "held-out rows, which training does not learn from" if found.subject.held_out else "training rows"
-    cut = " Long ones are cut." if any(text.cut for text in found.subject.texts) else ""
-    private = "This page shows these texts: keep it to yourself if they are private."
-    return f"Move the slider, or play. The texts are {kind}.{cut} {private}"
-
-
-def _sections(found: TimeLapse) -> dict[str, tuple[str, str]]:
-    attention, words = "", ""
-    if found.snapshots[0].attention:
-        attention = (
-            '<div class="choices" id="choices"></div><p class="soft">Each row is a word that looks, each column a word '
-            "that it looks at. The stronger the colour, the more. Point at a cell, or use the arrow keys.</p>"
-            '<div class="maps" id="maps"></div><p id="cell" aria-live="polite"></p>'
-        )
-    if found.points.size:
-        words = (
-            f'<p class="soft">The {found.points.shape[1]} most frequent words. All snapshots are projected on the same '
-            "two directions, the first two principal components of the last snapshot. They show "
-            f'{found.variance:.0%} of its variance.</p><div id="scatter"></div>'
-        )
-    return {
-        "loss": ("The loss", '<div id="curve"></div>'),
-        "answers": ("The answers", scrolling('<table id="table"></table>')),
-        "attention": ("Where each head looks", attention or "<p>This design shows no attention weights.</p>"),
-        "words": ("Where the words lie", words or "<p>This design has no embeddings that can be drawn.</p>"),
-    }
+    return rendered("tracing/time_lapse", found=found, document=shown)
 
 
 def _bytes(maps: FloatArray) -> str:
