@@ -329,10 +329,6 @@ def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Traine
             "train a small model on the table",
         ),
         (
-            ("train", beside.table, "--columns", "shop", "--keep-texts", "--out", tmp_path / "k", *QUICK),
-            "keeps one text",
-        ),
-        (
             ("train", beside.table, "--columns", "shop", "--snapshots", "--out", tmp_path / "s", *QUICK),
             "shows one text",
         ),

@@ -222,7 +222,7 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({2: "3,5"}, (), ["'3,5' (row 3)", "with a point: 3.5"]),
         (dict.fromkeys(range(30), "4"), (), ["every row has the number 4"]),
         (dict.fromkeys(range(30), "good"), (), ["is not a finite number"]),
-        ({}, ("--keep-texts",), ["--keep-texts is for models"]),
+        ({}, ("--fold-labels",), ["--fold-labels is for models"]),
         ({}, ("--recipe", "vinh-mlp"), ["answers with labels, not with a number"]),
         ({}, ("--multilabel", "|"), ["contradict each other"]),
         ({}, ("--set", "training.class_weights=balanced"), ["training.class_weights: a number has no classes"]),

@@ -21,12 +21,13 @@ LABELS = (0, 2, 0, 2, 1, 1)
 
 
 def keeping(trained: TrainedModel, texts: tuple[str, ...] = TEXTS, labels: Any = LABELS) -> TrainedModel:
-    """The model with these training texts, from row 10 on."""
+    """The model with these training texts, from row 10 on, and labels of these numbers."""
+    known = trained.config.labels
     kept = partial(
         KeptTexts,
         rows=tuple(range(10, 10 + len(texts))),
         texts=texts,
-        labels=tuple(label if isinstance(label, tuple) else (label,) for label in labels),
+        labels=tuple([known[n] for n in label] if isinstance(label, tuple) else known[label] for label in labels),
         vectors=unit_vectors(trained, texts),
     )
     data = trained.config.data | {"rows": len(texts)}

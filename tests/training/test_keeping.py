@@ -1,3 +1,4 @@
+import json
 import pickle
 import signal
 from pathlib import Path
@@ -5,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from glassformer import TextClassifier
 from glassformer.data.sources import Sources
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.nearest import NearestSearch
 from glassformer.targets.labels.training import train_classifier
+from glassformer.targets.number.training import train_number
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
@@ -44,9 +47,8 @@ def test_training_rows_are_kept_and_validation_rows_are_not(tmp_path: Path) -> N
     assert len(kept.texts) == 48
     assert held_by(tmp_path) == list(kept.texts)
     labels = SOURCES.train.frame["label"].to_list()
-    for row, text, numbers in zip(kept.rows, kept.texts, kept.labels, strict=True):
-        assert TEXTS[row - 1] == text
-        assert [trained.config.labels[number] for number in numbers] == [labels[row - 1]]
+    for row, text, label in zip(kept.rows, kept.texts, kept.labels, strict=True):
+        assert (text, label) == (TEXTS[row - 1], labels[row - 1])
     assert NearestSearch(trained).nearest(kept.texts[5], count=5).itself[0].row == kept.rows[5]
     assert f"`{TEXTS_FILE}`): whoever has it can read them." in (tmp_path / "README.md").read_text("utf-8")
 
@@ -65,6 +67,36 @@ def test_every_kind_of_model_keeps_them(multilabel: bool, epochs: int, tmp_path:
     found = NearestSearch(trained).nearest(f"{TEXTS[0]} 7", count=3)
     assert len(found.texts) == 3
     assert found.by == ("counting" if trained.config.answers_by_counting else "transformer")
+
+
+@pytest.mark.parametrize("counting", ["auto", "none"])
+def test_a_model_of_a_number_keeps_its_texts(counting: str, tmp_path: Path) -> None:
+    numbers = [float(len(text)) / 3 for text in TEXTS]
+    model = SMALL.model_copy(update={"counting": counting})
+    rows = table(TEXTS, [str(number) for number in numbers])
+    train_number(Sources(train=rows), Recipe(model=model, training=config(epochs=1)), out=tmp_path, keep_texts=True)
+    assert f"`{TEXTS_FILE}`): whoever has it can read them." in (tmp_path / "README.md").read_text("utf-8")
+    found = NearestSearch(load_model(tmp_path, CLASSIFIER)).nearest(f"{TEXTS[0]} 7", count=3)
+    assert len(found.texts) == 3
+    assert [near.label for near in found.texts] == [numbers[near.row - 1] for near in found.texts]
+    lines = (tmp_path / TEXTS_FILE).read_text().splitlines(keepends=True)
+    first = json.loads(lines[0]) | {"label": "long"}
+    (tmp_path / TEXTS_FILE).write_text("".join([json.dumps(first) + "\n", *lines[1:]]))
+    with pytest.raises(GlassformerError, match=r"training-texts\.jsonl does not match config\.json"):
+        NearestSearch(load_model(tmp_path, CLASSIFIER))
+
+
+def test_rows_of_several_inputs_are_shown_as_people_read_them() -> None:
+    rows = [{"a": text, "b": text[::-1], "shop": "Ulm" if n % 2 else "Rom"} for n, text in enumerate(TEXTS)]
+    settings = {"training.min_steps_per_epoch": 3, "model.counting": "none"}
+    classifier = TextClassifier(
+        "tiny", epochs=1, text=["a", "b"], columns="shop", settings=settings, keep_texts=True
+    ).fit(rows, [n % 2 for n in range(len(rows))])
+    found = classifier.explain(rows[3], nearest=True).nearest
+    assert found is not None
+    assert [near.text for near in found.itself] == [f"{TEXTS[3]} | {TEXTS[3][::-1]} [shop=Ulm]"]
+    assert [near.label for near in found.itself] == [1]
+    assert len(found.texts) == 5
 
 
 def test_answers_are_the_same_with_and_without(tmp_path: Path) -> None:

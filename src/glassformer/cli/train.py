@@ -128,7 +128,7 @@ def train(
         asked = chosen_task(source.with_inputs(_inputs_of(start), str(init)), target, task, order)
         begun = _beginning(asked, start, chosen, unlabelled or [], data_dir)
     if begun.source.task == "number":
-        refuse_for_number("train", snapshots=snapshots, keep_texts=keep_texts, fold_labels=fold_labels)
+        refuse_for_number("train", snapshots=snapshots, fold_labels=fold_labels)
     run = {"resume": resume, "overwrite": overwrite, "processes": processes, "minutes": minutes}
     _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=json, **run)
 

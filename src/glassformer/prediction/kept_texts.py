@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import check_is_file, read_array
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder_config import FolderConfig
 
 TEXTS_FILE, VECTORS_FILE = "training-texts.jsonl", "training-texts.safetensors"
@@ -29,13 +29,13 @@ class KeptTexts:
 
     Attributes:
         rows: the number of each row in the training table. The first is 1.
-        labels: the numbers of the labels of each row: one, or with several labels per text any number.
+        labels: the label of each row as the table holds it; with several labels per text, a list.
         vectors: (rows, width) what `unit_vectors` returns for the texts.
     """
 
     rows: tuple[int, ...]
     texts: tuple[str, ...]
-    labels: tuple[tuple[int, ...], ...]
+    labels: tuple[Any, ...]
     vectors: HalfArray | None
 
     def save(self, folder: Path, config: FolderConfig) -> None:
@@ -45,9 +45,9 @@ class KeptTexts:
             OSError, SafetensorError: a file cannot be written.
         """
         with (folder / TEXTS_FILE).open("w", encoding="utf-8", newline="\n") as file:
-            for row, text, numbers in zip(self.rows, self.texts, self.labels, strict=True):
-                label = labels_named(numbers, config)
-                file.write(json.dumps({"row": row, "label": label, "text": text}, ensure_ascii=False) + "\n")
+            for row, text, label in zip(self.rows, self.texts, self.labels, strict=True):
+                line = {"row": row, "label": config.target.named(label), "text": text}
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
         if self.vectors is not None:
             save_file({"vectors": self.vectors}, folder / VECTORS_FILE)
 
@@ -59,27 +59,19 @@ class KeptTexts:
             GlassformerError: a file is missing or damaged, or the files do not match each other or the model.
         """
         lines = list(_lines(folder / TEXTS_FILE))
-        numbers = {(type(label), label): number for number, label in enumerate(config.labels)}
         try:
-            labels = tuple(tuple(numbers[type(label), label] for label in _listed(line.label)) for line in lines)
-        except KeyError as error:
+            for line in lines:
+                config.target.check_right(line.label)
+        except UsageError as error:
             raise _of_another_model(folder / TEXTS_FILE) from error
-        if len(lines) != config.remembered.data.rows or (
-            not config.multilabel and any(isinstance(line.label, list) for line in lines)
-        ):
+        if len(lines) != config.remembered.data.rows:
             raise _of_another_model(folder / TEXTS_FILE)
         return cls(
             rows=tuple(line.row for line in lines),
             texts=tuple(line.text for line in lines),
-            labels=labels,
+            labels=tuple(line.label for line in lines),
             vectors=None if config.answers_by_counting else _vectors(folder / VECTORS_FILE, len(lines)),
         )
-
-
-def labels_named(numbers: tuple[int, ...], config: FolderConfig) -> Any:
-    """Return the label of a text, or with several labels per text the list of them."""
-    named = [config.labels[number] for number in numbers]
-    return named if config.multilabel else named[0]
 
 
 class _Line(BaseModel):
@@ -90,10 +82,6 @@ class _Line(BaseModel):
     row: int = Field(ge=1)
     label: _Label | list[_Label]
     text: str
-
-
-def _listed(label: _Label | list[_Label]) -> list[_Label]:
-    return label if isinstance(label, list) else [label]
 
 
 def _lines(path: Path) -> Iterable[_Line]:

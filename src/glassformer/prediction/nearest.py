@@ -12,10 +12,11 @@ import polars as pl
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
+from glassformer.data.inputs import shown
 from glassformer.data.table import text_keys
 from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.kept_texts import KeptTexts, labels_named
+from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.vectors import has_pooled, unit_vectors
 
@@ -25,6 +26,8 @@ Cosines = Callable[[str], FloatArray]
 @dataclass(frozen=True, kw_only=True)
 class NearText:
     """A training text, with the number of its row and its label; with several labels per text, a list of them.
+
+    A row of several inputs is one text.
 
     Attributes:
         similarity: the cosine of its vector with that of the given text.
@@ -87,7 +90,7 @@ class NearestSearch:
                 "the model does not keep its training texts, so none can be shown; train it again with "
                 "`keep_texts=True`"
             )
-        self._config, self._kept = trained.config, trained.kept()
+        self._target, self._kept = trained.config.target, trained.kept()
         self._keys = text_keys(pl.Series(self._kept.texts, dtype=pl.String)).to_list()
         by_transformer = self._kept.vectors is not None
         self._by: Literal["transformer", "counting"] = "transformer" if by_transformer else "counting"
@@ -114,8 +117,8 @@ class NearestSearch:
         kept = self._kept
         return NearText(
             row=kept.rows[number],
-            label=labels_named(kept.labels[number], self._config),
-            text=kept.texts[number],
+            label=self._target.named(kept.labels[number]),
+            text=shown(kept.texts[number]),
             similarity=float(cosines[number]),
         )
 

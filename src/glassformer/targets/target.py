@@ -97,6 +97,10 @@ class Target(BaseModel, ABC):
         return []
 
     @abstractmethod
+    def named(self, label: Any) -> Any:
+        """Return a label of a training table as answers name it."""
+
+    @abstractmethod
     def check_right(self, given: Any) -> None:
         """Raise `UsageError` if this cannot be the right answer to a text."""
 

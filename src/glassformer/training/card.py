@@ -48,7 +48,7 @@ def model_card(trained: TrainedModel) -> str:
         if config.temperature == 1
         else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
         *_unlike(config),
-        *_kept(trained),
+        *kept_in_words(trained),
         *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
@@ -128,7 +128,7 @@ def _unlike(config: FolderConfig) -> list[str]:
     ]
 
 
-def _kept(trained: TrainedModel) -> list[str]:
+def kept_in_words(trained: TrainedModel) -> list[str]:
     """Return what the card says about the training texts, if the folder has them."""
     if trained.kept is None:
         return []

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.vectors import unit_vectors
@@ -15,17 +13,16 @@ from glassformer.training.preparation import Prepared
 
 def with_training_texts(trained: TrainedModel, prepared: Prepared) -> TrainedModel:
     """Return the model with its training texts, their labels and vectors. Validation rows are not among them."""
-    frame, labels = prepared.splits.train.frame, prepared.train_labels
+    frame = prepared.splits.train.frame
     texts = tuple(frame["text"])
     trained.model.to(prepared.device)
     vectors = unit_vectors(trained, texts)
     trained.model.cpu()
-    numbers = map(np.flatnonzero, labels) if labels.ndim == 2 else labels[:, None]
     kept = partial(
         KeptTexts,
         rows=tuple(frame["row"]),
         texts=texts,
-        labels=tuple(tuple(row.tolist()) for row in numbers),
+        labels=tuple(frame["label"].to_list()),
         vectors=vectors,
     )
     return replace(trained, kept=kept)

@@ -7,7 +7,7 @@ from glassformer.data.wording import counted, figure, short
 from glassformer.models.build import parameter_count
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.target import number_of
-from glassformer.training.card import inputs_in_words
+from glassformer.training.card import inputs_in_words, kept_in_words
 
 
 def number_card(trained: TrainedModel) -> str:
@@ -35,6 +35,7 @@ def number_card(trained: TrainedModel) -> str:
             f"On {counted(held_out.rows, 'row')} that it had not learned: R² {figure(held_out.r2)}, mean absolute "
             f"error {short(held_out.mae)}.{interval}"
         )
+    facts += kept_in_words(trained)
     facts.append(f"Made with glassformer {config.versions['glassformer']}, on {config.created}.")
     facts.append(f"Fingerprint of the training rows: `{data['fingerprint']}`.")
     return f"""# A glassformer model of a number

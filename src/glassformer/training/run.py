@@ -13,7 +13,6 @@ from typing import Any
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
-from glassformer.data.inputs import refuse_several
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -145,7 +144,6 @@ def train_prepared(
         if kept.snapshots is not None:
             kept.snapshots.check(prepared)
         if kept.texts:
-            refuse_several(prepared.splits.train.inputs, "`keep_texts=True` keeps", "leave it out")
             check_has_vectors(prepared.model)
         train = prepared.data.train
     if on_prepared:

@@ -75,6 +75,11 @@ class Labels(Target):
     def columns(self) -> list[str]:
         return ["prediction", *probability_columns(self.labels), *UNLIKE]
 
+    def named(self, label: Any) -> Any:
+        given = set(map(label_name, label if self.multilabel else [label]))
+        found = [label for name, label in zip(self.names, self.labels, strict=True) if name in given]
+        return found if self.multilabel else found[0]
+
     def check_right(self, given: Any) -> None:
         several = isinstance(given, list)
         if self.multilabel != several:

@@ -166,6 +166,9 @@ class Number(Target):
         rows = f"{held_out.rows:,} {which}"
         return [f"an interval should contain the true number of {COVERAGE:.0%} of texts; calibrated on {rows}"]
 
+    def named(self, label: Any) -> float:
+        return float(label)
+
     def check_right(self, given: Any) -> None:
         if isinstance(given, bool | str | list) or not math.isfinite(given):
             raise UsageError(f"`label={brief_value(given)}` is not a number; the model answers with one")
