@@ -219,7 +219,7 @@ def test_a_table_of_several_labels_has_the_predictions_of_predict(tags: Trained,
 def test_a_long_row_is_named_and_formulas_are_made_safe(
     reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.cli.explain._LONG", 300)
+    monkeypatch.setattr("glassformer.cli.explain_file._LONG", 300)
     table = write_csv(tmp_path / "new.csv", [("=1+1 good", "x"), ("a dull play " * 30, "x")])
     outcome = glassformer("explain", reviews.folder, "--file", table, "--safe-csv")
     assert "row 2 has 90 words, so its explanation takes about 1 min" in outcome.err

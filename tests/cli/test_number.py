@@ -109,19 +109,44 @@ def test_it_is_measured_beside_baselines(both: Trained) -> None:
     assert document["target"] == "score"
 
 
-def test_words_are_explained_by_leaving_them_out(both: Trained, scores: Trained) -> None:
+def test_the_shares_of_words_add_up_to_the_number(both: Trained, scores: Trained) -> None:
     found = glassformer("explain", both.folder, "superb film", "--json").document
     first, second = (word["effect"] for word in found["words"])
-    assert abs(first) > abs(second)
-    without = glassformer("predict", both.folder, " film", "--json").document["answers"][0]["prediction"]
-    assert found["prediction"] - without == pytest.approx(first, abs=1e-3)
+    assert first > abs(second)
+    assert first == pytest.approx(sum(found["words"][0]["readers"].values()), abs=1e-4)
+    parts = [found["without_known_words"], found["unexplained"], *(word["total"] for word in found["words"])]
+    assert sum(parts) == pytest.approx(found["margin"])
+    assert found["prediction"] == pytest.approx(found["margin"], abs=1e-4)
+    (answer,) = glassformer("predict", both.folder, "superb film", "--json").document["answers"]
+    assert {key: found[key] for key in ("prediction", "interval_low")} == {
+        key: answer[key] for key in ("prediction", "interval_low")
+    }
     said = glassformer("explain", scores.folder, "awful film, awful book")
     lines = said.out.splitlines()
+    assert lines[0].startswith("score: ")
     assert "for 90% of texts)" in lines[0]
     assert lines[5].startswith("awful")
     assert "−" in lines[5]
+    assert "by deletion of words, its shares did better than" in said.out
     piped = glassformer("explain", scores.folder, "-", stdin=b"a superb song")
     assert "superb" in piped.out
+
+
+def test_all_that_explains_a_label_explains_a_number(both: Trained) -> None:
+    asked = ("--method", "occlusion", "--heads", "--neighbours", "--counterfactual")
+    found = glassformer("explain", both.folder, "superb film, superb song", *asked, "--json").document
+    assert found["method"] == "occlusion"
+    assert found["readers"] == ["transformer"]
+    assert found["heads"]
+    assert found["neighbours"]
+    turned = found["counterfactual"]
+    assert not found["interval_low"] < turned["prediction"] < found["interval_high"]
+    (answer,) = glassformer("predict", both.folder, turned["text"], "--json").document["answers"]
+    assert answer["prediction"] == pytest.approx(turned["prediction"], abs=1e-4)
+    below = glassformer("explain", both.folder, "superb film", "--counterfactual", "--below", 3)
+    assert "The answer falls below 3 if you " in below.out
+    above = glassformer("explain", both.folder, "superb film", "--counterfactual", "--above", 1e6)
+    assert "No change of words was found that moves the answer above 1,000,000: " in above.out
 
 
 def test_an_explanation_is_written_as_a_page(both: Trained, tmp_path: Path) -> None:
@@ -132,19 +157,19 @@ def test_an_explanation_is_written_as_a_page(both: Trained, tmp_path: Path) -> N
     assert "score: " in page
     assert ">superb</mark>" in page
     assert "<b>" not in page
-    assert "How much the answer falls without each word" in page
+    assert "What each word adds to the number" in page
 
 
 def test_the_rows_of_a_table_are_explained(scores: Trained, tmp_path: Path) -> None:
-    rows = [("superb film, superb", "1"), (" ", "2"), ("awful song", "3"), ("word " * 2_001, "4")]
+    rows = [("superb film, superb", "1"), (" ", "2"), ("awful song", "3"), ("word " * 40, "4")]
     table = write_csv(tmp_path / "new.csv", rows, ("text", "id"))
     said = glassformer("explain", scores.folder, "--file", table, "--out", tmp_path / "why.csv")
     assert said.code == 0, said.err
     assert "1 row has an empty text and no explanation" in said.err
-    assert "row 4 has no words, or more than 2,000: it is answered without reasons" in said.err
     assert f"{tmp_path / 'why.csv'}: 3 of 4 rows explained" in said.out
     found = pl.read_csv(tmp_path / "why.csv")
-    columns = ["prediction", "interval_low", "interval_high", "words_raising", "words_lowering", "unlike_training"]
+    columns = ["prediction", "interval_low", "interval_high", "words_raising", "words_lowering"]
+    columns += ["faithfulness", "verdict", "unlike_training"]
     assert found.columns == ["text", "id", *columns]
     assert found["words_raising"][0].startswith("superb +")
     assert found["words_lowering"][2].startswith("awful −")
@@ -152,7 +177,8 @@ def test_the_rows_of_a_table_are_explained(scores: Trained, tmp_path: Path) -> N
     answers = glassformer("predict", scores.folder, "--file", table, "--jsonl").out.splitlines()
     assert found["prediction"][0] == pytest.approx(json.loads(answers[0])["prediction"], rel=1e-4)
     said = glassformer("explain", scores.folder, "--file", table, "--out", tmp_path / "why.jsonl", "--json")
-    assert said.document == {"out": str(tmp_path / "why.jsonl"), "rows": 4, "explained": 3, "unlike_training": 1}
+    counts = {"rows": 4, "explained": 3, "trusted": 0, "unlike_training": 1}
+    assert said.document == {"out": str(tmp_path / "why.jsonl"), **counts}
     first = json.loads((tmp_path / "why.jsonl").read_text().splitlines()[0])
     assert first["words_raising"][0]["word"] == "superb"
     assert first["words_raising"][0]["effect"] > 0
@@ -252,11 +278,13 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("predict", "MODEL", "a", "--top-k", "2"), "--top-k is for models that answer with labels"),
         (("predict", "MODEL", "a", "--automatic", "0.9"), "--automatic is for models"),
         (("evaluate", "MODEL", "TABLE", "--fold-labels"), "--fold-labels is for models"),
-        (("explain", "MODEL", "a", "--heads"), "--heads is for models that answer with labels"),
-        (("explain", "MODEL", "--file", "TABLE", "--method", "occlusion"), "--method is for models that answer with"),
+        (("explain", "MODEL", "a", "--label", "5"), "--label is for models that answer with labels; this one answers"),
+        (("explain", "MODEL", "a", "--above", "5"), "--above goes with --counterfactual"),
+        (("explain", "MODEL", "a", "--counterfactual", "--above", "0"), "--above 0: the answer, "),
+        (("explain", "MODEL", "a", "--counterfactual", "--above", "9", "--below", "1"), "give --above or --below, not"),
         (("explain", "MODEL", "--file", "TABLE", "--html", "x"), "--html goes with a text, not with --file"),
         (("explain", "MODEL", "--file", "none.csv"), "No such file: none.csv"),
-        (("explain", "MODEL", "  "), "the text has no words"),
+        (("explain", "MODEL", "  "), "the text is empty"),
         (("trace", "MODEL", "a"), "a trace is for models that answer with labels; this one answers with a number"),
         (
             ("export", "MODEL", "--format", "web", "--out", "x"),

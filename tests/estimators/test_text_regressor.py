@@ -68,10 +68,12 @@ def test_intervals_hold_the_answer(fitted: TextRegressor) -> None:
 def test_explanations_are_in_the_unit_of_the_number(fitted: TextRegressor) -> None:
     found = fitted.explain("good film")
     assert found.value == pytest.approx(fitted.predict(["good film"])[0])
-    assert {each.word.text: each.total > 0 for each in found.words}["good"]
-    assert repr(found).startswith("NumberExplanation(text='good film', value=")
-    assert "'good': " in repr(found)
-    with pytest.raises(UsageError, match="the text has no words"):
+    assert {each.word: each.total > 0 for each in found.words}["good"]
+    assert sum(each.total for each in found.words) + found.without_known_words + found.unexplained == pytest.approx(
+        found.value
+    )
+    assert repr(found).startswith("Explanation(text='good film', prediction=")
+    with pytest.raises(UsageError, match="the text is empty"):
         fitted.explain("  ")
     with pytest.raises(InputError, match=r"texts\[0\] is 5"):
         fitted.explain(5)

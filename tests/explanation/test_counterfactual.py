@@ -30,7 +30,7 @@ def adding(**worth: float) -> Adding:
 
 
 def asked(predictor: Predictor, text: str, label: str = "good") -> tuple[Question, Any]:
-    question = Question.ask(predictor, text, label)
+    question = Question.ask(predictor, text, label=label)
     worth = getattr(predictor, "worth", {})
     return question, np.array([worth.get(word.text, 0.0) for word in question.text.words])
 

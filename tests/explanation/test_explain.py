@@ -8,8 +8,9 @@ import pytest
 
 from glassformer.errors import InputError, UsageError
 from glassformer.explanation.explain import explain
-from glassformer.explanation.explanation import signed
+from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.page import render
+from glassformer.explanation.shares import signed
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
@@ -48,7 +49,7 @@ def test_the_parts_add_up_to_the_margin(method: Any, transformer: float) -> None
     if not transformer or method == "integrated-gradients":
         assert found.unexplained == pytest.approx(0, abs=0.01 * max(1, abs(found.margin)))
     if not transformer:
-        assert {word.transformer for word in found.words} == {0.0}
+        assert {word.as_json()["transformer"] for word in found.words} == {0.0}
 
 
 def test_a_label_can_be_asked_about() -> None:
@@ -62,8 +63,8 @@ def test_a_label_can_be_asked_about() -> None:
 def test_without_counting_all_is_the_transformer() -> None:
     found = explain(Predictor(small_trained_model()), TEXT)
     assert found.ngrams == ()
-    assert {word.counting for word in found.words} == {0.0}
-    assert any(word.transformer for word in found.words)
+    assert {word.as_json()["counting"] for word in found.words} == {0.0}
+    assert any(word.shares["transformer"] for word in found.words)
 
 
 def test_of_several_labels_one_has_no_rival() -> None:
@@ -78,17 +79,21 @@ def test_of_several_labels_the_headline_names_the_whole_answer() -> None:
     predictor = Predictor(small_trained_model(multilabel=True))
     found = explain(predictor, TEXT, faithfulness=False)
     assert found.prediction == predictor.answer([TEXT]).read()[0]
-    none = dataclasses.replace(found, prediction=[], label="bad", probability=0.0002)
+    none = about(found, prediction=[], label="bad", probability=0.0002)
     assert none.headline == "no label; nearest: bad (< 0.1%)"
     assert str(none).startswith("no label; nearest: bad")
     assert "prediction=[], label='bad'" in repr(none)
     assert "<h1>Why no label?</h1>" in render(none)
-    assert dataclasses.replace(none, most_probable=False).headline == "no label; explained: bad (< 0.1%)"
-    two = dataclasses.replace(none, prediction=["bad", "fine"], probability=0.8)
+    assert about(none, most_probable=False).headline == "no label; explained: bad (< 0.1%)"
+    two = about(none, prediction=["bad", "fine"], probability=0.8)
     assert two.headline == "bad (80.0%); also given: fine"
-    other = dataclasses.replace(two, prediction=["fine"], probability=0.2)
+    other = about(two, prediction=["fine"], probability=0.2)
     assert other.headline == "bad (20.0%), not given; given: fine"
-    assert dataclasses.replace(two, prediction=["bad"]).headline == "bad (80.0%)"
+    assert about(two, prediction=["bad"]).headline == "bad (80.0%)"
+
+
+def about(found: Explanation, **changed: Any) -> Explanation:
+    return dataclasses.replace(found, asked=dataclasses.replace(found.asked, **changed))
 
 
 def test_it_becomes_json() -> None:

@@ -38,7 +38,7 @@ def test_a_page_tells_the_margin_and_the_verdict(tmp_path: Path) -> None:
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:
-    shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()  # type: ignore[attr-defined]
+    shown = explain(Predictor(small_trained_model()), TEXT)._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "<i>" not in shown
 
@@ -69,7 +69,7 @@ def test_a_column_stands_for_a_reader_that_takes_part_and_what_matters_comes_fir
 
 def test_of_a_long_text_the_strongest_words_are_listed_and_the_others_are_summed_up() -> None:
     words = [
-        WordShare(word=f"w{number}", start=number, end=number, counting=number / 100, transformer=0.0)
+        WordShare(word=f"w{number}", start=number, end=number, shares={"counting": number / 100})
         for number in range(1, 131)
     ]
     page = render(dataclasses.replace(explain(Predictor(two_readers()), TEXT), words=tuple(words)))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.explanation.number import explain_number
+from glassformer.explanation.explain import explain
 from glassformer.exporting.export import export
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.exported import ExportedPredictor
@@ -58,7 +58,7 @@ def test_it_answers_as_the_model_does(model: Path, exported: Path) -> None:
         assert one["interval_low"] == pytest.approx(other["interval_low"], abs=1e-4)
         assert one["unseen_share"] == other["unseen_share"]
     assert found.unknown == expected.unknown
-    effects = [[word.total for word in explain_number(each, TEXTS[0]).words] for each in (ours, theirs)]
+    effects = [[word.total for word in explain(each, TEXTS[0]).words] for each in (ours, theirs)]
     np.testing.assert_allclose(effects[1], effects[0], atol=1e-4)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from glassformer.explanation.number import explain_number
+from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
@@ -47,7 +47,7 @@ def test_answers_are_those_of_predict(client: TestClient, predictor: Predictor[N
 
 
 def test_reasons_are_those_of_explain(client: TestClient, predictor: Predictor[NumberAnswers]) -> None:
-    expected = explain_number(predictor, TEXT).as_json()
+    expected = json.loads(json.dumps(explain(predictor, TEXT).as_json()))
     assert client.post("/explain", json={"text": TEXT}).json() == {"model": "scores"} | expected
     found = client.post("/predict", json={"text": TEXT, "explain": True}).json()["answers"][0]
     assert found["explanation"] == expected
@@ -64,23 +64,34 @@ def test_the_model_says_what_it_answers(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "says"),
     [
-        ("/predict", {"review_below": 0.9}, "`review_below` is for models that answer with labels"),
-        (
-            "/explain",
-            {"label": "good"},
-            "`label` is for models that answer with labels; this one",
-        ),
-        ("/explain", {"nearest": True}, "`nearest` is for models that answer with labels"),
-        ("/counterfactual", {}, "this one answers with a number"),
-        ("/heads", {}, "this one answers with a number"),
-        ("/attention", {"word": 0}, "this one answers with a number"),
+        ("/predict", {"review_below": 0.9}, "`review_below`: the answers of scores have no confidence"),
+        ("/explain", {"label": "good"}, "`label=` is for models that answer with labels; this one"),
+        ("/explain", {"nearest": True}, "the model does not keep its training texts"),
+        ("/counterfactual", {"above": 0}, "`above=0`: the answer, "),
         ("/feedback", {"label": "good"}, "`label='good'` is not a number"),
     ],
 )
-def test_what_is_for_labels_says_so(client: TestClient, path: str, body: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_asked_says_so(client: TestClient, path: str, body: dict[str, Any], says: str) -> None:
     refused = client.post(path, json={"text": TEXT} | body)
     assert refused.status_code == 422
     assert says in refused.json()["reason"]
+
+
+def test_what_is_inside_of_an_answer(client: TestClient) -> None:
+    heads = client.post("/heads", json={"text": TEXT}).json()
+    answer = client.post("/predict", json={"text": TEXT}).json()["answers"][0]
+    assert (heads["prediction"], heads["words"][0]["word"]) == (answer["prediction"], "superb")
+    assert "label" not in heads
+    assert any(abs(head["share"]) > 1e-6 for head in heads["heads"])
+    looks = client.post("/attention", json={"text": TEXT, "word": 0}).json()
+    assert len(looks["heads"]) == len(heads["heads"])
+    turned = client.post("/counterfactual", json={"text": TEXT, "below": answer["prediction"] - 0.1}).json()
+    assert turned["prediction"] < answer["prediction"] - 0.1
+    assert turned["interval_low"] < turned["prediction"] < turned["interval_high"]
+    assert "confidence" not in turned
+    assert client.post("/predict", json={"text": turned["text"]}).json()["answers"][0]["prediction"] == pytest.approx(
+        turned["prediction"], abs=1e-4
+    )
 
 
 def test_a_right_number_is_kept(client: TestClient) -> None:

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.explain_file import Reasons, explain_file
+from glassformer.cli.explain_file import explain_file, time_of_a_long
 from glassformer.cli.explained import show_explanation
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.number_explain import explain_number, number_reasons
 from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
-from glassformer.cli.output import doing, human_count, hush, insist, print_json, say
+from glassformer.cli.output import doing, hush, insist, print_json, say
 from glassformer.cli.rows_to_answer import given_rows
-from glassformer.cli.task import refuse_for_number
 from glassformer.cli.writers import check_out, check_parent
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
-
-_LONG = 100_000  # characters
-_ANSWERS = 120  # an explanation of a long text takes about as long as so many answers to it
 
 Method = Annotated[
     str | None,
@@ -64,6 +58,15 @@ def explain(
     counterfactual: Annotated[
         bool, typer.Option("--counterfactual", help="Search for a small change of words that turns the answer.")
     ] = False,
+    above: Annotated[
+        float | None,
+        typer.Option(
+            metavar="<float>", help="Of a number: --counterfactual moves it above this. Default: out of its interval."
+        ),
+    ] = None,
+    below: Annotated[
+        float | None, typer.Option(metavar="<float>", help="Of a number: --counterfactual moves it below this.")
+    ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Show what each attention head adds to the answer, and where it looks.")
     ] = False,
@@ -81,34 +84,23 @@ def explain(
         hush()
     if given is not None:
         check_order(model, given, option="--file ")
-    of_a_text = {
-        "label": label, "counterfactual": counterfactual, "heads": heads, "neighbours": neighbours, "nearest": nearest,
-        "html": html,
+    asked = {
+        "label": label, "counterfactual": counterfactual, "above": above, "below": below, "heads": heads,
+        "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
-    _check(given, file, of_a_text, of_a_file, json=json)
+    _check(given, file, {**asked, "html": html}, of_a_file, json=json)
     check_parent("--html", html)
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)
-    if predictor.trained.config.target.names is None:
-        of_labels = {name: value for name, value in of_a_text.items() if name != "html"}
-        refuse_for_number("explain", method=method, **of_labels)
-        if file is not None:
-            explain_file(predictor, number_reasons(predictor), file, out, text, safe_csv=safe_csv, json=json)
-        else:
-            explain_number(predictor, _from_standard_input() if given == "-" else given or "", html, json=json)
-        return
     if predictor.trained.config.answers_by_counting:
         _note_counting(method=method, heads=heads, neighbours=neighbours)
     if file is not None:
-        explain_file(predictor, _reasons(predictor, method), file, out, text, safe_csv=safe_csv, json=json)
-        return
-    given = _from_standard_input() if given == "-" else given or ""
-    _explain_text(
-        predictor, given, html, json=json, label=label, method=method, counterfactual=counterfactual, heads=heads,
-        neighbours=neighbours, nearest=nearest,
-    )  # fmt: skip
+        explain_file(predictor, file, out, text, method=method, safe_csv=safe_csv, json=json)
+    else:
+        given = _from_standard_input() if given == "-" else given or ""
+        _explain_text(predictor, given, html, json=json, method=method, **asked)
 
 
 def _note_counting(*, method: str | None, heads: bool, neighbours: bool) -> None:
@@ -132,7 +124,7 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         say(f"note: {given} is a file, but it was read as a text; --file {given} explains the rows of the file")
     if predictor.trained.config.inputs is not None:
         (_, (given,)) = given_rows(predictor, [given])
-    doing("explaining" + _time_of_a_long(predictor, given, "the text"))
+    doing("explaining" + time_of_a_long(predictor, given, "the text"))
     found = explain_text(predictor, given, **asked)
     if html is not None:
         write_explanation(html, found)
@@ -143,36 +135,6 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         print_json(found.as_json())
     else:
         show_explanation(found)
-
-
-def _reasons(predictor: Answering, method: str | None) -> Reasons:
-    """Return how the rows of a table are explained."""
-    from glassformer.explanation.explain import explain as explain_text
-    from glassformer.explanation.explanation import Explanation
-    from glassformer.explanation.reasons import REASON_COLUMNS, reasons_table
-
-    def explained(each: str, where: str) -> Explanation:
-        _time_of_a_long(predictor, each, where)
-        return explain_text(predictor, each, method=method)
-
-    return Reasons(
-        explain=explained, columns=REASON_COLUMNS, table=reasons_table, trusted=lambda found: bool(found.trusted)
-    )
-
-
-def _time_of_a_long(predictor: Answering, text: str, where: str) -> str:
-    """Say that a long text takes long, and return about how long, as `, about 4 min in all`; or an empty string.
-
-    The text is answered once to measure this.
-    """
-    if len(text) < _LONG:
-        return ""
-    doing("measuring")
-    began = time.monotonic()
-    predictor.answer([text])
-    about = f"about {max(1, round(_ANSWERS * (time.monotonic() - began) / 60))} min"
-    say(f"note: {where} has {human_count(len(text.split()))} words, so its explanation takes {about}")
-    return f", {about} in all"
 
 
 def _from_standard_input() -> str:
@@ -192,7 +154,9 @@ def _check(
     """
     if (given is None) == (file is None):
         raise UsageError("give a text or --file TABLE" + (", not both" if file else ""))
-    for name in (name for name, value in (of_a_file if file is None else of_a_text).items() if value):
+    for name in (
+        name for name, value in (of_a_file if file is None else of_a_text).items() if value not in (None, False)
+    ):
         if file is None:
             raise UsageError(f"--{name} goes with --file; the explanation of a text is printed")
         raise UsageError(f"--{name} goes with a text, not with --file; leave it out")

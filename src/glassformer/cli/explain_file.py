@@ -1,14 +1,13 @@
-"""Explain the answers to the rows of a table, for models of labels and of a number."""
+"""Explain the answers to the rows of a table."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from glassformer.cli.output import human_count, insist, print_json, say, show
+from glassformer.cli.output import doing, human_count, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.resume import Stopped
 from glassformer.cli.rows_to_answer import table_in_batches
@@ -16,45 +15,33 @@ from glassformer.cli.unknown import Marked, warn_of_unlike
 from glassformer.cli.writers import write_columns
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from glassformer.explanation.explanation import Explanation
     from glassformer.prediction.answering import Answering
 
+_LONG = 100_000  # characters
+_ANSWERS = 120  # an explanation of a long text takes about as long as so many answers to it
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reasons:
-    """How rows are explained.
-
-    Attributes:
-        explain: returns the explanation of a text, which says where it stands ("row 3"). It has `unlike_training`.
-        columns: the names of the columns that are added.
-        table: returns these columns for some explanations. None is the explanation of an empty text.
-        trusted: says whether an explanation can be trusted. None if explanations do not say so.
-    """
-
-    explain: Callable[[str, str], Any]
-    columns: list[str]
-    table: Callable[..., pl.DataFrame]
-    trusted: Callable[[Any], bool] | None = None
 
 
 def explain_file(
     predictor: Answering,
-    reasons: Reasons,
     file: Path,
     out: Path | None,
     text: str | None,
     *,
+    method: str | None,
     safe_csv: bool,
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
     from glassformer.data.stopping import stop_requests
     from glassformer.data.wording import counted
+    from glassformer.explanation.asked import kind_of
+    from glassformer.explanation.explain import explain
+    from glassformer.explanation.reasons import reason_columns, reasons_table
     from glassformer.prediction.answer_files import separator_of
 
+    kind = kind_of(predictor.trained.config.target)
     inputs = predictor.trained.config.inputs
     frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
     total = size_of_file(file)
@@ -64,21 +51,22 @@ def explain_file(
     unlike = Marked()
     with (
         stop_requests() as stop,
-        write_columns(out, added=reasons.columns, source=str(file), like=like, safe=safe_csv) as write,
+        write_columns(out, added=list(reason_columns(kind)), source=str(file), like=like, safe=safe_csv) as write,
     ):
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
-            done: list[Any] = []
+            done: list[Explanation | None] = []
             for each in texts_of(frame):
                 if stop.number is not None:
                     break
-                done.append(reasons.explain(each, f"row {rows + len(done) + 1:,}") if each.strip() else None)
+                time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")
+                done.append(explain(predictor, each, method=method) if each.strip() else None)
                 pace.on_progress(len(done) / frame.height)
-            write(frame.head(len(done)), reasons.table(done, nested=nested))
+            write(frame.head(len(done)), reasons_table(kind, done, nested=nested))
             unlike.add((found and found.unlike_training for found in done), after=rows)
             rows += len(done)
             empty += done.count(None)
-            trusted += sum(bool(reasons.trusted and found and reasons.trusted(found)) for found in done)
+            trusted += sum(bool(found and found.trusted) for found in done)
             pace.end(len(done))
             if stop.number is not None:
                 break
@@ -86,7 +74,7 @@ def explain_file(
         say(f"warning: {counted(empty, 'row')} {'has' if empty == 1 else 'have'} an empty text and no explanation")
     warn_of_unlike(unlike, rows, "row")
     if out is not None and json:
-        counts = {"rows": rows, "explained": rows - empty} | ({"trusted": trusted} if reasons.trusted else {})
+        counts = {"rows": rows, "explained": rows - empty, "trusted": trusted}
         print_json(
             {"out": str(out), **counts, "unlike_training": None if predictor.trained.seen is None else unlike.count}
         )
@@ -95,11 +83,7 @@ def explain_file(
         explained = f"{rows - empty:,} of " if in_all > rows - empty else ""
         show(
             f"{out}: {explained}{counted(in_all, 'row')} explained"
-            + (
-                f"; {counted(trusted, 'explanation')} can be trusted, whether or not the answers are right"
-                if reasons.trusted
-                else ""
-            )
+            + f"; {counted(trusted, 'explanation')} can be trusted, whether or not the answers are right"
             + (_unlike_rows(unlike.count) if unlike.count else "")
         )
     if stop.number is not None:
@@ -118,3 +102,18 @@ def _rows_of(file: Path) -> int | None:
     from glassformer.data.rows import iterate_rows
 
     return sum(frame.height for frame in iterate_rows(file, rows_per_batch=65_536)) if file.is_file() else None
+
+
+def time_of_a_long(predictor: Answering, text: str, where: str) -> str:
+    """Say that a long text takes long, and return about how long, as `, about 4 min in all`; or an empty string.
+
+    The text is answered once to measure this.
+    """
+    if len(text) < _LONG:
+        return ""
+    doing("measuring")
+    began = time.monotonic()
+    predictor.answer([text])
+    about = f"about {max(1, round(_ANSWERS * (time.monotonic() - began) / 60))} min"
+    say(f"note: {where} has {human_count(len(text.split()))} words, so its explanation takes {about}")
+    return f", {about} in all"

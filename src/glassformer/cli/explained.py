@@ -22,23 +22,21 @@ _STRONG, _WEAK = 0.5, 0.1  # shares of the strongest word from which on a word i
 def show_explanation(found: Explanation) -> None:
     """Print the answer, the painted text, the strongest words, the verdict, and what else was asked for."""
     show(f"{found.headline}\n")
-    if found.also_given:
+    if found.asked.also_given:
         import shlex
 
-        say(f"note: --label {shlex.quote(str(found.also_given[0]))} explains another label of the answer")
+        say(f"note: --label {shlex.quote(str(found.asked.also_given[0]))} explains another label of the answer")
     show_painted(_painted(found))
     show()
     print_table(_table(found))
     show(f"\n{found.verdict}")
     _show_passage(found)
     if found.counterfactual is not None:
-        from glassformer.data.wording import percent
-
         show(f"\n{found.counterfactual.sentence}")
         if found.counterfactual.changes:
-            show(f"The answer is then {found.counterfactual.prediction} ({percent(found.counterfactual.confidence)}).")
+            show(f"The answer is then {found.counterfactual.shown}.")
     if found.heads:
-        show("\nThe heads that move the margin most, and the words that they look at:")
+        show(f"\nThe heads that move the {found.asked.whole} most, and the words that they look at:")
         print_table(_heads(found), others=str.ljust)
     if found.neighbours:
         from glassformer.explanation.explanation import in_list
@@ -76,55 +74,47 @@ def _show_nearest(nearest: NearestTexts) -> None:
 def _table(found: Explanation) -> list[tuple[str, ...]]:
     """Return the lines of the strongest words and of what the margin holds besides."""
     from glassformer.data.wording import counted
-    from glassformer.explanation.explanation import signed
 
-    both = len(found.readers) > 1
-    columns = (*found.readers, "total") if both else ("total",)
+    readers = found.readers if len(found.readers) > 1 else ()
     strongest, others = found.strongest(_WORDS_SHOWN)
     heading = "all occurrences of a word together" if len(found.words) > _WORDS_SHOWN else ""
-    lines = [(heading, *found.readers, "both") if both else (heading, "share")]
-    lines += [_line(name, words, columns) for name, words in strongest]
+    lines = [(heading, *readers, "both" if len(readers) == 2 else "all" if readers else "share")]
+    lines += [_line(found, name, words, readers) for name, words in strongest]
     if others:
-        lines.append(_line(f"the other {counted(len(others), 'word')}", others, columns))
-    blank = ("",) * (len(columns) - 1)
-    return lines + [(name, *blank, signed(value)) for name, value in found.rest]
+        lines.append(_line(found, f"the other {counted(len(others), 'word')}", others, readers))
+    return lines + [(name, *("",) * len(readers), found.asked.written(value)) for name, value in found.rest]
 
 
-def _line(name: str, words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
-    from glassformer.explanation.explanation import signed
-
-    return name, *(signed(sum(getattr(word, column) for word in words)) for column in columns)
+def _line(found: Explanation, name: str, words: Sequence[WordShare], readers: Sequence[str]) -> tuple[str, ...]:
+    shares = (*(sum(word.shares[reader] for word in words) for reader in readers), sum(word.total for word in words))
+    return name, *map(found.asked.written, shares)
 
 
 def _painted(found: Explanation) -> list[Piece]:
     """Return the text with a paint for each word: for the label, against it, or neither."""
-    return [Piece(piece.text, paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
+    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
 
 
-def paint(side: str, strength: float) -> str:
+def _paint(side: str, strength: float) -> str:
     """Return the paint of a word: its side, and whether it is strong."""
     return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
 
 
 def _show_passage(found: Explanation) -> None:
-    from glassformer.explanation.explanation import signed
-
     if (passage := found.deciding) is None:
         return
     words = sum(passage.start <= word.start < passage.end for word in found.words)
     show(
         f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {human_count(words)} words, "
-        f"speaks for {found.label} most ({signed(passage.margin)} by itself):"
+        f"{found.asked.sides[0]} most ({found.asked.written(passage.margin)} by itself):"
     )
     show(shortened(one_line(found.text[passage.start : passage.end]), _LONGEST_PASSAGE))
 
 
 def _heads(found: Explanation) -> list[tuple[str, ...]]:
-    from glassformer.explanation.explanation import signed
-
     strongest = sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]
     return [
-        (f"layer {head.layer}, head {head.head}", signed(head.share), ", ".join(_looked_at(found, head)))
+        (f"layer {head.layer}, head {head.head}", found.asked.written(head.share), ", ".join(_looked_at(found, head)))
         for head in strongest
     ]
 

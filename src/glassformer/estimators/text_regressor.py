@@ -12,7 +12,8 @@ from glassformer.data.arrays import Numbers
 from glassformer.data.in_memory import as_number_table
 from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
-from glassformer.explanation.number import NumberExplanation, explain_number
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import Explanation
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
@@ -70,14 +71,14 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
             raise UsageError(f"there are no intervals: {target.why_no_interval(self.predictor_.held_out, coverage)}")
         return answers.values[:, None] + np.array([-answers.distance, answers.distance])
 
-    def explain(self, text: Any) -> NumberExplanation:
-        """Explain an answer: what it loses if each word is left out, in the unit of the number.
+    def explain(self, text: Any, *, method: str | None = None, nearest: bool = False) -> Explanation:
+        """Explain an answer: what each word adds to the number, in its unit (see `TextClassifier.explain`).
 
         Raises:
-            InputError: the text is not a string, or the row lacks a column.
-            UsageError: the text has no words, or too many.
+            InputError: the text is empty or not a string, or the row lacks a column.
+            UsageError: there is no such method, or the model does not keep its training texts.
         """
-        return explain_number(self.predictor_, self._read([text])[0])
+        return explain(self.predictor_, self._read([text])[0], method=method, nearest=nearest)
 
     def _answer(self, texts: Iterable[Any], *, coverage: float = COVERAGE) -> NumberAnswers:
         given = self._read(texts)

@@ -20,14 +20,14 @@ FEWEST_WORDS = 4
 
 
 def measure_agreement(
-    reading: TokenReading, counting: DoubleArray, transformer: DoubleArray, method: str
+    reading: TokenReading, others: DoubleArray, transformer: DoubleArray, method: str
 ) -> Mapping[str, float]:
     """Return for each other method the rank correlation (Spearman) of its shares of words with these.
 
     Empty if there are too few words, or if a ranking is undefined because all its shares are equal.
 
     Args:
-        counting: (words,) the shares by counting, which all methods have in common.
+        others: (words,) the shares by other readers, which all methods have in common.
         transformer: (words,) the shares of the transformer by `method`.
     """
     words = np.setdiff1d(reading.groups, [NO_WORD])
@@ -38,8 +38,8 @@ def measure_agreement(
     found = {}
     for name in COMPARED:
         if name != method and not (reading.model is None and name in INSIDE):
-            other = counting + of_words(some, METHODS[name](some), len(counting))
-            found[name] = _correlation((counting + transformer)[drawn], other[drawn])
+            other = others + of_words(some, METHODS[name](some), len(others))
+            found[name] = _correlation((others + transformer)[drawn], other[drawn])
     return {name: value for name, value in found.items() if value is not None}
 
 

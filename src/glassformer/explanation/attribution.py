@@ -1,4 +1,4 @@
-"""What each token adds to the transformer's margin between two labels, by several methods.
+"""What each token adds to the transformer's margin, by several methods.
 
 The margin of a text is a weighted sum of its logits. All methods take the same argument and return (tokens,) values.
 """

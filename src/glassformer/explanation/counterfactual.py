@@ -12,6 +12,7 @@ import numpy as np
 from glassformer.data.arrays import DoubleArray
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import mark, values_of
+from glassformer.explanation.asked import Goal
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.words import Word
@@ -47,38 +48,29 @@ class Counterfactual:
     Attributes:
         changes: in the order of the text. Empty if none was found.
         text: the changed text.
-        prediction: the answer to it; with several labels per text, all of them.
-        confidence: of that answer (`Answers.confidences`).
-        probability: that of the explained label in the changed text.
+        answer: the answer to it, as JSON values: `prediction`, and what belongs to it.
+        shown: that answer in words.
         answers: how many changed texts the model answered.
         budget: how many it was allowed to.
+        sentence: what was found, in words.
     """
 
     changes: tuple[Change, ...]
     text: str
-    prediction: Any
-    confidence: float
-    probability: float
+    answer: Mapping[str, Any]
+    shown: str
     answers: int
     budget: int
+    sentence: str
 
     @property
-    def sentence(self) -> str:
-        """What was found, in words."""
-        if not self.changes:
-            return (
-                f"No change of words was found that turns the answer: {self.answers} changed texts were answered, "
-                f"of at most {self.budget}."
-            )
-        done = [
-            f"replace {change.before!r} by {change.after!r}" if change.after else f"drop {change.before!r}"
-            for change in self.changes
-        ]
-        return f"The answer turns if you {', '.join(done)} ({self.answers} changed texts were answered)."
+    def prediction(self) -> Any:
+        return self.answer["prediction"]
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        return asdict(self) | {"sentence": self.sentence}
+        found = {"changes": tuple(map(asdict, self.changes)), "text": self.text, **self.answer}
+        return found | {"answers": self.answers, "budget": self.budget, "sentence": self.sentence}
 
 
 Steps = Generator[int, None, Counterfactual]
@@ -103,17 +95,30 @@ def searching(question: Question, shares: DoubleArray, *, budget: int = BUDGET) 
     The value of a column is replaced by another value of it. A word is dropped, or swapped for a near word of the
     embeddings or for a word by which counting turns the answer most. The search tries single words: those dropped
     first, then those swapped. Then it tries pairs of the strongest changes, then more and more of them at once, and
-    puts back each word that is not needed. A smaller change may exist that it does not try.
+    puts back each word that is not needed. A smaller change may exist that it does not try. If there are several goals,
+    each gets an equal part of the budget, and the one that needs the fewest changes counts.
 
     Args:
         shares: (words,) what each word adds to the margin.
     """
-    search = _Search(question, budget)
+    goals, answers = question.goals, 0
+    best: tuple[Changes, Goal] = {}, goals[0]
+    for number, goal in enumerate(goals, 1):
+        search = _Search(question, goal, budget * number // len(goals), answers)
+        found = yield from _reached(search, shares)
+        answers = search.answers
+        if found and (not best[0] or len(found) < len(best[0])):
+            best = found, goal
+    return _described(question, *best, answers, budget)
+
+
+def _reached(search: _Search, shares: DoubleArray) -> Generator[int, None, Changes | None]:
+    """Return a small change of words that reaches the goal of a search."""
     answered: list[tuple[float, Changes]] = []
-    for singles in _singles(question, shares, sign=search.sign):
+    for singles in _singles(search.question, shares, sign=search.goal.sign):
         gaps = yield from search.ask(singles)
         if (found := _lowest(singles, gaps)) is not None:
-            return _described(question, found, search)
+            return found
         answered += zip(gaps.tolist(), singles, strict=False)
     ranked = _strongest(answered)
     pairs = [_joined(pair) for pair in combinations(ranked[:_PAIRED], 2)]
@@ -121,7 +126,7 @@ def searching(question: Question, shares: DoubleArray, *, budget: int = BUDGET) 
     if found is None:
         prefixes = [_joined(ranked[:n]) for n in range(3, min(len(ranked), _MOST_CHANGES) + 1)]
         found = yield from _shrunk(search, prefixes)
-    return _described(question, found or {}, search)
+    return found
 
 
 def _strongest(answered: Iterable[tuple[float, Changes]]) -> list[Changes]:
@@ -143,15 +148,14 @@ class _Search:
     """Asks the model about changed texts until the budget is spent.
 
     Attributes:
-        sign: 1 if the explained label is the answer, which should no longer be it; −1 the other way round.
+        answers: how many changed texts were answered so far, also for other goals.
     """
 
-    def __init__(self, question: Question, budget: int) -> None:
-        self.question, self.budget, self.answers = question, budget, 0
-        self.sign = 1 if self._leads([question.text.text])[0] > 0 else -1
+    def __init__(self, question: Question, goal: Goal, budget: int, answers: int) -> None:
+        self.question, self.goal, self.budget, self.answers = question, goal, budget, answers
 
     def ask(self, changed: Sequence[Changes]) -> _Step:
-        """Return how many logits each text is from turning the answer: below 0 it is turned.
+        """Return how far each text is from the goal: below 0 it is reached.
 
         The result is shorter if the budget is spent.
         """
@@ -159,19 +163,10 @@ class _Search:
         gaps = [np.zeros(0)]
         for first in range(0, len(asked), _AT_ONCE):
             texts = [self.question.text.changed(changes) for changes in asked[first : first + _AT_ONCE]]
-            gaps.append(self.sign * self._leads(texts))
+            gaps.append(self.goal.gaps(self.question.predictor.logits(texts)))
             self.answers += len(texts)
             yield self.answers
         return np.concatenate(gaps)
-
-    def _leads(self, texts: Sequence[str]) -> DoubleArray:
-        """Return by how much the logit of the label leads that of all others; of 0 if there may be several labels."""
-        logits = self.question.predictor.logits(texts).astype(np.float64)
-        mine = logits[:, self.question.label]
-        if self.question.predictor.trained.config.multilabel or logits.shape[1] == 1:
-            return mine
-        lead: DoubleArray = mine - np.delete(logits, self.question.label, axis=1).max(axis=1)
-        return lead
 
 
 def _singles(question: Question, shares: DoubleArray, *, sign: int) -> list[list[Changes]]:
@@ -208,10 +203,11 @@ def _words_that_turn(question: Question, sign: int) -> list[str]:
     """Return the single words by which the counting reader turns the answer most."""
     reader = question.predictor.trained.counting
     family = next((each for each in reader.families if each.family == "words"), None) if reader else None
-    if reader is None or family is None or not question.counting_direction.any():
+    direction = question.direction_of("counting")
+    if reader is None or family is None or not direction.any():
         return []
     outputs = family.of_one_among(len(question.text.words))
-    effects = sign * spread(outputs, reader.n_classes) @ question.counting_direction
+    effects = sign * spread(outputs, reader.n_classes) @ direction
     words = [number for number, ngram in enumerate(family.ngrams) if " " not in ngram and ngram.isalpha()]
     order = sorted(words, key=lambda number: effects[number])
     return [family.ngrams[number] for number in order[:_COUNTED]]
@@ -244,17 +240,28 @@ def _change(question: Question, word: Word, after: str) -> Change:
     return Change(before=word.text, after=next(iter(values_of(after)), after), start=start, end=end)
 
 
-def _described(question: Question, found: Changes, search: _Search) -> Counterfactual:
-    text = question.text.changed(found)
-    answer = question.predictor.answer([text])
+def _described(question: Question, found: Changes, goal: Goal, answers: int, budget: int) -> Counterfactual:
+    text, asked = question.text.changed(found), question.asked
+    answer = asked.after(question.predictor.answer([text]))
+    changes = tuple(
+        _change(question, word, found[number]) for number, word in enumerate(question.text.words) if number in found
+    )
+    done = [
+        f"replace {change.before!r} by {change.after!r}" if change.after else f"drop {change.before!r}"
+        for change in changes
+    ]
+    sentence = (
+        f"The answer {goal.reached} if you {', '.join(done)} ({answers} changed texts were answered)."
+        if done
+        else f"No change of words was found that {asked.wanted}: {answers} changed texts were answered, of at most "
+        f"{budget}."
+    )
     return Counterfactual(
-        changes=tuple(
-            _change(question, word, found[number]) for number, word in enumerate(question.text.words) if number in found
-        ),
+        changes=changes,
         text=Layout.of(text, question.predictor.trained.config.inputs).text,
-        prediction=answer.read()[0],
-        confidence=float(answer.confidences()[0]),
-        probability=float(answer.probs[0, question.label]),
-        answers=search.answers,
-        budget=search.budget,
+        answer=answer,
+        shown=asked.shown(answer),
+        answers=answers,
+        budget=budget,
+        sentence=sentence,
     )

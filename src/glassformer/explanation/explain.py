@@ -1,4 +1,4 @@
-"""Explain an answer: what each word adds to it, by both readers, and how far this explanation can be trusted."""
+"""Explain an answer: what each word adds to it, by each reader, and how far this explanation can be trusted."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from glassformer.data.arrays import DoubleArray
 from glassformer.errors import UsageError
 from glassformer.explanation.agreement import measure_agreement
 from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
 from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.counting import named
 from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
 from glassformer.explanation.neighbours import neighbours_of
-from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.page import render
 from glassformer.explanation.passages import passages_of
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import TokenReading, of_words
+from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.prediction.answering import Answering
 
@@ -48,6 +48,8 @@ def explain(
     text: str | Mapping[str, Any],
     *,
     label: Any = None,
+    above: float | None = None,
+    below: float | None = None,
     method: str | None = None,
     faithfulness: bool = True,
     counterfactual: bool = False,
@@ -55,10 +57,12 @@ def explain(
     neighbours: bool = False,
     nearest: bool = False,
 ) -> Explanation:
-    """Explain why a model gives a label to a text.
+    """Explain why a model gives its answer to a text.
 
     Args:
-        label: by default the most probable one. Its rival is the most probable other label.
+        label: of a model with labels, the label that is explained, by default the most probable one. Its rival is the
+            most probable other label.
+        above, below: of a model of a number, where `counterfactual` moves the answer. By default out of its interval.
         method: a key of `METHODS`, for the transformer. By default `shapley`. For a text that is too long for it,
             `integrated-gradients` (see docs/how-it-works/faithfulness.md), or `occlusion` if the model was exported.
         faithfulness: check the shares, by deletion of words and by other methods.
@@ -70,7 +74,7 @@ def explain(
 
     Raises:
         InputError: the text is not a string or is empty, or there is no such label.
-        UsageError: there is no such method, the method does not fit the model, or the model
+        UsageError: there is no such method, the method or a setting does not fit the model, or the model
             does not keep its training texts. An exported model only answers: it has no `heads`, `neighbours` and
             `nearest`.
     """
@@ -80,33 +84,30 @@ def explain(
     asked = [name for name, value in {"heads": heads, "neighbours": neighbours, "nearest": nearest}.items() if value]
     if asked and model is None:
         raise UsageError(f"`{asked[0]}=True`: an exported model only answers; ask the model folder that it was made of")
-    question = Question.ask(predictor, text, label)
-    in_a_long_text = "occlusion" if model is None else "integrated-gradients"
-    method = method or ("shapley" if len(question.text.words) <= SHAPLEY_WORDS else in_a_long_text)
+    if not counterfactual and (above is not None or below is not None):
+        raise UsageError(f"`{'below' if above is None else 'above'}=` goes with `counterfactual=True`")
+    question = Question.ask(predictor, text, label=label, above=above, below=below)
+    method = method or default_method(question)
     near = _nearest(predictor, question.text.text) if nearest else None
     reading, cut = question.reading, question.text
-    counting, transformer = _counting(question), _transformer(question, method)
-    shares, without = counting + transformer, _without_known_words(question)
+    by_reader = shares_by_reader(question, method)
+    shares = total_of(by_reader)
+    without = sum(each.nothing for each in by_reader.values()) + question.asked.offset
     margin = float(question.margins([cut.text])[0])
-    labels = predictor.trained.config.labels
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
     return _InNotebooks(
         text=question.layout.text,
-        prediction=question.prediction,
-        label=labels[question.label],
-        rival=None if question.rival is None else labels[question.rival],
-        probability=float(question.probs[question.label]),
-        most_probable=question.label == int(question.probs.argmax()),
+        asked=question.asked,
         margin=margin,
-        words=_words(question, counting, transformer),
+        words=_words(question, by_reader),
         without_known_words=without,
         unexplained=margin - without - float(shares.sum()),
         ngrams=_ngrams(question),
         method=method,
         faithfulness=_faithfulness(question, shares) if faithfulness else None,
-        agreement=measure_agreement(reading, counting, transformer, method) if faithfulness and reading else {},
+        agreement=_agreement(reading, by_reader, method) if faithfulness and reading else {},
         passages=passages_of(question),
         unlike_training=_unlike(predictor, cut.text),
         counterfactual=find_counterfactual(question, shares) if counterfactual else None,
@@ -136,36 +137,20 @@ def _nearest(predictor: Answering, text: str) -> NearestTexts:
     return predictor.search.nearest(text, count=_NEAREST)
 
 
-def _words(question: Question, counting: DoubleArray, transformer: DoubleArray) -> tuple[WordShare, ...]:
+def _words(question: Question, by_reader: Mapping[str, ReaderShares]) -> tuple[WordShare, ...]:
     found = []
-    for word, by_counting, attended in zip(question.text.words, counting.tolist(), transformer.tolist(), strict=True):
+    for number, word in enumerate(question.text.words):
         start, end = question.layout.span(word.start, word.end)
+        shares = {name: float(each.words[number]) for name, each in by_reader.items()}
         where = question.layout.input_of(word.start)
-        found.append(
-            WordShare(word=word.text, start=start, end=end, counting=by_counting, transformer=attended, input=where)
-        )
+        found.append(WordShare(word=word.text, start=start, end=end, shares=shares, input=where))
     return tuple(found)
 
 
-def _counting(question: Question) -> DoubleArray:
-    """Return what each word adds to the margin by counting: (words,)."""
-    if question.counted is None:
-        return np.zeros(len(question.text.words))
-    return question.counted.words @ question.counting_direction
-
-
-def _transformer(question: Question, method: str) -> DoubleArray:
-    """Return what each word adds to the margin by the transformer: (words,)."""
-    reading, n_words = question.reading, len(question.text.words)
-    return np.zeros(n_words) if reading is None else of_words(reading, METHODS[method](reading), n_words)
-
-
-def _without_known_words(question: Question) -> float:
-    """Return the margin of a text without known words."""
-    reading, counted = question.reading, question.counted
-    return (0.0 if reading is None else reading.margin_of_nothing) + (
-        0.0 if counted is None else float(counted.bias @ question.counting_direction)
-    )
+def _agreement(reading: TokenReading, by_reader: Mapping[str, ReaderShares], method: str) -> Mapping[str, float]:
+    transformer = by_reader["transformer"].words
+    others = [each.words for name, each in by_reader.items() if name != "transformer"]
+    return measure_agreement(reading, np.sum([0 * transformer, *others], axis=0), transformer, method)
 
 
 def _faithfulness(question: Question, shares: DoubleArray) -> Faithfulness | None:
@@ -177,7 +162,8 @@ def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
     """Return the n-grams that move the margin most by counting."""
     if question.counted is None:
         return ()
-    shares = [(float(each.logits @ question.counting_direction), each) for each in question.counted.ngrams]
+    direction = question.direction_of("counting")
+    shares = [(float(each.logits @ direction), each) for each in question.counted.ngrams]
     strongest = sorted(shares, key=lambda pair: -abs(pair[0]))[:_NGRAMS_SHOWN]
     inputs, found = question.predictor.trained.config.inputs, []
     for share, each in strongest:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from glassformer.data.wording import counted, percent
+from glassformer.data.wording import counted
 from glassformer.errors import quoted
+from glassformer.explanation.asked import Asked
 from glassformer.explanation.counterfactual import Counterfactual
 from glassformer.explanation.faithfulness import Faithfulness
 from glassformer.explanation.neighbours import Neighbour
@@ -25,23 +26,20 @@ FAITHFUL = 0.9
 """From this score on, the shares of an explanation are said to be trustworthy."""
 AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
-_UNEXPLAINED = 0.25  # of the margin; below a margin of 1 logit, in logits
+_UNEXPLAINED = 0.25  # of the margin, or of `Asked.least` if that is larger
 _WORDS_IN_PRINT = 8
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Explanation:
-    """Why a model prefers one label to another for a text.
+    """Why a model gives an answer to a text.
 
-    The margin is the logit of `label` minus that of `rival`: the logarithm of the ratio of their probabilities. With
-    several labels per text there is no rival, and the margin is the logit of `label`. It is the sum of the shares of
-    all words, `without_known_words` and `unexplained`.
+    The margin is what is asked about: for a label, see `AskedLabel`; for a number, it is the number. It is the sum of
+    the shares of all words, `without_known_words` and `unexplained`.
 
     Attributes:
-        prediction: the answer. With several labels per text, a list of labels, which may be empty.
-        label: the explained label: the one that was asked for, or the most probable one.
-        probability: that of `label`.
-        most_probable: whether `label` is the most probable label.
+        asked: what is asked. Its attributes are those of the explanation too: `prediction`, and `label`, `rival` and
+            `probability` for labels, or `value` and `distance` for a number.
         words: in the order of the text.
         without_known_words: what a text without known words would get: the bias of counting, and the
             transformer's margin for the same text with unknown words.
@@ -57,11 +55,7 @@ class Explanation:
     """
 
     text: str
-    prediction: Any
-    label: Any
-    rival: Any
-    probability: float
-    most_probable: bool
+    asked: Asked
     margin: float
     words: tuple[WordShare, ...]
     without_known_words: float
@@ -77,35 +71,25 @@ class Explanation:
     neighbours: Mapping[str, tuple[Neighbour, ...]] = field(default_factory=dict)
     nearest: NearestTexts | None = None
 
+    def __getattr__(self, name: str) -> Any:
+        """Look up in `asked` what belongs to a kind of answer."""
+        if name.startswith("_") or "asked" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.asked, name)
+
     @property
     def readers(self) -> tuple[str, ...]:
-        """The readers that take part in the answer: `counting`, `transformer` or both."""
-        return tuple(name for name in ("counting", "transformer") if any(getattr(word, name) for word in self.words))
+        """The readers that take part in the answer."""
+        return tuple(
+            name
+            for name in (self.words[0].shares if self.words else ())
+            if any(word.shares[name] for word in self.words)
+        )
 
     @property
     def headline(self) -> str:
-        """The explained label, its probability, and the label that it is compared with; or the other given labels."""
-        explained = f"{self.label} ({percent(self.probability)})"
-        if self.prediction == []:
-            return f"no label; nearest: {explained}" if self.most_probable else f"no label; explained: {explained}"
-        if self.also_given:
-            given = ", ".join(map(str, self.also_given))
-            return f"{explained}; also given: {given}" if self.is_given else f"{explained}, not given; given: {given}"
-        if self.rival is None:
-            return explained
-        rival = f"the answer, {self.rival}" if self.margin < 0 else str(self.rival)
-        return f"{self.label} ({percent(self.probability)}), rather than {rival}"
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the explained label is the answer, or one of its labels."""
-        given = self.prediction if isinstance(self.prediction, list) else [self.prediction]
-        return self.label in given
-
-    @property
-    def also_given(self) -> list[Any]:
-        """With several labels per text, the labels of the answer beside the explained one."""
-        return [label for label in self.prediction if label != self.label] if isinstance(self.prediction, list) else []
+        """The answer and what is explained, in a line."""
+        return self.asked.headline
 
     def __str__(self) -> str:
         """The headline, the words with the largest shares, what the margin holds besides, and the verdict."""
@@ -113,16 +97,16 @@ class Explanation:
         rows = [(name, sum(word.total for word in words)) for name, words in strongest]
         if others:
             rows.append((f"the other {counted(len(others), 'word')}", sum(word.total for word in others)))
-        shares = [f"{signed(share):>8}  {name}" for name, share in [*rows, *self.rest]]
+        shares = [f"{self.asked.written(share):>8}  {name}" for name, share in [*rows, *self.rest]]
         return "\n".join([self.headline, *shares, self.verdict, *([self.caution] if self.caution else [])])
 
     def __repr__(self) -> str:
-        return (
-            f"Explanation(text={quoted(self.text)}, prediction={self.prediction!r}, label={self.label!r}, "
-            f"rival={self.rival!r}, "
-            f"probability={self.probability:.4f}, margin={self.margin:.4f}, words={len(self.words):,}, "
-            f"trusted={self.trusted}, unlike_training={self.unlike_training})"
-        )
+        about = {**self.asked.as_json(), "margin": self.margin, "words": len(self.words), "trusted": self.trusted}
+        about |= {"unlike_training": self.unlike_training}
+        said = [
+            f"{name}={value:.5g}" if isinstance(value, float) else f"{name}={value!r}" for name, value in about.items()
+        ]
+        return f"Explanation(text={quoted(self.text)}, {', '.join(said)})"
 
     def strongest(self, count: int) -> tuple[list[tuple[str, list[WordShare]]], list[WordShare]]:
         """Return the words with the largest shares, the strongest first, and all other words.
@@ -140,9 +124,9 @@ class Explanation:
 
     @property
     def rest(self) -> list[tuple[str, float]]:
-        """What the margin holds besides the words, unless it is 0.00, and the margin: each with its name."""
+        """What the margin holds besides the words, unless it is 0, and the margin: each with its name."""
         rest = (("without known words", self.without_known_words), ("not explained", self.unexplained))
-        return [(name, value) for name, value in rest if round(value, 2)] + [("sum", self.margin)]
+        return [(name, value) for name, value in rest if not self.asked.is_nothing(value)] + [("sum", self.margin)]
 
     @property
     def caution(self) -> str:
@@ -161,10 +145,11 @@ class Explanation:
         """A sentence that says how far the explanation, not the answer, can be trusted."""
         if not self.readers:
             return "The model knows no word of this text, so the answer does not depend on its words."
-        if abs(self.unexplained) > _UNEXPLAINED * max(1.0, abs(self.margin)):
+        asked = self.asked
+        if abs(self.unexplained) > _UNEXPLAINED * max(asked.least, abs(self.margin - asked.offset)):
             return (
-                f"{self._by_deletion} The shares do not add up: {signed(self.unexplained)} of the margin of "
-                f"{signed(self.margin)} is not explained."
+                f"{self._by_deletion} The shares do not add up: {asked.written(self.unexplained)} of the {asked.whole} "
+                f"of {asked.written(self.margin)} is not explained."
             )
         return self._by_deletion
 
@@ -201,24 +186,19 @@ class Explanation:
 
     def as_json(self) -> dict[str, Any]:
         """Return the explanation as JSON values."""
-        found = asdict(self)
-        found["words"] = [_record(word) | {"total": word.total} for word in self.words]
-        found["ngrams"] = [_record(ngram) for ngram in self.ngrams]
+        found: dict[str, Any] = {"text": self.text, **self.asked.as_json()}
+        found |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("text", "asked")}
+        found["words"] = [word.as_json() | self.asked.of_word(word.shares) for word in self.words]
+        found["ngrams"] = [ngram.as_json() for ngram in self.ngrams]
+        found["faithfulness"] = None if self.faithfulness is None else asdict(self.faithfulness)
+        found["passages"], found["heads"] = list(map(asdict, self.passages)), list(map(asdict, self.heads))
+        found["neighbours"] = {word: list(map(asdict, near)) for word, near in self.neighbours.items()}
         if self.nearest is not None:
-            found["nearest"] |= {"compared": self.nearest.compared, "remark": self.nearest.remark}
+            about = {"compared": self.nearest.compared, "remark": self.nearest.remark}
+            found["nearest"] = asdict(self.nearest) | about
         if self.counterfactual is not None:
             found["counterfactual"] = self.counterfactual.as_json()
         return found | {"readers": self.readers, "trusted": self.trusted, "verdict": self.verdict}
-
-
-def _record(part: WordShare | NgramInMargin) -> dict[str, Any]:
-    """Return a word or n-gram as JSON values. Its input is left out if the model reads one text."""
-    return {name: value for name, value in asdict(part).items() if name != "input" or value is not None}
-
-
-def signed(value: float) -> str:
-    """Write a share or a margin: +1.25, −0.30 or 0.00."""
-    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
 
 
 def in_list(word: str) -> str:

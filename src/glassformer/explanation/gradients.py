@@ -19,7 +19,7 @@ from glassformer.models.listening import listening, taps_of
 from glassformer.models.parts import parts_of
 
 _NODES = 24  # of the integral, at first
-_TOLERANCE = 0.02  # of the change that the values should add up to; below a change of 1 logit, in logits
+_TOLERANCE = 0.02  # of the change that the values should add up to; below a change of `reading.least`, of that
 _TOKENS_ON_PATH = 16_384  # after the first try, the nodes times the tokens of the text
 _ROLLOUT_TOKENS = 2_048  # of all windows: it keeps the square of them for each block
 
@@ -37,7 +37,7 @@ def integrated_gradients(reading: TokenReading) -> DoubleArray:
         points, weights = np.polynomial.legendre.leggauss(nodes)
         values = reading.spread(_along_the_path(reading, windows, (points + 1) / 2, weights / 2, origin=origin))
         nodes *= 2
-        close = abs(values.sum() - change) <= _TOLERANCE * max(1.0, abs(change))
+        close = abs(values.sum() - change) <= _TOLERANCE * max(reading.least, abs(change))
         if close or nodes * windows.size > _TOKENS_ON_PATH:
             return values
 

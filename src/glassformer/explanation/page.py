@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from glassformer.data.files import write_aside
-from glassformer.data.wording import counted, label_text, percent
-from glassformer.explanation.explanation import Explanation, signed
+from glassformer.data.wording import counted, label_text
+from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.pieces import Piece
-from glassformer.explanation.shares import NgramInMargin, WordShare
+from glassformer.explanation.shares import NgramInMargin, WordShare, signed
 from glassformer.pages.html import page, table
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def write_explanation(path: Path, found: Explanation) -> None:
 
 def render(found: Explanation) -> str:
     """Return the page as HTML. Everything from the text and the labels is escaped."""
-    label = escape(str(found.label))
+    positive, negative = map(escape, found.asked.sides)
     return page(
-        "Why no label?" if found.prediction == [] else f"Why {found.label}?",
+        found.asked.why,
         "explanation",
         subtitle=escape(found.headline),
-        headline=f'<p class="words">{words(found)}</p><p class="soft">Blue: speaks for {label}. '
-        f"Orange and underlined: speaks against it.</p><p>{escape(found.verdict)}</p>{_caution(found)}",
+        headline=f'<p class="words">{words(found)}</p><p class="soft">Blue: {positive}. '
+        f"Orange and underlined: {negative}.</p><p>{escape(found.verdict)}</p>{_caution(found)}",
         sections={
             "words": ("Word by word", _shares(found)),
             "ngrams": ("What counting found", _ngrams(found)),
@@ -74,7 +74,7 @@ def render(found: Explanation) -> str:
 
 def words(found: Explanation) -> str:
     """Return the text with each word marked by its share."""
-    return "".join(map(marked, found.pieces()))
+    return "".join(marked(piece, found.asked.written(piece.share)) for piece in found.pieces())
 
 
 def _caution(found: Explanation) -> str:
@@ -91,37 +91,36 @@ def marked(piece: Piece, title: str = "") -> str:
 
 
 def _shares(found: Explanation) -> str:
-    both = len(found.readers) > 1
-    columns = ("total", *found.readers) if both else ("total",)
+    readers, asked = found.readers if len(found.readers) > 1 else (), found.asked
     strongest, others = found.strongest(_WORDS_SHOWN)
     in_order = sorted(strongest, key=lambda named: named[1][0].start)
-    rows = [(escape(name), _cells(words, columns)) for name, words in in_order]
-    foot = [(f"the other {counted(len(others), 'word')}", _cells(others, columns))] if others else []
-    blank = ("",) * (len(columns) - 1)
+    rows = [(escape(name), _cells(found, words, readers)) for name, words in in_order]
+    foot = [(f"the other {counted(len(others), 'word')}", _cells(found, others, readers))] if others else []
     rest = (
         ("without known words", found.without_known_words),
         ("not explained", found.unexplained),
-        ("sum: the margin", found.margin),
+        (f"sum: the {asked.whole}", found.margin),
     )
-    foot += [(name, (signed(value), *blank)) for name, value in rest]
+    foot += [(name, (asked.written(value), *("",) * len(readers))) for name, value in rest]
     which = f"each of the {_WORDS_SHOWN} strongest words, all its occurrences together," if others else "each word"
-    head = ("word", "both", *found.readers) if both else ("word", "share")
-    return table(f"What {which} adds to the margin, in logits", head, rows, foot=foot, sortable=True)
+    head = ("word", "both" if len(readers) == 2 else "all", *readers) if readers else ("word", "share")
+    return table(f"What {which} adds to the {asked.whole}{asked.unit}", head, rows, foot=foot, sortable=True)
 
 
-def _cells(words: Sequence[WordShare], columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(signed(sum(getattr(word, column) for word in words)) for column in columns)
+def _cells(found: Explanation, words: Sequence[WordShare], readers: Sequence[str]) -> tuple[str, ...]:
+    shares = (sum(word.total for word in words), *(sum(word.shares[name] for word in words) for name in readers))
+    return tuple(map(found.asked.written, shares))
 
 
 def _ngrams(found: Explanation) -> str:
     rows = [
-        (_visible(each), (each.family, str(each.count), signed(each.share)))
+        (_visible(each), (each.family, str(each.count), found.asked.written(each.share)))
         for each in found.ngrams
-        if round(each.share, 2)
+        if not found.asked.is_nothing(each.share)
     ]
     if not rows:
         return ""
-    caption = "The n-grams that move the margin most"
+    caption = f"The n-grams that move the {found.asked.whole} most"
     if any(each.family == "characters" for each in found.ngrams):
         caption += ". ␣ is the start or the end of a word"
     return table(caption, ("n-gram", "of", "times", "share"), rows)
@@ -137,12 +136,13 @@ def _passages(found: Explanation) -> str:
     if not found.passages:
         return ""
     rows = [
-        (escape(_shortened(found.text[passage.start : passage.end])), (signed(passage.margin),))
+        (escape(_shortened(found.text[passage.start : passage.end])), (found.asked.written(passage.margin),))
         for passage in found.passages
     ]
     deciding = max(range(len(rows)), key=lambda number: found.passages[number].margin)
-    caption = "The transformer reads overlapping passages, and its part of the margin is the mean of these margins"
-    return table(caption, ("passage", "margin"), rows, ours=deciding)
+    whole = found.asked.whole
+    caption = f"The transformer reads overlapping passages, and its part of the {whole} is the mean of theirs"
+    return table(caption, ("passage", "its part"), rows, ours=deciding)
 
 
 def _counterfactual(found: Explanation) -> str:
@@ -157,7 +157,7 @@ def _counterfactual(found: Explanation) -> str:
         shown += [f" <ins>{escape(change.after)}</ins>"] if change.after else []
         end = change.end
     shown.append(escape(found.text[end:]))
-    then = f"{escape(str(found.counterfactual.prediction))} ({percent(found.counterfactual.confidence)})"
+    then = escape(found.counterfactual.shown)
     return f'{said}<p class="words">{"".join(shown)}</p><p>The answer is then {then}.</p>'
 
 
@@ -166,12 +166,12 @@ def _heads(found: Explanation) -> str:
     order = sorted(found.heads, key=lambda head: -abs(head.share))
     folds = [
         f'<details name="heads"{" open" if number == 0 else ""}><summary>Layer {head.layer}, head {head.head}: '
-        f'{signed(head.share)}</summary><p class="words">{_attended(found, head)}</p></details>'
+        f'{found.asked.written(head.share)}</summary><p class="words">{_attended(found, head)}</p></details>'
         for number, head in enumerate(order)
     ]
     return (
-        '<p class="soft">How many logits the margin loses without each head. Inside: the words that the head looks at. '
-        f"The darker the word, the more attention it gets.</p>{''.join(folds)}"
+        f'<p class="soft">How much the {found.asked.whole} loses without each head{found.asked.unit}. Inside: the '
+        f"words that the head looks at. The darker the word, the more attention it gets.</p>{''.join(folds)}"
         if folds
         else ""
     )

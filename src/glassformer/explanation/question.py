@@ -1,4 +1,4 @@
-"""What is asked about a text: the margin between two labels, as both readers answer it."""
+"""What is asked about a text, and how the readers answer it."""
 
 from __future__ import annotations
 
@@ -13,41 +13,33 @@ from glassformer.data.arrays import DoubleArray
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
+from glassformer.explanation.asked import Asked, Goal, ask
 from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
-
-_LABELS_SHOWN = 10
+from glassformer.targets.answers import Reader
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A text, and the two labels whose margin is asked about.
-
-    Attributes:
-        prediction: the answer: a label, or a list of labels with several labels per text.
-        probs: (n_classes,) the probabilities of the text's labels.
-        label: the number of the explained label.
-        rival: the number of the most probable other label. None with several labels per text.
-    """
+    """A text, and what is asked about its answer."""
 
     predictor: Answering
     text: TextInWords
-    prediction: Any
-    probs: DoubleArray
-    label: int
-    rival: int | None
+    asked: Asked
 
     @classmethod
-    def ask(cls, predictor: Answering, text: str | Mapping[str, Any], label: Any = None) -> Question:
-        """Ask why a text gets a label, by default the most probable one.
+    def ask(cls, predictor: Answering, text: str | Mapping[str, Any], **asked: Any) -> Question:
+        """Ask why a text gets its answer.
 
         Args:
             text: a text, or of a model that reads several inputs a row.
+            asked: see `Asked.of`.
 
         Raises:
-            InputError: the text is not a string, cannot be encoded or is empty, or there is no such label.
+            InputError: the text is not a string, cannot be encoded or is empty.
+            UsageError: what `Asked.of` raises.
         """
         if (inputs := predictor.trained.config.inputs) is not None and not is_composed(text):
             text = inputs.compose(text)  # it refuses a plain text in a sentence
@@ -61,12 +53,8 @@ class Question:
             raise InputError(f"the text cannot be encoded: {error.reason}: {brief_value(text)}") from error
         if not text.strip():
             raise InputError("the text is empty, so there is nothing to explain")
-        config = predictor.trained.config
-        answers = predictor.answer([text])
-        probs = answers.probs[0].astype(np.float64)
-        first, rival = _labels(probs, list(config.labels), label, multilabel=config.multilabel)
-        cut, (prediction,) = TextInWords.cut(text), answers.read()
-        return cls(predictor=predictor, text=cut, prediction=prediction, probs=probs, label=first, rival=rival)
+        about = ask(predictor.trained.config.target, predictor.answer([text]), **asked)
+        return cls(predictor=predictor, text=TextInWords.cut(text), asked=about)
 
     @cached_property
     def layout(self) -> Layout:
@@ -74,30 +62,24 @@ class Question:
         return Layout.of(self.text.text, self.predictor.trained.config.inputs)
 
     @property
-    def direction(self) -> DoubleArray:
-        """(n_classes,) The margin is `logits @ direction`."""
-        direction = np.zeros(self.predictor.trained.config.n_classes)
-        direction[self.label] = 1
-        if self.rival is not None:
-            direction[self.rival] = -1
-        return direction / self.predictor.trained.config.temperature
+    def goals(self) -> tuple[Goal, ...]:
+        """What a search for a change of words may reach."""
+        return self.asked.goals(self.predictor.logits([self.text.text]))
 
     def margins(self, texts: Sequence[str]) -> DoubleArray:
-        """Return the margin of each text, by both readers."""
-        found: DoubleArray = self.predictor.logits(texts) @ self.direction
+        """Return the margin of each text, by all readers."""
+        found: DoubleArray = self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
         return found
+
+    def direction_of(self, reader: Reader) -> DoubleArray:
+        """(width,) What a reader adds to the margin is its `scores @ direction`."""
+        return self.asked.direction * self.predictor.trained.config.weights.get(reader, 0.0)
 
     @cached_property
     def counted(self) -> CountedShares | None:
         """What the n-grams and words of the text add to the logits. None if there is no counting reader."""
         reader = self.predictor.trained.counting
         return None if reader is None else counted_shares(reader, self.text)
-
-    @property
-    def counting_direction(self) -> DoubleArray:
-        """(n_classes,) What the counting reader adds to the margin is its `logits @ counting_direction`."""
-        readers = self.predictor.trained.config.readers
-        return self.direction * (0.0 if readers is None else readers.counting.weight)
 
     @cached_property
     def _tokens(self) -> tuple[list[int], list[tuple[int, int]]]:
@@ -111,34 +93,16 @@ class Question:
     @cached_property
     def reading(self) -> TokenReading | None:
         """The transformer's reading of the text. None if it does not take part in the answer."""
-        trained = self.predictor.trained
-        weight = 1.0 if trained.config.readers is None else trained.config.readers.transformer.weight
-        if not weight:
+        trained, direction = self.predictor.trained, self.direction_of("transformer")
+        if not direction.any():
             return None
         return TokenReading(
             read=self.predictor.read,
             model=getattr(trained, "model", None),
             ids=np.array(self._tokens[0], np.int64),
             groups=self.text.of_tokens(self.spans),
-            direction=self.direction * weight,
+            direction=direction,
             max_seq_len=self.predictor.max_seq_len,
             separator=trained.tokenizer.separator_id,
+            least=self.asked.least,
         )
-
-
-def _labels(probs: DoubleArray, labels: list[Any], label: Any, *, multilabel: bool) -> tuple[int, int | None]:
-    """Return the numbers of the explained label and of its rival.
-
-    Raises:
-        InputError: there is no such label.
-    """
-    order = np.argsort(-probs, kind="stable").tolist()
-    first = order[0]
-    if label is not None:
-        named = [number for number, known in enumerate(labels) if known == label or str(known) == str(label)]
-        if not named:
-            known = ", ".join(brief_value(each) for each in labels[:_LABELS_SHOWN])
-            raise InputError(f"`label={brief_value(label)}`: the model has no such label; it has {known}")
-        first = named[0]
-    others = [number for number in order if number != first]
-    return first, None if multilabel or not others else others[0]

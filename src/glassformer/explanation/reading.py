@@ -1,4 +1,4 @@
-"""How the transformer reads the tokens of a text, and the margin between two labels that it gives them.
+"""How the transformer reads the tokens of a text, and the margin that it gives them.
 
 With NumPy alone: an exported model can be read in the same way.
 """
@@ -31,8 +31,9 @@ class TokenReading:
         model: the module of PyTorch. None for an exported model, which has no gradients and no heads to look into.
         ids: (tokens,) without the start token.
         groups: (tokens,) the number of the word of each token. Occlusion hides the tokens of a word together.
-        direction: (n_classes,) the margin is `logits @ direction`.
+        direction: (width,) the margin is `scores @ direction`.
         separator: the token between two texts of a row, which is never hidden. None if it reads one text.
+        least: see `Asked.least`.
     """
 
     read: Logits
@@ -42,6 +43,7 @@ class TokenReading:
     direction: DoubleArray
     max_seq_len: int
     separator: int | None = None
+    least: float = 1.0
 
     @property
     def windows(self) -> tuple[IntArray, IntArray]:

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from glassformer.readers.counting.ngrams import Family
+
+IN_JSON = ("counting", "transformer")
+"""Readers whose shares are always in the JSON of a word: 0 if a model does not have them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WordShare:
-    """What a word adds to the margin, in logits. `text[start:end]` is the word.
+    """What a word adds to the margin. `text[start:end]` is the word.
 
     Attributes:
+        shares: by each reader that is asked.
         input: the column of the text that the word is in, or whose value it is. None if the model reads one text.
     """
 
     word: str
     start: int
     end: int
-    counting: float
-    transformer: float
+    shares: Mapping[str, float]
     input: str | None = None
 
     @property
     def total(self) -> float:
-        return self.counting + self.transformer
+        return sum(self.shares.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values. Its input is left out if the model reads one text."""
+        where = {} if self.input is None else {"input": self.input}
+        shares = dict.fromkeys(IN_JSON, 0.0) | dict(self.shares)
+        return {"word": self.word, "start": self.start, "end": self.end, **shares, **where, "total": self.total}
 
     @property
     def is_value(self) -> bool:
@@ -38,7 +49,7 @@ class WordShare:
 
 @dataclass(frozen=True, kw_only=True)
 class NgramInMargin:
-    """What an n-gram adds to the margin by counting, in logits, and how often it occurs.
+    """What an n-gram adds to the margin by counting, and how often it occurs.
 
     `input` is the column that it is in. None if the model reads one text.
     """
@@ -48,3 +59,12 @@ class NgramInMargin:
     count: int
     share: float
     input: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values. Its input is left out if the model reads one text."""
+        return {name: value for name, value in asdict(self).items() if name != "input" or value is not None}
+
+
+def signed(value: float) -> str:
+    """Write a share or a margin in logits: +1.25, −0.30 or 0.00."""
+    return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"

@@ -13,17 +13,18 @@ from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
 from glassformer.serving.watching import note
-from glassformer.targets.labels.target import labels_of
 
 
 def add_inside(app: FastAPI, service: Service) -> None:
     """Add the routes."""
 
-    @app.post("/counterfactual", responses=REFUSALS, response_model=shapes.Counterfactual)
-    async def counterfactual(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
+    @app.post(
+        "/counterfactual", responses=REFUSALS, response_model=shapes.Counterfactual, response_model_exclude_unset=True
+    )
+    async def counterfactual(request: Request, body: shapes.CounterfactualRequest) -> dict[str, Any]:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         model, text = _asked(service, request, body)
-        steps = model.counterfactual(text, label=body.label)
+        steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
         found = await service.worker.do(partial(_step, steps))
         while found is None:
             if await request.is_disconnected():
@@ -31,7 +32,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
             found = await service.worker.go_on(partial(_step, steps))
         return {"model": model.name} | found.as_json()
 
-    @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads)
+    @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads, response_model_exclude_unset=True)
     async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
         model, text = _asked(service, request, body)
@@ -51,7 +52,6 @@ def _asked(
 ) -> tuple[ServedModel, str]:
     """Return the model that is asked, and what it reads."""
     model = named(service.models, body.model)
-    labels_of(model.target)
     text = model.read(body.text)
     service.limits.check_explained(text)
     note(request, model.name, [text])

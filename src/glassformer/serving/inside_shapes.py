@@ -17,6 +17,15 @@ class InsideRequest(BodyOfRequest):
     model: str | None = Field(default=None, description=MODEL)
 
 
+class CounterfactualRequest(InsideRequest):
+    """A text whose answer should turn."""
+
+    above: float | None = Field(default=None, description="Of a number: move the answer above this.")
+    below: float | None = Field(
+        default=None, description="Of a number: move the answer below this. Default: out of its interval."
+    )
+
+
 class Change(BaseModel):
     """A word that is changed: the characters (code points) from `start` to `end` of the text."""
 
@@ -51,8 +60,12 @@ class Counterfactual(BaseModel):
     changes: list[Change] = Field(description="In the order of the text. Empty if none was found within the budget.")
     text: str = Field(description="The changed text.")
     prediction: Label | list[Label] = Field(description="The answer to the changed text.")
-    confidence: float = Field(description="The probability of that answer.")
-    probability: float = Field(description="The probability of the asked label in the changed text.")
+    confidence: float | None = Field(default=None, description="The probability of that answer, for labels.")
+    probability: float | None = Field(
+        default=None, description="The probability of the asked label in the changed text."
+    )
+    interval_low: float | None = Field(default=None, description="The interval around that answer, for a number.")
+    interval_high: float | None = None
     answers: int = Field(description="How many changed texts the model answered.")
     budget: int = Field(description="How many it was allowed to answer.")
     sentence: str
@@ -67,7 +80,8 @@ class HeadAttention(BaseModel):
 
 
 class HeadShare(HeadAttention):
-    """What the margin loses if the output of a head is set to 0, in logits. Its attention is a mean over the tokens."""
+    """What the margin loses if the output of a head is set to 0: in logits or in the unit of a number. Its
+    attention is a mean over the tokens."""
 
     share: float
 
@@ -76,7 +90,7 @@ _EXAMPLE_WORDS: list[JsonValue] = [{"word": "not", "start": 0, "end": 3}, {"word
 
 
 class Heads(BaseModel):
-    """What each attention head adds to the margin of `label` over `rival`."""
+    """What each attention head adds to the margin of `label` over `rival`, or to a number."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -93,8 +107,9 @@ class Heads(BaseModel):
     )
 
     model: str
-    label: Label
-    rival: Label | None = Field(description="Null with several labels per text.")
+    label: Label | None = None
+    rival: Label | None = Field(default=None, description="Null with several labels per text.")
+    prediction: float | None = Field(default=None, description="The number. Not there for labels.")
     words: list[TextWord]
     heads: list[HeadShare]
 

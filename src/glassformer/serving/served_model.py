@@ -15,19 +15,16 @@ from glassformer.data.inputs import MISSING, OTHER, Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
-from glassformer.evaluation.number_result import NumberEvaluation
-from glassformer.evaluation.result import Evaluation
+from glassformer.explanation.by_reader import shares_by_reader, total_of
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
-from glassformer.explanation.number import explain_number
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.prediction.load_answering import load_answering
-from glassformer.targets.labels.target import labels_of
-from glassformer.targets.number.target import Number
+from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.target import Target
 
 if TYPE_CHECKING:
@@ -160,22 +157,16 @@ class ServedModel:
         Raises:
             UsageError: what `explain` raises.
         """
-        if isinstance(self.target, Number):
-            given = {"label": label is not None, "method": method is not None, "nearest": nearest}
-            for key in (key for key, value in given.items() if value):
-                labels_of(self.target, f"`{key}`")
-            return explain_number(self.predictor, text).as_json()
         return explain(self.predictor, text, label=label, method=method, nearest=nearest).as_json()
 
-    def counterfactual(self, text: str, *, label: Any) -> Steps:
+    def counterfactual(self, text: str, **asked: Any) -> Steps:
         """Search for the smallest change of words that turns the answer, in steps.
 
         Raises:
-            UsageError: what `explain` raises.
+            UsageError: what `Question.ask` raises, or there is nothing to search for.
         """
-        found = explain(self.predictor, text, label=label, faithfulness=False)
-        question = Question.ask(self.predictor, text, found.label)
-        return (yield from searching(question, np.array([word.total for word in found.words])))
+        question = Question.ask(self.predictor, text, **asked)
+        return (yield from searching(question, total_of(shares_by_reader(question))))
 
     def heads(self, text: str, *, label: Any) -> dict[str, Any]:
         """Return what each attention head adds to the margin, and how much attention each word gets from it.
@@ -183,18 +174,12 @@ class ServedModel:
         Raises:
             UsageError: no head takes part in the answer, or what `Question.ask` raises.
         """
-        question = Question.ask(self.predictor, text, label)
+        question = Question.ask(self.predictor, text, label=label)
         reading = self._read_by_heads(question)
         from glassformer.explanation.heads import heads_of
 
         heads = heads_of(reading, len(question.text.words))
-        labels = self.predictor.trained.config.labels
-        return {
-            "label": labels[question.label],
-            "rival": None if question.rival is None else labels[question.rival],
-            "words": _words(question),
-            "heads": [asdict(head) for head in heads],
-        }
+        return question.asked.about | {"words": _words(question), "heads": [asdict(head) for head in heads]}
 
     def attention(self, text: str, *, word: int) -> dict[str, Any]:
         """Return the attention of each head from a word.
@@ -212,7 +197,7 @@ class ServedModel:
     @property
     def has_heads(self) -> bool:
         """Whether attention heads take part in the answers."""
-        if self.exported or self.predictor.trained.config.answers_by_counting or isinstance(self.target, Number):
+        if self.exported or self.predictor.trained.config.answers_by_counting:
             return False
         from glassformer.explanation.heads import blocks_with_heads
 
@@ -265,15 +250,11 @@ class ServedModel:
 
     def _measured(self) -> dict[str, Any] | None:
         """Return what `glassformer evaluate` found, if it wrote that into the model folder."""
-        found: Evaluation | NumberEvaluation | None
-        if isinstance(self.target, Number):
-            found = figures_in(self.folder, NumberEvaluation)
-            figures = {} if found is None else {"r2": found.metrics.r2, "mean_absolute_error": found.metrics.mae}
-        else:
-            found = figures_in(self.folder, Evaluation)
-            figures = {} if found is None else {"accuracy": found.metrics.accuracy}
+        kind: ServedTarget = self.target.part("serving")
+        found: Any = figures_in(self.folder, kind.evaluation)
         if found is None:
             return None
+        figures = kind.figures(found.metrics)
         return {
             "data": found.data.source,
             "rows": found.metrics.rows,

@@ -71,13 +71,6 @@ class Reading(BaseModel):
     more_unknown_words: int = Field(description="How many more there are.")
 
 
-class Margins(BaseModel):
-    """What each reader adds to the margin of the answer over its rival, in logits."""
-
-    counting: float
-    transformer: float
-
-
 class TextWord(BaseModel):
     """A word of the text: the characters (code points) from `start` to `end`."""
 
@@ -86,15 +79,18 @@ class TextWord(BaseModel):
     end: int
 
 
-class Share(BaseModel):
-    """What a word adds to the margin, in logits. `start` and `end` count the characters (code points) before it."""
+class Share(TextWord):
+    """What a word adds to the margin: by each reader, and in all. Of a number, in its unit; otherwise in logits."""
 
-    word: str
-    start: int
-    end: int
+    model_config = ConfigDict(extra="allow")
+
     counting: float
     transformer: float
     total: float
+    effect: float | None = Field(default=None, description="Of a number: the same as `total`, rounded.")
+    readers: dict[str, float] | None = Field(
+        default=None, description="Of a number: the share by each reader, rounded."
+    )
     input: str | None = _ONLY_WITH_SEVERAL
 
 
@@ -118,17 +114,19 @@ class Nearest(BaseModel):
 
 
 class Explanation(BaseModel):
-    """Why the model prefers one label to another: the margin is the sum of all shares, `without_known_words` and
-    `unexplained`."""
+    """Why the model prefers one label to another, or gives a number. The margin is the sum of all shares,
+    `without_known_words` and `unexplained`."""
 
     model_config = ConfigDict(extra="allow")
 
     text: str
     prediction: Label | list[Label]
-    label: Label = Field(description="The explained label.")
-    rival: Label | None = Field(description="Null with several labels per text.")
-    probability: float
-    margin: float
+    label: Label | None = Field(default=None, description="The explained label.")
+    rival: Label | None = Field(default=None, description="Null with several labels per text.")
+    probability: float | None = None
+    interval_low: float | None = Field(default=None, description="Only of a number, as the next one.")
+    interval_high: float | None = None
+    margin: float = Field(description="Of `label` over `rival`, in logits; or the number.")
     words: list[Share]
     without_known_words: float = Field(description="What a text without known words would get.")
     unexplained: float = Field(description="What the method leaves over.")
@@ -145,9 +143,17 @@ class Answer(BaseModel):
     """The answer to a text. An empty text has nulls."""
 
     prediction: Label | list[Label] | None
-    confidence: float | None
-    probabilities: dict[str, float] | None = Field(description="The most probable label first.")
-    readers: Margins | None = Field(default=None, description="Null if the model has one reader.")
+    confidence: float | None = Field(default=None, description="The confidence and the probabilities of labels.")
+    probabilities: dict[str, float] | None = Field(default=None, description="The most probable label first.")
+    interval_low: float | None = Field(
+        default=None, description="The interval of a number. Null if too few rows were held out in training."
+    )
+    interval_high: float | None = None
+    readers: dict[str, float] | None = Field(
+        default=None,
+        description="What each reader adds: to the margin of the answer over its rival, in logits, or to the number. "
+        "Null if the model has one reader.",
+    )
     unseen_share: float | None = Field(
         description="The share of words and word pairs that fewer than two training texts have. Null if the model does "
         "not know."
@@ -156,38 +162,6 @@ class Answer(BaseModel):
     reading: Reading | None = Field(description="Null if the transformer is not asked.")
     needs_review: bool | None = Field(default=None, description="Only with `review_below`.")
     explanation: Explanation | None = Field(default=None, description="Only with `explain`.")
-
-
-class EffectOfWord(TextWord):
-    """How much a number falls without a word."""
-
-    effect: float
-    readers: dict[str, float] = Field(description="By each reader.")
-    input: str | None = _ONLY_WITH_SEVERAL
-
-
-class ExplanationOfNumber(BaseModel):
-    """What each word adds to a number, in its unit. The effects need not add up to the number."""
-
-    text: str
-    prediction: float
-    interval_low: float | None
-    interval_high: float | None
-    unlike_training: bool | None
-    words: list[EffectOfWord]
-
-
-class AnswerOfNumber(BaseModel):
-    """The answer of a model of a number. An empty text has nulls."""
-
-    prediction: float | None
-    interval_low: float | None = Field(description="Null if too few rows were held out in training.")
-    interval_high: float | None
-    readers: dict[str, float] | None = Field(default=None, description="What each reader adds, if there are two.")
-    unseen_share: float | None
-    unlike_training: bool | None
-    reading: Reading | None
-    explanation: ExplanationOfNumber | None = None
 
 
 class Prediction(BaseModel):
@@ -222,7 +196,7 @@ class Prediction(BaseModel):
     )
 
     model: str
-    answers: list[Answer | AnswerOfNumber]
+    answers: list[Answer]
 
 
 class ExplainRequest(BodyOfRequest):
@@ -273,12 +247,6 @@ class Reasons(Explanation):
             ]
         },
     )
-
-    model: str
-
-
-class ReasonsOfNumber(ExplanationOfNumber):
-    """An explanation of a number, with the name of the model."""
 
     model: str
 

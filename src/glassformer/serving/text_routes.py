@@ -11,9 +11,8 @@ from fastapi import FastAPI, Request
 from glassformer.errors import UsageError
 from glassformer.serving.served_model import ServedModel, named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons, ReasonsOfNumber
+from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
 from glassformer.serving.watching import note
-from glassformer.targets.labels.target import labels_of
 
 
 def add_texts(app: FastAPI, service: Service) -> None:
@@ -26,8 +25,8 @@ def add_texts(app: FastAPI, service: Service) -> None:
             raise UsageError("give `text` or `texts`, and not both")
         texts = [body.text] if body.texts is None else body.texts
         model = named(service.models, body.model)
-        if body.review_below is not None:
-            labels_of(model.target, "`review_below`")
+        if body.review_below is not None and "confidence" not in model.target.columns:
+            raise UsageError(f"`review_below`: the answers of {model.name} have no confidence; leave it out")
         asked = [model.read(text) for text in texts if text is not None]
         service.limits.check_texts(asked)
         if body.explain:
@@ -38,7 +37,7 @@ def add_texts(app: FastAPI, service: Service) -> None:
             service.drift.add(model, answers)
         return {"model": model.name, "answers": [{"readers": None} | answer for answer in answers]}
 
-    @app.post("/explain", responses=REFUSALS, response_model=Reasons | ReasonsOfNumber)
+    @app.post("/explain", responses=REFUSALS, response_model=Reasons, response_model_exclude_unset=True)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether this explanation can be trusted."""
         model = named(service.models, body.model)

@@ -1,0 +1,83 @@
+"""What each word adds to the margin, by each reader of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from glassformer.data.arrays import DoubleArray
+from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.occluding import SHAPLEY_WORDS
+from glassformer.explanation.question import Question
+from glassformer.explanation.reading import of_words
+from glassformer.targets.answers import Reader
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderShares:
+    """The part of the margin that comes from a reader.
+
+    Attributes:
+        words: (words,) what each word adds.
+        nothing: what a text without known words would get.
+    """
+
+    words: DoubleArray
+    nothing: float
+
+
+def shares_by_reader(question: Question, method: str | None = None) -> dict[str, ReaderShares]:
+    """Return the shares of each reader that is asked. Those of counting are exact.
+
+    Args:
+        method: a key of `METHODS`, for the transformer; see `default_method`.
+    """
+    method = method or default_method(question)
+    found: dict[str, ReaderShares] = {}
+    for name, weight in question.predictor.trained.config.weights.items():
+        if weight:
+            found[name] = _EXPLAINED.get(name, _left_out)(question, name, method)
+    return found
+
+
+def total_of(shares: Mapping[str, ReaderShares]) -> DoubleArray:
+    """Return what each word adds to the margin in all: (words,)."""
+    total: DoubleArray = np.sum([each.words for each in shares.values()], axis=0)
+    return total
+
+
+def default_method(question: Question) -> str:
+    """Return the method for the transformer: `shapley`, or a cheaper one for a text that is too long for it."""
+    if len(question.text.words) <= SHAPLEY_WORDS:
+        return "shapley"
+    return "occlusion" if getattr(question.predictor.trained, "model", None) is None else "integrated-gradients"
+
+
+def _counted(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001 (exact without a method)
+    counted, direction = question.counted, question.direction_of("counting")
+    assert counted is not None  # it has a weight
+    return ReaderShares(words=counted.words @ direction, nothing=float(counted.bias @ direction))
+
+
+def _attended(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001
+    reading = question.reading
+    assert reading is not None  # it has a weight
+    shares = of_words(reading, METHODS[method](reading), len(question.text.words))
+    return ReaderShares(words=shares, nothing=reading.margin_of_nothing)
+
+
+def _left_out(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001
+    """Leave out each word in turn (Li et al. 2016): of a reader, only its scores are known."""
+    cut, words = question.text, range(len(question.text.words))
+    texts = [cut.text, cut.without(words), *(cut.without([number]) for number in words)]
+    whole, nothing, *others = question.predictor.alone(name, texts) @ question.direction_of(name)
+    return ReaderShares(words=whole - np.array(others), nothing=float(nothing))
+
+
+_EXPLAINED: Mapping[str, Callable[[Question, Reader, str], ReaderShares]] = {
+    "counting": _counted,
+    "transformer": _attended,
+}
+"""How readers are explained that can say more than their scores."""

@@ -1,0 +1,14 @@
+"""What a server shows of a model that answers with a number."""
+
+from __future__ import annotations
+
+from glassformer.evaluation.number_result import NumberEvaluation, NumberMetrics
+from glassformer.evaluation.record import Estimate
+from glassformer.serving.served_target import ServedTarget
+
+
+def _figures(metrics: NumberMetrics) -> dict[str, Estimate]:
+    return {"r2": metrics.r2, "mean_absolute_error": metrics.mae}
+
+
+PART = ServedTarget(evaluation=NumberEvaluation, figures=_figures)
