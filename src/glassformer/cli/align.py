@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,21 +16,21 @@ from glassformer.cli.align_evaluate import evaluate
 from glassformer.cli.align_start import open_start, prompts_of
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
+    Again,
     DataDir,
     Device,
-    Epochs,
     Json,
     LabelColumn,
     LearningRate,
-    Overwrite,
-    Quiet,
-    Resume,
     Seed,
     Settings,
+    Shown,
     TextColumn,
+    Tuned,
+    expanded,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, hush, insist, print_json, say, show
+from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
@@ -41,10 +42,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Fine-tune a language model on example answers, then with rewards.", no_args_is_help=True)
 
-app.command("evaluate")(evaluate)
+app.command("evaluate")(expanded(evaluate))
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
 Out = Annotated[Path, typer.Option(help="The model folder to write.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stage(Shown, Again, Tuned):
+    """The options of sft, reward and dpo."""
+
+    set_: Settings = None
+    device: Device = "auto"
 
 
 @app.command("pairs")
@@ -103,65 +112,45 @@ def pairs(
 
 
 @app.command("sft")
+@expanded
 def sft(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.')],
     out: Out,
-    set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
-    device: Device = "auto",
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    stage: _Stage,
 ) -> None:
     """Supervised fine-tuning: train a language model to answer prompts."""
-    if quiet:
-        hush()
     check_order(model, data)
     from glassformer.alignment.alignment_config import FineTuningConfig
     from glassformer.alignment.pairs import read_pairs
     from glassformer.alignment.sft import fine_tune
 
-    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(FineTuningConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+    with _run(FineTuningConfig, model, out, stage) as run:
         records = read_pairs(data)
         trained = fine_tune(run, records, source=str(data))
     held_out = trained.metrics["best"].get("validation_loss")
     measured = "nothing was held out" if held_out is None else f"loss {held_out:.4f} on held-out completions"
-    _show_writer(trained, out, measured, records[0].prompt, json=json)
+    _show_writer(trained, out, measured, records[0].prompt, json=stage.json)
 
 
 @app.command("reward")
+@expanded
 def reward(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
     out: Out,
-    set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
-    device: Device = "auto",
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    stage: _Stage,
 ) -> None:
     """Train a reward model, which says which of two completions is better."""
-    if quiet:
-        hush()
     check_order(model, data)
     from glassformer.alignment.alignment_config import RewardConfig
     from glassformer.alignment.pairs import read_preferences
     from glassformer.alignment.reward_model import train_reward_model
 
-    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(RewardConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+    with _run(RewardConfig, model, out, stage) as run:
         trained = train_reward_model(run, read_preferences(data), source=str(data))
     best = trained.metrics["best"]
-    if json:
+    if stage.json:
         print_json({"model": str(out), "best": best, "history": trained.metrics["history"]})
         return
     show(f"{out}: {_preferred(best)}; trained in {duration(trained.config.training_seconds)}")
@@ -172,36 +161,27 @@ def reward(
 
 
 @app.command("dpo")
+@expanded
 def dpo(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
     out: Out,
-    set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
-    device: Device = "auto",
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    stage: _Stage,
 ) -> None:
     """Train a language model on preferences directly, without a reward model (DPO)."""
-    if quiet:
-        hush()
     check_order(model, data)
     from glassformer.alignment.alignment_config import DPOConfig
     from glassformer.alignment.dpo import prefer
     from glassformer.alignment.pairs import read_preferences
 
-    settings = given_settings(set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed)
-    with _run(DPOConfig, model, out, settings, device, resume=resume, overwrite=overwrite) as run:
+    with _run(DPOConfig, model, out, stage) as run:
         records = read_preferences(data)
         trained = prefer(run, records, source=str(data))
-    _show_writer(trained, out, _preferred(trained.metrics["best"]), records[0].prompt, json=json)
+    _show_writer(trained, out, _preferred(trained.metrics["best"]), records[0].prompt, json=stage.json)
 
 
 @app.command("rl")
+@expanded
 def rl(
     model: Model,
     reward: Annotated[
@@ -220,14 +200,11 @@ def rl(
     learning_rate: LearningRate = None,
     seed: Seed = None,
     device: Device = "auto",
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    again: Again,
+    shown: Shown,
 ) -> None:
     """Reinforcement learning: train a language model to write texts with a high reward (PPO, GRPO)."""
-    if quiet:
-        hush()
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
@@ -238,9 +215,7 @@ def rl(
     algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
     if algorithm not in algorithms:
         raise UsageError(f"--algorithm {algorithm}: there are {' and '.join(algorithms)}")
-    config = configured(
-        algorithms[algorithm], given_settings(set_, training__learning_rate=learning_rate, training__seed=seed)
-    )
+    config = configured(algorithms[algorithm], given_settings(set_, learning_rate=learning_rate, seed=seed))
     doing(f"reading {model}")
     start, target = open_start(model), choose_device(device)
     if start.trained.config.init is None:
@@ -254,10 +229,10 @@ def rl(
         view.line(f"policy: {model}, {said}; reward: {reward}; {rounds} of {algorithm}, on {target}")
         trained = steer(
             start, judge, asked, config,
-            reward_name=reward, source=source, out=out, resume=resume, overwrite=overwrite, device=target,
+            reward_name=reward, source=source, out=out, resume=again.resume, overwrite=again.overwrite, device=target,
             observer=view,
         )  # fmt: skip
-    _tell_of_steering(trained, out, json=json)
+    _tell_of_steering(trained, out, json=shown.json)
 
 
 def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
@@ -324,11 +299,7 @@ def _run(
     kind: type[FineTuningConfig],
     model: Path,
     out: Path,
-    settings: dict[str, Any],
-    device: str,
-    *,
-    resume: bool,
-    overwrite: bool,
+    stage: _Stage,
 ) -> Iterator[Any]:
     """Make the run of sft, reward or dpo, and show its progress."""
     from glassformer.alignment.alignment_config import configured
@@ -336,16 +307,16 @@ def _run(
     from glassformer.cli.live import LiveView
     from glassformer.prediction.devices import choose_device
 
-    config = configured(kind, settings)
-    target = choose_device(device)
+    config = configured(kind, given_settings(stage.set_, stage))
+    target = choose_device(stage.device)
     doing(f"reading {model} and the records")
     with resumable(out), LiveView() as view:
         yield Run(
             start=open_start(model),
             config=config,
             out=out,
-            resume=resume,
-            overwrite=overwrite,
+            resume=stage.resume,
+            overwrite=stage.overwrite,
             device=target,
             observer=view,
             on_prepared=lambda records, parameters: _introduce(records, parameters, target, view.line),

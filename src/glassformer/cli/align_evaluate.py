@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.align_start import open_start, prompts_of
-from glassformer.cli.options import Device, Json, Quiet
-from glassformer.cli.output import doing, hush, print_json, print_table, say, show
+from glassformer.cli.options import Device, Shown
+from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.errors import UsageError
 
 
@@ -32,12 +32,10 @@ def evaluate(
     max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens of an answer.")] = 32,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Measure the answers of language models: how well formed, how varied, how far from the first model."""
-    if quiet:
-        hush()
     from glassformer.alignment.answers import NAMES, SHARES, before_and_after, measure_answers
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
@@ -62,7 +60,7 @@ def evaluate(
             stage.trained.model.to(target), tokenizer, asked,
             start=start, count=answers, max_tokens=max_tokens, max_seq_len=window, seed=seed, reward=judge,
         )  # fmt: skip
-    if json:
+    if shown.json:
         print_json({"prompts": source, "answers": answers, "seed": seed, "models": measured})
         return
     names = list(next(iter(measured.values())))

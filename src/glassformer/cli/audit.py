@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import DataDir, Device, Json, Model, Quiet
-from glassformer.cli.output import doing, hush, print_table, say, show, write_json
+from glassformer.cli.options import DataDir, Device, Model, Shown
+from glassformer.cli.output import doing, print_table, say, show, write_json
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import UsageError
 
@@ -24,12 +24,10 @@ def audit(
     out: Annotated[Path | None, typer.Option(help="Folder for audit.html and audit.json. Default: MODEL.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Say which personal data a model folder holds, and whether its answers reveal which texts it learned."""
-    if quiet:
-        hush()
     from glassformer.audit.audit import audit as run_audit
     from glassformer.audit.page import write_audit
     from glassformer.prediction.devices import choose_device
@@ -46,7 +44,7 @@ def audit(
     doing("writing the audit")
     folder = out or model
     write_audit(folder, found)
-    if json:
+    if shown.json:
         write_json(found.model_dump_json(indent=2) + "\n")
     else:
         _show(found)

@@ -13,15 +13,14 @@ from glassformer.cli.options import (
     DataDir,
     Device,
     FoldLabels,
-    Json,
     LabelColumn,
     Model,
     MultilabelAsTrained,
-    Quiet,
+    Shown,
     TextColumn,
     model_folder,
 )
-from glassformer.cli.output import doing, hush, print_json, say, show
+from glassformer.cli.output import doing, print_json, say, show
 
 if TYPE_CHECKING:
     from glassformer.evaluation.paired_comparison import Flip
@@ -40,12 +39,10 @@ def compare(
     fold_labels: FoldLabels = False,
     device: Device = "auto",
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Compare two models on the same texts: difference in accuracy, McNemar's test, texts on which they differ."""
-    if quiet:
-        hush()
     from glassformer.data.known import check_source
     from glassformer.data.wording import counted
     from glassformer.evaluation.paired_comparison import compare_models
@@ -66,7 +63,7 @@ def compare(
         device=choose_device(device),
         data_dir=data_dir,
     )
-    if json:
+    if shown.json:
         print_json(found.model_dump(mode="json"))
         return
     show(f"{found.data}: {counted(found.rows, 'text')}")

@@ -9,29 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import (
-    Beside,
-    DataDir,
-    Device,
-    FoldLabels,
-    Json,
-    LabelColumn,
-    Multilabel,
-    Order,
-    Preset,
-    Quiet,
-    RecipeName,
-    Settings,
-    Target,
-    TaskName,
-    TextColumns,
-    given_inputs,
-)
+from glassformer.cli.options import DataDir, Device, FromRecipe, Reading, Shown
 from glassformer.cli.output import (
     command_line,
     duration,
     human_count,
-    hush,
     insist,
     print_json,
     print_table,
@@ -40,7 +22,6 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
-from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -66,28 +47,17 @@ def compare_variants(
     steps: Annotated[int | None, typer.Option(help="Steps of training per run. Default: 1000.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Seconds of training per run, instead of --steps.")] = None,
     test: Annotated[str | None, typer.Option(help="Measure on this table. Default: a fifth of the rows.")] = None,
-    text: TextColumns = None,
-    columns: Beside = None,
-    label: LabelColumn = None,
-    target: Target = None,
-    task: TaskName = None,
-    order: Order = None,
-    multilabel: Multilabel = None,
-    fold_labels: FoldLabels = False,
-    recipe: RecipeName = None,
-    preset: Preset = None,
-    set_: Settings = None,
+    *,
+    reading: Reading,
+    recipe: FromRecipe,
     device: Device = "auto",
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    shown: Shown,
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
-    if quiet:
-        hush()
     check_folder(out)
     from glassformer.data.locks import only_writer
-    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.sources import read_sources
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
@@ -96,14 +66,12 @@ def compare_variants(
     from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import parse_overrides
 
-    overrides = parse_overrides(set_ or [])
+    overrides = parse_overrides(recipe.set_ or [])
     plan = plan_variants(
-        vary, seeds=seeds, recipe=recipe, preset=preset, overrides=overrides, steps=steps, seconds=seconds
+        vary, seeds=seeds, recipe=recipe.recipe, preset=recipe.preset, overrides=overrides, steps=steps, seconds=seconds
     )
     place = choose_device(device)
-    inputs = given_inputs(text, columns)
-    source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
-    source = chosen_task(source, target, task, order)
+    source = reading.source(data)
     if source.task == "number":
         raise UsageError("compare-variants compares by accuracy, and a number has none; `train` each variant instead")
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
@@ -117,7 +85,7 @@ def compare_variants(
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
             insist(f"stopped; {kept} kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
-    if json:
+    if shown.json:
         print_json(found.model_dump(mode="json"))
     else:
         _show(found, out)

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import (
+    Again,
     DataDir,
     Device,
-    Epochs,
-    Json,
-    LearningRate,
     MultilabelAsTrained,
-    Overwrite,
-    Quiet,
-    Resume,
-    Seed,
     Settings,
+    Shown,
+    Tuned,
     given_settings,
     model_folder,
 )
-from glassformer.cli.output import doing, duration, human_count, hush, print_json, progressing, say, show
+from glassformer.cli.output import doing, duration, human_count, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
 
 if TYPE_CHECKING:
@@ -57,19 +53,14 @@ def distil(
         typer.Option(help="Divides the logits of both models in the loss. Above 1, small probabilities count more."),
     ] = 1.0,
     set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
+    *,
+    tuned: Tuned,
     device: Device = "auto",
     data_dir: DataDir = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    again: Again,
+    shown: Shown,
 ) -> None:
     """Train a small model to answer like a large one, on texts without labels."""
-    if quiet:
-        hush()
     from glassformer.cli.live import LiveView
     from glassformer.data.unlabelled import read_unlabelled
     from glassformer.prediction.devices import choose_device
@@ -78,11 +69,8 @@ def distil(
     from glassformer.training.unfinished import prepare_out
 
     target = choose_device(device)
-    overrides = given_settings(
-        set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed
-    )
-    chosen = student_recipe(into, overrides)
-    prepare_out(out, resume=resume, overwrite=overwrite)
+    chosen = student_recipe(into, given_settings(set_, tuned))
+    prepare_out(out, **vars(again))
     doing(f"reading {teacher}")
     from_whom = Teacher.load(teacher, device=target)
     doing("reading the texts")
@@ -97,14 +85,13 @@ def distil(
             labelled=table,
             temperature=temperature,
             out=out,
-            resume=resume,
-            overwrite=overwrite,
+            **vars(again),
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, target, view.line),
             on_progress=lambda share: progressing(f"the teacher answers, {share:.0%}"),
         )
-    _show_result(trained, out, from_whom, json=json)
+    _show_result(trained, out, from_whom, json=shown.json)
 
 
 def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], None]) -> None:

@@ -9,32 +9,20 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
-    Beside,
     DataDir,
     Device,
-    FoldLabels,
-    Group,
+    FromRecipe,
+    HeldOut,
     Init,
-    Json,
-    LabelColumn,
     LearningRate,
-    Multilabel,
-    Order,
-    Preset,
-    Quiet,
-    RecipeName,
+    Reading,
     Seed,
-    Settings,
-    Target,
-    TaskName,
+    Shown,
     Test,
-    TextColumns,
-    Validation,
-    given_inputs,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, hush, say, show, write_json
-from glassformer.cli.task import chosen_task, refuse_for_number
+from glassformer.cli.output import doing, duration, human_count, say, show, write_json
+from glassformer.cli.task import refuse_for_number
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -44,20 +32,11 @@ if TYPE_CHECKING:
 
 def doctor(
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
-    recipe: RecipeName = None,
-    preset: Preset = None,
-    set_: Settings = None,
-    text: TextColumns = None,
-    columns: Beside = None,
-    label: LabelColumn = None,
-    target: Target = None,
-    task: TaskName = None,
-    order: Order = None,
-    multilabel: Multilabel = None,
-    fold_labels: FoldLabels = False,
+    *,
+    recipe: FromRecipe,
+    reading: Reading,
     test: Test = None,
-    validation: Validation = None,
-    group: Group = None,
+    held_out: HeldOut,
     init: Init = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
@@ -67,42 +46,30 @@ def doctor(
         Path | None, typer.Option(help="Folder for report.html and findings.json. Default: nothing is written.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the earlier report in --out.")] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    shown: Shown,
 ) -> None:
     """Check your data and the first steps of training before a long run, in one or two minutes."""
-    if quiet:
-        hush()
     if out is not None:
         check_folder(out, ours="findings.json")
         if (out / "findings.json").is_file() and not overwrite:
             raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
     from glassformer.data.labels import unlike_labels
-    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.sources import read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
 
-    overrides = given_settings(
-        set_,
-        training__learning_rate=learning_rate,
-        training__seed=seed,
-        validation__file=validation,
-        validation__group=group,
-    )
+    overrides = given_settings(recipe.set_, held_out, learning_rate=learning_rate, seed=seed)
     start = None if init is None else read_initial_weights(init)
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides, init=start).for_data(data, data_dir)
+    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides, init=start).for_data(data, data_dir)
     place = choose_device(device)
-    inputs = given_inputs(text, columns)
-    source = SourceConfig(train=data, test=test, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
-    known = None if start is None else start.inputs
-    source = chosen_task(source.with_inputs(known, str(init)), target, task, order)
+    source = reading.source(data, test, start, init)
     if source.task == "number":
-        refuse_for_number("check", fold_labels=fold_labels)
+        refuse_for_number("check", fold_labels=reading.fold_labels)
     doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir, inputs=known)
+    sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
     for note in sources.train.notes:
         say(note)
     if source.task != "number" and (unlike := unlike_labels(sources.train)):
@@ -111,7 +78,7 @@ def doctor(
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:
         write_diagnosis(out, diagnosis)
-    if json:
+    if shown.json:
         write_json(diagnosis.model_dump_json(indent=2) + "\n")
     else:
         _show(diagnosis)

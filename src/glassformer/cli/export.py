@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Json, Model, Quiet
-from glassformer.cli.output import doing, hush, print_json, say, show
+from glassformer.cli.options import Model, Shown
+from glassformer.cli.output import doing, print_json, say, show
 
 
 def export(
@@ -32,23 +32,21 @@ def export(
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the export in --out.")] = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Write a model in another format: for ONNX Runtime, for the browser, or for the library transformers."""
-    if quiet:
-        hush()
     from glassformer.exporting.export import export as run
     from glassformer.exporting.formats import FORMATS
-    from glassformer.prediction.shipped import shown
+    from glassformer.prediction.shipped import shown as name_of
 
-    name = shown(model)
+    name = name_of(model)
     doing(f"exporting {name}")
     exported = run(model, out, to=to, overwrite=overwrite, runtime=runtime)
     notes, size = [as_flags(note) for note in exported.notes], sum(exported.files.values())
     for note in notes:
         say(note)
-    if json:
+    if shown.json:
         print_json({"model": name, "format": to, "out": str(out), "files": exported.files, "notes": notes})
     else:
         show(f"{out}: {name} as {to}, {size / 1e6:,.1f} MB")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Device, Json, Quiet
-from glassformer.cli.output import doing, hush, print_json, say, show
+from glassformer.cli.options import Device, Shown
+from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.errors import UsageError
 
@@ -71,12 +71,10 @@ def generate(
     reward: RewardName = None,
     seed: RandomSeed = 0,
     device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Let a language model continue texts. A single text appears while it is written."""
-    if quiet:
-        hush()
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import TextGenerator, check_prompts
 
@@ -100,7 +98,7 @@ def generate(
     writer = TextGenerator.load(model, device=choose_device(device))
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
-    written = _written(writer, model, texts, sampling, best_of=best_of, reward=reward, device=device, json=json)
+    written = _written(writer, model, texts, sampling, best_of=best_of, reward=reward, device=device, json=shown.json)
     if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "

@@ -16,15 +16,14 @@ from glassformer.cli.options import (
     DataDir,
     FoldLabels,
     Group,
-    Json,
     LabelColumn,
     Multilabel,
-    Quiet,
     SafeCsv,
+    Shown,
     TextColumns,
     given_inputs,
 )
-from glassformer.cli.output import doing, hush, one_line, print_json, progressing, say, show
+from glassformer.cli.output import doing, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError, quoted
 
@@ -76,12 +75,10 @@ def labels(
     group: Group = None,
     safe_csv: SafeCsv = False,
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
-    if quiet:
-        hush()
     if multilabel is not None:
         raise UsageError("--multilabel: only tables with one label per text can be checked")
     read_as = given_inputs(text, columns) | {"label": label, "fold_labels": fold_labels}
@@ -89,14 +86,14 @@ def labels(
         of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:
             raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
-        _apply(data, apply, out, data_dir, read_as, overwrite=overwrite, json=json)
+        _apply(data, apply, out, data_dir, read_as, overwrite=overwrite, json=shown.json)
         return
     out = out or (_beside(data, "check") if next_ is None else _beside(str(next_[1]), "label"))
     check_out(out, Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
     if next_ is not None:
-        _label_next(data, next_, out, (test, prefill, group), data_dir, read_as, safe_csv=safe_csv, json=json)
+        _label_next(data, next_, out, (test, prefill, group), data_dir, read_as, safe_csv=safe_csv, json=shown.json)
         return
     table, test_table = _read(data, test, group, data_dir, read_as)
     from glassformer.labels.check import check_table
@@ -106,7 +103,7 @@ def labels(
     filled = check.to_fill_in(prefill=prefill)
     with write_columns(out, added=[], source=str(out), like=_like(data), safe=safe_csv) as write:
         write(filled, filled.select())
-    if json:
+    if shown.json:
         print_json(_document(check, table, out))
         return
     _show_found(check, table)

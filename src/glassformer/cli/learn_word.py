@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Json, Quiet
-from glassformer.cli.output import doing, human_count, hush, print_json, print_table, say, show
+from glassformer.cli.options import Shown
+from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
 from glassformer.errors import UsageError, brief
 
 if TYPE_CHECKING:
@@ -49,12 +49,10 @@ def learn_word(
         ),
     ] = 2,
     out: Annotated[Path | None, typer.Option(help="The model folder to write. Default: MODEL-words.")] = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Teach a model new words by their definitions. This writes a new model folder."""
-    if quiet:
-        hush()
     if (word is None) == (file is None):
         raise UsageError("give one word, or --file with many")
     if definition is not None and file is not None:
@@ -79,7 +77,7 @@ def learn_word(
     lesson = learn_words(trained, entries, look_up, depth=depth)
     save_lesson(lesson, target, card=read_card(model))
     _say_how(lesson, look_up)
-    if json:
+    if shown.json:
         words = [
             learned.new.model_dump()
             | {"nearest": learned.nearest, "unknown": learned.unknown, "in_pieces": learned.in_pieces}

@@ -38,6 +38,7 @@ from glassformer.cli import (
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import add_hint
+from glassformer.cli.options import expanded
 from glassformer.cli.output import insist, one_line, open_streams, say_error, show
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
@@ -56,27 +57,30 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help answers in a fraction of the time
     pretty_exceptions_enable=False,
 )
-app.command("doctor")(doctor.doctor)
-app.command("labels")(labels.labels)
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("compare")(compare.compare)
-app.command("compare-variants")(compare_variants.compare_variants)
-app.command("search")(search.search)
-app.command("predict")(predict.predict)
-app.command("explain")(explain.explain)
-app.command("serve")(serve.serve)
-app.command("trace")(trace.trace)
-app.command("audit")(audit.audit)
-app.command("export")(export.export)
-app.command("pretrain")(pretrain.pretrain)
-app.command("distil")(distil.distil)
-app.command("generate")(generate.generate)
-app.command("learn-word")(learn_word.learn_word)
-app.command("reproduce")(reproduce.reproduce)
-app.command("course")(course.course)
-app.command("recipes")(recipes.recipes)
-app.command("version")(version.version)
+for command in (
+    doctor.doctor,
+    labels.labels,
+    train.train,
+    evaluate.evaluate,
+    compare.compare,
+    compare_variants.compare_variants,
+    search.search,
+    predict.predict,
+    explain.explain,
+    serve.serve,
+    trace.trace,
+    audit.audit,
+    export.export,
+    pretrain.pretrain,
+    distil.distil,
+    generate.generate,
+    learn_word.learn_word,
+    reproduce.reproduce,
+    course.course,
+    recipes.recipes,
+    version.version,
+):
+    app.command(command.__name__.replace("_", "-"))(expanded(command))
 app.add_typer(align.app, name="align")
 app.add_typer(data.app, name="data")
 

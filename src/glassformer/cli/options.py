@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+
+from glassformer.cli.output import hush
+from glassformer.cli.task import chosen_task
+
+if TYPE_CHECKING:
+    from glassformer.data.sources import SourceConfig
+    from glassformer.training.initial_weights import InitialWeights
 
 
 def model_folder(model: Path) -> Path:
@@ -13,6 +24,12 @@ def model_folder(model: Path) -> Path:
     from glassformer.prediction.shipped import folder_of
 
     return folder_of(model)
+
+
+def _hush(quiet: bool) -> bool:
+    if quiet:
+        hush()
+    return quiet
 
 
 Model = Annotated[
@@ -40,27 +57,6 @@ SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
-Target = Annotated[
-    str | None,
-    typer.Option(help="Column to learn, like --label. Its content decides whether it is a number or ordered classes."),
-]
-TaskName = Annotated[
-    str | None,
-    typer.Option(
-        "--task",
-        metavar="<task>",
-        help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: classes; "
-        "several if cells clearly hold several labels; with --target what the column holds.",
-    ),
-]
-Order = Annotated[
-    str | None,
-    typer.Option(
-        metavar="<labels>",
-        help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. A name with a comma "
-        "stands in double quotes. Default: by number.",
-    ),
-]
 Multilabel = Annotated[
     str | None,
     typer.Option(
@@ -79,19 +75,12 @@ FoldLabels = Annotated[
     ),
 ]
 Test = Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")]
-Validation = Annotated[
-    str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
-]
 Group = Annotated[
     str | None,
     typer.Option(
         help="Column with groups, such as authors. All rows of a group go to the same side: training or validation."
     ),
 ]
-RecipeName = Annotated[
-    str | None, typer.Option(help="Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file.")
-]
-Preset = Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")]
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
 ]
@@ -121,7 +110,6 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="<section.key=value>", help="Change a setting of the recipe. May be repeated."),
 ]
-Epochs = Annotated[int | None, typer.Option(help="Maximum number of epochs. The same as --set training.epochs=…")]
 LearningRate = Annotated[float | None, typer.Option(help="Learning rate. The same as --set training.learning_rate=…")]
 Seed = Annotated[int | None, typer.Option(help="Random seed. The same as --set training.seed=…")]
 TakeSnapshots = Annotated[
@@ -140,15 +128,147 @@ KeepTexts = Annotated[
         "them.",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only errors and the result.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="Show only errors and the result.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Folder with the known data sets. Default: the variable GLASSFORMER_DATA."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What a command writes."""
+
+    quiet: Quiet = False
+    json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Again:
+    """What happens to an earlier run in the folder."""
+
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromRecipe:
+    """The recipe of a run, and settings in place of its own."""
+
+    recipe: Annotated[
+        str | None, typer.Option(help="Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file.")
+    ] = None
+    preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None
+    set_: Settings = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """The rows to validate on."""
+
+    validation: Annotated[
+        str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
+    ] = None
+    group: Group = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuned:
+    """Settings of training that have a flag of their own."""
+
+    epochs: Annotated[
+        int | None, typer.Option(help="Maximum number of epochs. The same as --set training.epochs=…")
+    ] = None
+    learning_rate: LearningRate = None
+    seed: Seed = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How a labelled table is read."""
+
+    text: TextColumns = None
+    columns: Beside = None
+    label: LabelColumn = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="Column to learn, like --label. Its content decides whether it is a number or ordered classes."
+        ),
+    ] = None
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            metavar="<task>",
+            help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: classes; "
+            "several if cells clearly hold several labels; with --target what the column holds.",
+        ),
+    ] = None
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<labels>",
+            help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. A name with a comma "
+            "stands in double quotes. Default: by number.",
+        ),
+    ] = None
+    multilabel: Multilabel = None
+    fold_labels: FoldLabels = False
+
+    def source(
+        self, train: str, test: str | None = None, start: InitialWeights | None = None, init: str | None = None
+    ) -> SourceConfig:
+        """Return the tables of a run with what is to be learned of them, and say what was found by content.
+
+        Args:
+            start: the weights of `init`, whose model may say which columns are read.
+
+        Raises:
+            UsageError: the flags contradict each other or `init`, or the table cannot be read.
+        """
+        from glassformer.data.sources import SourceConfig
+
+        source = SourceConfig(
+            train=train,
+            test=test,
+            label=self.label,
+            multilabel=self.multilabel,
+            fold_labels=self.fold_labels,
+            **given_inputs(self.text, self.columns),
+        ).with_inputs(None if start is None else start.inputs, str(init))
+        return chosen_task(source, self.target, self.task, self.order)
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of a record, such as `Reading`, in place of a parameter of this type."""
+    own = inspect.signature(command, eval_str=True).parameters
+    records: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
+    options = {name: _options(record) for name, record in records.items()}
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, record in records.items():
+            given[name] = record(**{option.name: given.pop(option.name) for option in options[name]})
+        command(**given)
+
+    flat = [option for name, each in own.items() for option in options.get(name, [each])]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in flat]
+    )
+    return run
+
+
+def _options(record: Any) -> list[inspect.Parameter]:
+    types = get_type_hints(record, include_extras=True)
+    return [
+        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name])
+        for each in fields(record)
+    ]
 
 
 def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str, Any]:
@@ -167,11 +287,23 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
     return {"text": next(iter(named), None), "other_texts": tuple(named[1:]), "columns": tuple(beside)}
 
 
-def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any]:
+_SETTINGS = {
+    "epochs": "training.epochs",
+    "learning_rate": "training.learning_rate",
+    "seed": "training.seed",
+    "validation": "validation.file",
+    "group": "validation.group",
+    "pretrain": "pretraining.max_seconds",
+}
+"""The settings of a recipe that have a flag of their own, by the name of its parameter."""
+
+
+def given_settings(assignments: list[str] | None, *records: object, **flags: Any) -> dict[str, Any]:
     """Return the given settings of the recipe by dotted name, from --set and from flags such as --epochs.
 
     Args:
-        flags: the values by the name of the setting, with `__` for the dot, or None if the flag was not given.
+        records: records of options, some of which are such flags.
+        flags: the values of other such flags, or None if one was not given.
 
     Raises:
         UsageError: an assignment cannot be read, a setting is given by its flag and by --set, or both epochs and
@@ -181,17 +313,18 @@ def given_settings(assignments: list[str] | None, **flags: Any) -> dict[str, Any
     from glassformer.training.recipe import parse_overrides
 
     settings = parse_overrides(assignments or [])
+    for record in records:
+        flags |= {name: value for name, value in vars(record).items() if name in _SETTINGS}
     for name, value in flags.items():
         if value is None:
             continue
-        section, key = name.split("__")
-        if f"{section}.{key}" in settings:
-            flag = {"file": "validation", "max_seconds": "pretrain"}.get(key, key.replace("_", "-"))
-            raise UsageError(f"--{flag} and --set {section}.{key} say the same thing twice; leave one out")
-        settings[f"{section}.{key}"] = value
+        if (setting := _SETTINGS[name]) in settings:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} and --set {setting} say the same thing twice; leave one out")
+        settings[setting] = value
     budget = next((name for name in ("training.max_steps", "training.max_seconds") if name in settings), None)
     if budget and "training.epochs" in settings:
         asked = settings["training.epochs"]
-        epochs = f"--set training.epochs={asked}" if flags.get("training__epochs") is None else f"--epochs {asked}"
+        epochs = f"--set training.epochs={asked}" if flags.get("epochs") is None else f"--epochs {asked}"
         raise UsageError(f"{epochs} and --set {budget}={settings[budget]} both say how long to train; leave one out")
     return settings

@@ -9,23 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import (
-    DataDir,
-    Device,
-    Epochs,
-    Json,
-    LearningRate,
-    Overwrite,
-    Preset,
-    Quiet,
-    RecipeName,
-    Resume,
-    Seed,
-    Settings,
-    TextColumn,
-    given_settings,
-)
-from glassformer.cli.output import doing, duration, human_count, hush, print_json, say, show
+from glassformer.cli.options import Again, DataDir, Device, FromRecipe, Shown, TextColumn, Tuned, given_settings
+from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join
 from glassformer.errors import UsageError
@@ -46,25 +31,18 @@ def pretrain(
         typer.Option(help="causal: learn to predict the next token (default). masked: learn to fill in hidden tokens."),
     ] = None,
     text: TextColumn = None,
-    recipe: RecipeName = None,
-    preset: Preset = None,
-    set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
+    *,
+    recipe: FromRecipe,
+    tuned: Tuned,
     prompt: Annotated[
         str, typer.Option(help="Beginning of the sample text that the model writes after each epoch.")
     ] = "",
     device: Device = "auto",
     data_dir: DataDir = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    again: Again,
+    shown: Shown,
 ) -> None:
     """Train a language model on texts, from scratch."""
-    if quiet:
-        hush()
     processes, target = join(device)
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
@@ -72,15 +50,12 @@ def pretrain(
     from glassformer.training.pretrain import pretrain as run
     from glassformer.training.unfinished import prepare_out
 
-    overrides = given_settings(
-        set_, training__epochs=epochs, training__learning_rate=learning_rate, training__seed=seed
-    )
-    chosen = _choose(recipe, preset, overrides, objective)
+    chosen = _choose(recipe.recipe, recipe.preset, given_settings(recipe.set_, tuned), objective)
     check_prompts([prompt])
     if prompt and not chosen.model.causal:
         raise UsageError("--prompt: a masked language model writes no samples; leave it out")
     if processes.leads:
-        prepare_out(out, resume=resume, overwrite=overwrite)
+        prepare_out(out, **vars(again))
     doing(f"reading {data}")
     documents = read_documents(data, data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")
@@ -89,15 +64,14 @@ def pretrain(
             documents,
             chosen,
             out=out,
-            resume=resume,
-            overwrite=overwrite,
+            **vars(again),
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             prompt=prompt,
             processes=processes,
         )
-    _show_result(trained, out, json=json)
+    _show_result(trained, out, json=shown.json)
 
 
 def _choose(

@@ -9,12 +9,11 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, Json, Quiet
+from glassformer.cli.options import DataDir, Device, Shown
 from glassformer.cli.output import (
     command_line,
     doing,
     duration,
-    hush,
     insist,
     print_json,
     print_table,
@@ -51,12 +50,10 @@ def reproduce(
     ] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Run the published systems again: as printed, corrected, and beside our default."""
-    if quiet:
-        hush()
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
@@ -88,7 +85,7 @@ def reproduce(
             insist(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
             raise Stopped(error) from error
     found = found.model_copy(update={"left_out": tuple(map(as_flags, found.left_out))})
-    if json:
+    if shown.json:
         print_json(found.model_dump(mode="json"))
     else:
         _show(found)

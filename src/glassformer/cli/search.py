@@ -11,36 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import (
-    Beside,
-    DataDir,
-    Device,
-    FoldLabels,
-    Group,
-    Json,
-    LabelColumn,
-    Multilabel,
-    Order,
-    Overwrite,
-    Preset,
-    Quiet,
-    RecipeName,
-    Resume,
-    Seed,
-    Settings,
-    Target,
-    TaskName,
-    TextColumns,
-    Validation,
-    given_inputs,
-    given_settings,
-)
+from glassformer.cli.options import Again, DataDir, Device, FromRecipe, HeldOut, Reading, Seed, Shown, given_settings
 from glassformer.cli.output import (
     command_line,
     doing,
     duration,
     human_count,
-    hush,
     print_json,
     print_table,
     progressing,
@@ -48,7 +24,6 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import resumable
-from glassformer.cli.task import chosen_task
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -76,46 +51,31 @@ def search(
             help="Search this setting with these values, in place of the usual settings. May be repeated.",
         ),
     ] = None,
-    text: TextColumns = None,
-    columns: Beside = None,
-    label: LabelColumn = None,
-    target: Target = None,
-    task: TaskName = None,
-    order: Order = None,
-    multilabel: Multilabel = None,
-    fold_labels: FoldLabels = False,
-    validation: Validation = None,
-    group: Group = None,
-    recipe: RecipeName = None,
-    preset: Preset = None,
-    set_: Settings = None,
+    *,
+    reading: Reading,
+    held_out: HeldOut,
+    recipe: FromRecipe,
     seed: Seed = None,
     device: Device = "auto",
     data_dir: DataDir = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    again: Again,
+    shown: Shown,
 ) -> None:
     """Search for the best settings of a recipe within a time."""
-    if quiet:
-        hush()
     out = out or Path("runs") / f"search-{_stem(data)}"
     check_folder(out)
     from glassformer.data.locks import only_writer
-    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.sources import read_sources
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.prediction.devices import choose_device
     from glassformer.training.recipe import load_recipe
 
-    overrides = given_settings(set_, training__seed=seed, validation__file=validation, validation__group=group)
-    chosen = load_recipe(recipe, preset=preset, overrides=overrides).for_data(data, data_dir)
-    check_out(out, resume=resume, overwrite=overwrite)  # before the table is read
+    overrides = given_settings(recipe.set_, held_out, seed=seed)
+    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, data_dir)
+    check_out(out, **vars(again))  # before the table is read
     place = choose_device(device)
-    inputs = given_inputs(text, columns)
-    source = SourceConfig(train=data, label=label, multilabel=multilabel, fold_labels=fold_labels, **inputs)
-    source = chosen_task(source, target, task, order)
+    source = reading.source(data)
     _check_classes(source)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
@@ -123,19 +83,14 @@ def search(
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(
             sources, chosen, out,
-            minutes=minutes, over=over or (), given=set(overrides), resume=resume, overwrite=overwrite,
-            device=place, command=command_line(), watcher=view,
+            minutes=minutes, over=over or (), given=set(overrides), **vars(again), device=place,
+            command=command_line(), watcher=view,
         )  # fmt: skip
-    reading = {
-        "--text": text, "--columns": columns, "--label": label, "--target": target, "--task": task, "--order": order,
-        "--multilabel": multilabel, "--data-dir": data_dir,
-    }  # fmt: skip
-    settings = {"--recipe": recipe, "--preset": preset, "--validation": validation, "--group": group, "--seed": seed}
-    folded = ["--fold-labels"] if fold_labels else []
-    usual = _typed(settings | {"--set": set_})
+    usual = _typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
-    command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *_typed(reading), *folded, *following]
-    _show_result(found, out, shlex.join(command), json=json)
+    read = _typed(vars(reading) | {"data_dir": data_dir})
+    command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *read, *following]
+    _show_result(found, out, shlex.join(command), json=shown.json)
 
 
 def _check_classes(source: SourceConfig) -> None:
@@ -153,8 +108,9 @@ def _check_classes(source: SourceConfig) -> None:
 
 def _typed(flags: Mapping[str, object]) -> list[str]:
     """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
-    given = {flag: value if isinstance(value, list) else [value] for flag, value in flags.items() if value is not None}
-    return [part for flag, values in given.items() for value in values for part in (flag, str(value))]
+    given = {f"--{name.rstrip('_').replace('_', '-')}": value for name, value in flags.items() if value}
+    pairs = ((flag, each) for flag, value in given.items() for each in (value if isinstance(value, list) else [value]))
+    return [part for flag, value in pairs for part in ((flag,) if value is True else (flag, str(value)))]
 
 
 def _stem(data: str) -> str:

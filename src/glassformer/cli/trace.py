@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Json, Model, Quiet
-from glassformer.cli.output import doing, hush, print_json, print_table, say, show
+from glassformer.cli.options import Device, Model, Shown
+from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.cli.writers import check_parent
 from glassformer.errors import UsageError
 
@@ -27,12 +27,10 @@ def trace(
     npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
     device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Show every matrix that the model computes from a text to its answer."""
-    if quiet:
-        hush()
     check_order(model, text)
     if exercise and html is None:
         raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
@@ -58,7 +56,7 @@ def trace(
         say(f"note: {found.note}")
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
-    if json:
+    if shown.json:
         print_json(as_json(found))
     elif list_ or (html is None and npz is None):
         _list(found)

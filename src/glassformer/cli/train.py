@@ -13,41 +13,26 @@ import typer
 from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.options import (
-    Beside,
+    Again,
     DataDir,
     Device,
-    Epochs,
-    FoldLabels,
-    Group,
+    FromRecipe,
+    HeldOut,
     Init,
-    Json,
     KeepTexts,
-    LabelColumn,
-    LearningRate,
     Minutes,
-    Multilabel,
-    Order,
-    Overwrite,
-    Preset,
     Pretrain,
-    Quiet,
-    RecipeName,
-    Resume,
-    Seed,
-    Settings,
+    Reading,
+    Shown,
     TakeSnapshots,
-    Target,
-    TaskName,
     Test,
-    TextColumns,
+    Tuned,
     Unlabelled,
-    Validation,
-    given_inputs,
     given_settings,
 )
-from glassformer.cli.output import command_line, doing, human_count, hush, say
+from glassformer.cli.output import command_line, doing, human_count, say
 from glassformer.cli.resume import resumable
-from glassformer.cli.task import chosen_task, refuse_for_number
+from glassformer.cli.task import refuse_for_number
 from glassformer.cli.torchrun import join
 from glassformer.cli.trained import show_trained
 
@@ -76,93 +61,46 @@ def train(
     data: LabelledTable = None,
     *,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    text: TextColumns = None,
-    columns: Beside = None,
-    label: LabelColumn = None,
-    target: Target = None,
-    task: TaskName = None,
-    order: Order = None,
-    multilabel: Multilabel = None,
-    fold_labels: FoldLabels = False,
+    reading: Reading,
     test: Test = None,
-    validation: Validation = None,
-    group: Group = None,
+    held_out: HeldOut,
     minutes: Minutes = None,
     init: Init = None,
     add: Add = None,
     replay: Replay = None,
     pretrain: Pretrain = None,
     unlabelled: Unlabelled = None,
-    recipe: RecipeName = None,
-    preset: Preset = None,
-    set_: Settings = None,
-    epochs: Epochs = None,
-    learning_rate: LearningRate = None,
-    seed: Seed = None,
+    recipe: FromRecipe,
+    tuned: Tuned,
     device: Device = "auto",
     data_dir: DataDir = None,
     snapshots: TakeSnapshots = False,
     keep_texts: KeepTexts = False,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-    json: Json = False,
+    again: Again,
+    shown: Shown,
 ) -> None:
     """Train a text classifier on a labelled table."""
-    if quiet:
-        hush()
     processes, place = join(device)
+    from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unfinished import prepare_out
 
-    overrides = _overrides(set_, pretrain, (epochs, learning_rate, seed), (validation, group))
-    source = _source(data, text, columns, label=label, multilabel=multilabel, fold_labels=fold_labels, test=test)
+    seconds = None if pretrain is None else seconds_of(pretrain)
+    overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds)
     if processes.leads:
-        prepare_out(out, resume=resume, overwrite=overwrite)
+        prepare_out(out, **vars(again))
     if add is not None:
         begun = addition(init, add, out, replay=replay, settings=overrides, given=context.params, data_dir=data_dir)
     else:
         check_named(data, replay)
-        load = partial(load_recipe, recipe, preset=preset, overrides=overrides)
+        load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, data, data_dir)
-        asked = chosen_task(source.with_inputs(_inputs_of(start), str(init)), target, task, order)
-        begun = _beginning(asked, start, chosen, unlabelled or [], data_dir)
+        source = reading.source(data or "", test, start, init)
+        begun = _beginning(source, start, chosen, unlabelled or [], data_dir)
     if begun.source.task == "number":
-        refuse_for_number("train", snapshots=snapshots, fold_labels=fold_labels)
-    run = {"resume": resume, "overwrite": overwrite, "processes": processes, "minutes": minutes}
-    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=json, **run)
-
-
-def _overrides(
-    given: list[str] | None,
-    pretrain: str | None,
-    training: tuple[int | None, float | None, int | None],
-    validation: tuple[str | None, str | None],
-) -> dict[str, Any]:
-    """Return the settings that replace those of the recipe.
-
-    Args:
-        training: epochs, learning rate and seed.
-        validation: the table and the column of groups.
-    """
-    from glassformer.training.own_text import seconds_of
-
-    epochs, learning_rate, seed = training
-    return given_settings(
-        given,
-        training__epochs=epochs,
-        training__learning_rate=learning_rate,
-        training__seed=seed,
-        validation__file=validation[0],
-        validation__group=validation[1],
-        pretraining__max_seconds=None if pretrain is None else seconds_of(pretrain),
-    )
-
-
-def _source(data: str | None, text: list[str] | None, columns: list[str] | None, **named: Any) -> SourceConfig:
-    from glassformer.data.sources import SourceConfig
-
-    return SourceConfig(train=data or "", **named, **given_inputs(text, columns))
+        refuse_for_number("train", snapshots=snapshots, fold_labels=reading.fold_labels)
+    run = {**vars(again), "processes": processes, "minutes": minutes}
+    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=shown.json, **run)
 
 
 def _inputs_of(start: InitialWeights | None) -> Inputs | None:
