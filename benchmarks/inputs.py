@@ -148,7 +148,7 @@ def _run(experiment: Experiment, entry: Entry, sources: Sources, seed: int) -> d
     rows, labels = sources.test.frame["text"].to_list(), trained.config.label_set.encode(sources.test)
     found: dict[str, Any] = {
         "answers": predictor.logits(rows).argmax(axis=1),
-        "counting": trained.counting.logits(rows).argmax(axis=1),
+        "counting": trained.counting.scores(rows).argmax(axis=1),
         "transformer": predictor.alone("transformer", rows).argmax(axis=1),
         "shares": (),
     }

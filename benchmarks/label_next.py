@@ -26,7 +26,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.labels.to_label import to_label
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.counting.folds import folds_of
+from glassformer.readers.folds import folds_of
 
 TABLES = ("customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "imdb")
 START, STEP, TIMES, MOST = 200, 50, 4, 3_000
@@ -95,7 +95,7 @@ def accuracy(labelled: Table, held_out: Table, seed: int) -> float:
     texts = labelled.frame["text"].to_list()
     folds = folds_of(labels, seed=seed)
     reader = fit_counting("tfidf", texts, labels, n_classes=len(names.names), folds=folds, seed=seed).reader
-    answers = reader.logits(held_out.frame["text"].to_list()).argmax(axis=1)
+    answers = reader.scores(held_out.frame["text"].to_list()).argmax(axis=1)
     said = [names.names[answer] for answer in answers]
     return float(np.mean([one == other for one, other in zip(said, held_out.frame["label"], strict=True)]))
 

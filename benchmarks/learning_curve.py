@@ -28,7 +28,7 @@ from glassformer.labels.learning_curve import LearningCurve, learning_curve
 from glassformer.labels.near import silent
 from glassformer.labels.repeats import Repeats
 from glassformer.readers.counting.fitting import held_out_logits
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 
 TABLES: dict[str, int | None] = {
     "customer-reviews": None, "trec": None, "disaster-tweets": None, "vietnamese-feedback": None,

@@ -136,9 +136,10 @@ def run_phases(path: str) -> list[dict[str, Any]]:
 
     phase("import", lambda: import_module("glassformer.training.run"))
     from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.targets.labels.training_readers import lessons_of
     from glassformer.training.loop import Silent
     from glassformer.training.preparation import prepare
-    from glassformer.training.readers import learn_counting
+    from glassformer.training.readers import learn_readers
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unlike import learn_seen
 
@@ -148,7 +149,7 @@ def run_phases(path: str) -> list[dict[str, Any]]:
         prepared = phase("split", lambda: prepare(sources, recipe, work=Path(folder)))
         phase("vocabulary", lambda: prepared.tokenizer)
         phase("encode", lambda: prepared.data)
-        phase("counting", lambda: learn_counting(prepared, Silent()))
+        phase("counting", lambda: learn_readers(prepared, lessons_of, Silent()))
         phase("unlike", lambda: learn_seen(prepared.splits.train, prepared.splits.validation))
         speed = phase("steps", lambda: _steps_per_second(prepared))
         phases[-1]["steps_per_second"] = round(speed, 2)

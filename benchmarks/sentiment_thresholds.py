@@ -29,11 +29,12 @@ from glassformer.data.splits import fingerprint, make_splits
 from glassformer.errors import GlassformerError
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.targets.probabilities import confidences_of, probabilities
 from glassformer.targets.review import Thresholds
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared, prepare
-from glassformer.training.readers import learn_counting
+from glassformer.training.readers import learn_readers
 from glassformer.training.recipe import load_recipe
 
 ROUNDING = 1e-3
@@ -65,11 +66,11 @@ def _prepared(experiment: Experiment) -> Prepared:
 def held_out_probabilities(prepared: Prepared, predictor: Predictor) -> FloatArray:
     """Return the calibrated probabilities (rows, n_classes) of the validation rows by readers that never saw them."""
     config, validation = predictor.trained.config, prepared.splits.validation
-    counting = learn_counting(prepared, Silent())
-    if counting is None or validation is None or config.readers is None:
+    learned = learn_readers(prepared, lessons_of, Silent())
+    if learned is None or validation is None or config.readers is None:
         raise GlassformerError("this needs validation rows and both readers")
     by_transformer = predictor.reader_logits(validation.frame["text"].to_list())["transformer"]
-    logits = config.readers.counting.weight * counting.held_out + by_transformer
+    logits = config.readers.counting.weight * learned.held_out["counting"] + by_transformer
     return probabilities(logits, temperature=config.temperature, multilabel=False).astype(np.float32)
 
 

@@ -76,12 +76,11 @@ def measure(name: str, predictor: Predictor, cuts: Mapping[str, Cut]) -> dict[st
                 for kind, other in others.items()
             },
         }
-    readers = predictor.trained.config.readers
     return {
         "data": name,
         "training_rows": cuts[name].train.frame.height,
         "held_out_rows": len(own),
-        "by_counting_alone": readers is not None and readers.counting_alone,
+        "by_counting_alone": predictor.trained.config.answers_by_counting,
         "scores": found,
     }
 

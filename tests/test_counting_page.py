@@ -25,14 +25,14 @@ def test_the_texts_that_only_the_transformer_gets_right() -> None:
     predictor = Predictor(trained)
     assert trained.counting is not None
     names = trained.config.labels
-    answered = zip(trained.counting.logits(texts), predictor.alone("transformer", texts), strict=True)
+    answered = zip(trained.counting.scores(texts), predictor.alone("transformer", texts), strict=True)
     found = [(names[counting.argmax()], names[transformer.argmax()]) for counting, transformer in answered]
     assert found == [(counting, transformer) for _, _, counting, transformer in rows]
     assert predictor.answer(texts).predictions() == [row[1] for row in rows]
 
     test = polarity.generate("test").frame
     texts, labels = test["text"].to_list(), [names.index(label) for label in test["label"]]
-    assert 0.5 < np.mean(trained.counting.logits(texts).argmax(axis=1) == labels) < 0.7  # "about four of ten"
+    assert 0.5 < np.mean(trained.counting.scores(texts).argmax(axis=1) == labels) < 0.7  # "about four of ten"
     assert np.mean(predictor.alone("transformer", texts).argmax(axis=1) == labels) > 0.98
     alone = re.findall(r"counting alone (\S+), the transformer alone (\S+),", PAGE)
     readers = trained.metrics["readers"]

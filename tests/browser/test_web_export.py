@@ -64,9 +64,8 @@ def as_saved(trained: TrainedModel, folder: Path) -> Predictor:
     """The model as a folder would hold it: the weights of its counting reader in float16."""
     assert trained.counting is not None
     trained.counting.save(folder)
-    config = trained.config
-    counting = CountingReader.load(folder, n_classes=config.n_classes, multilabel=config.multilabel)
-    return Predictor(replace(trained, counting=counting))
+    counting = CountingReader.load(folder)
+    return Predictor(replace(trained, readers={"counting": counting}))
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def reader(n_classes: int) -> CountingReader:
 @given(text=TEXTS)
 def test_the_shares_add_up_to_the_logits(n_classes: int, text: str) -> None:
     found = counted_shares(reader(n_classes), TextInWords.cut(text))
-    logits = reader(n_classes).logits([text])[0]
+    logits = reader(n_classes).scores([text])[0]
     assert found.words.sum(axis=0) + found.bias == pytest.approx(logits, abs=1e-5)
     assert sum((share.logits for share in found.ngrams), found.bias) == pytest.approx(logits, abs=1e-5)
 

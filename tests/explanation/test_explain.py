@@ -11,7 +11,7 @@ from glassformer.explanation.explain import explain
 from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.page import render
 from glassformer.explanation.shares import signed
-from glassformer.prediction.answering_config import ReaderConfig, Readers
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
@@ -24,12 +24,9 @@ TEXT = "The plot is thin, but i loved it"
 
 def two_readers(*, transformer: float = 0.7, **settings: Any) -> TrainedModel:
     trained = small_trained_model(model=SMALL.model_copy(update={"counting": "auto"}), temperature=1.5, **settings)
-    weights = Readers(
-        counting=ReaderConfig(weight=0.4, temperature=1.0),
-        transformer=ReaderConfig(weight=transformer, temperature=1.0),
-    )
+    weights = Readers.weighing({"counting": 0.4, "transformer": transformer})
     config = trained.config.model_copy(update={"readers": weights})
-    return dataclasses.replace(trained, config=config, counting=reader(len(trained.config.labels)))
+    return dataclasses.replace(trained, config=config, readers={"counting": reader(len(trained.config.labels))})
 
 
 @pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion"])

@@ -53,7 +53,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def both(folder: Path) -> tuple[Predictor, ExportedPredictor]:
     trained = two_readers()
     export = ExportedPredictor.load(folder)
-    as_in_a_folder = replace(trained, counting=export.trained.counting)  # with weights in float16
+    as_in_a_folder = replace(trained, readers=export.trained.readers)  # with weights in float16
     return Predictor(as_in_a_folder), export
 
 
@@ -218,7 +218,7 @@ def test_a_model_that_counts_alone_has_no_transformer(reviews: Trained, tmp_path
     assert not (tmp_path / "model.onnx").exists()
     assert export.logits(TEXTS) == pytest.approx(Predictor(trained).logits(TEXTS))
     assert not ServedModel(name="", folder=tmp_path, predictor=export).depends_on_batch
-    with pytest.raises(UsageError, match="it holds no transformer"):
+    with pytest.raises(UsageError, match="without a transformer"):
         export.alone("transformer", ["film"])
 
 

@@ -82,7 +82,9 @@ def test_it_is_served(exported: Path) -> None:
 
 def test_by_counting_alone_there_is_no_transformer(model: Path, tmp_path: Path) -> None:
     trained = load_model(model, CLASSIFIER)
-    config = trained.config.model_copy(update={"readers": Readers.weighing(trained.config.weights["counting"], 0)})
+    config = trained.config.model_copy(
+        update={"readers": Readers.weighing(trained.config.weights | {"transformer": 0})}
+    )
     save_model(tmp_path / "model", replace(trained, config=config), card="")
     export(tmp_path / "model", tmp_path / "out", to="onnx")
     assert not (tmp_path / "out" / "model.onnx").exists()

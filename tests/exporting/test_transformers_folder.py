@@ -144,10 +144,11 @@ def test_a_tokenizer_that_reads_few_tokens(tmp_path: Path) -> None:
 
 
 def with_readers(trained: TrainedModel, *, counting: float, transformer: float) -> TrainedModel:
-    readers = Readers(
-        counting=ReaderConfig(weight=counting, temperature=0.9),
-        transformer=ReaderConfig(weight=transformer, temperature=0.6),
+    counting_too, alone = (
+        ReaderConfig(weight=counting, temperature=0.9),
+        ReaderConfig(weight=transformer, temperature=0.6),
     )
+    readers = Readers({"counting": counting_too, "transformer": alone})
     return dataclasses.replace(trained, config=trained.config.model_copy(update={"readers": readers}))
 
 

@@ -50,6 +50,8 @@ def of_numbers(folder: Path) -> dict[str, ServedModel]:
     recipe = load_recipe(None, overrides=SETTINGS)
     train_number(Sources(train=scored(40)), recipe, out=folder)
     trained = load_model(folder, CLASSIFIER)
-    config = trained.config.model_copy(update={"readers": Readers.weighing(trained.config.weights["counting"], 0.5)})
+    config = trained.config.model_copy(
+        update={"readers": Readers.weighing(trained.config.weights | {"transformer": 0.5})}
+    )
     save_model(folder, replace(trained, config=config), card="# A model of a number\n")
     return {"scores": ServedModel.load("scores", folder, device="cpu")}

@@ -83,8 +83,8 @@ def test_each_reader_is_measured_alone(both: Predictor[NumberAnswers], tmp_path:
 
 
 def test_a_reader_without_weight_is_not_asked(both: Predictor[NumberAnswers]) -> None:
-    def asked(counting: float | None, transformer: float) -> list[str]:
-        readers = Readers.weighing(counting, transformer)
+    def asked(counting: float, transformer: float) -> list[str]:
+        readers = Readers.weighing({"counting": counting, "transformer": transformer})
         config = both.trained.config.model_copy(update={"readers": readers})
         answering = Predictor[NumberAnswers](replace(both.trained, config=config))
         if not (counting and transformer):
@@ -96,7 +96,6 @@ def test_a_reader_without_weight_is_not_asked(both: Predictor[NumberAnswers]) ->
     assert asked(0.0, 0.5) == ["transformer"]
     assert asked(0.5, 0.0) == ["counting"]
     assert asked(0.0, 0.0) == ["counting"]
-    assert asked(None, 0.0) == ["transformer"]
 
 
 def test_held_out_rows_of_one_number_measure_nothing() -> None:

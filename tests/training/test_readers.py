@@ -17,18 +17,20 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.prediction import predictor as prediction
-from glassformer.prediction.model_folder import CLASSIFIER, COUNTING_FILES, TrainedModel, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting import fitting
-from glassformer.readers.counting.fitting import FittedCounting, fit_counting
-from glassformer.readers.counting.folds import Fold
-from glassformer.readers.counting.joining import Joined, join
+from glassformer.readers.counting.fitting import fit_counting
+from glassformer.readers.joining import Joined, join
+from glassformer.readers.reader import FittedReader, Fold
+from glassformer.targets.labels import training_readers as readers_module
 from glassformer.targets.labels.training import train_classifier
+from glassformer.targets.labels.training_readers import weigh_readers
 from glassformer.targets.probabilities import probabilities
-from glassformer.training import readers as readers_module
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining, NotANumberError
-from glassformer.training.readers import LearnedCounting, weigh_readers
+from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe, load_recipe
 from tests.training.samples import SMALL, Memory, config, opinions, recipe, table
 from tests.training.test_resume import figures
@@ -91,7 +93,7 @@ def test_a_transformer_that_learned_nothing_is_not_asked(monkeypatch: pytest.Mon
     assert "do not show that the transformer helps" in memory.messages[-1]
     monkeypatch.setattr(prediction, "score", None)
     assert trained.counting is not None
-    expected = trained.config.readers.counting.weight * trained.counting.logits(NEW)
+    expected = trained.config.readers.counting.weight * trained.counting.scores(NEW)
     np.testing.assert_allclose(Predictor(trained).logits(NEW), expected)
 
 
@@ -141,7 +143,7 @@ def test_the_counting_reader_is_fitted_to_all_rows_and_weighed_by_others(monkeyp
         Sources(train=table(texts, [("no", "yes")[label] for label in labels])), chosen(epochs=1)
     )
     assert trained.counting is not None
-    assert (trained.counting.logits(texts).argmax(axis=1) == labels).all()
+    assert (trained.counting.scores(texts).argmax(axis=1) == labels).all()
     assert trained.metrics["readers"]["counting_accuracy"] < 0.9
 
 
@@ -151,10 +153,10 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
     signal = 2.0 * np.eye(2)[labels]
     held_out, transformer = ((signal + 2 * rng.normal(size=(400, 2))).astype(np.float32) for _ in range(2))
     reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
-    counting = LearnedCounting(
-        fitted=FittedCounting(reader=reader, held_out=held_out, seconds=1.0),
+    counting = LearnedReaders(
+        fitted={"counting": FittedReader(reader=reader, held_out=held_out, seconds=1.0)},
         folds=[_fold()],
-        labels=labels,
+        truth=labels,
         row_weights=np.ones(400, np.float32),
     )
     readers, temperature, found = weigh_readers(counting, transformer)
@@ -183,10 +185,10 @@ def test_the_gain_must_be_beyond_chance(
     )
     reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
     held_out = np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
-    counting = LearnedCounting(
-        fitted=FittedCounting(reader=reader, held_out=held_out, seconds=1.0),
+    counting = LearnedReaders(
+        fitted={"counting": FittedReader(reader=reader, held_out=held_out, seconds=1.0)},
         folds=[_fold()],
-        labels=np.arange(60) % 2,
+        truth=np.arange(60) % 2,
         row_weights=np.where(np.arange(60) % 2, weights, 1.0).astype(np.float32),
     )
     readers, _, _ = weigh_readers(counting, held_out)
@@ -197,8 +199,10 @@ def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
     reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
     labels = np.arange(40) % 2
     wrong = (3.0 * np.eye(2)[1 - labels]).astype(np.float32)
-    fitted = FittedCounting(reader=reader, held_out=wrong, seconds=1.0)
-    counting = LearnedCounting(fitted=fitted, folds=[_fold()], labels=labels, row_weights=np.ones(40, np.float32))
+    fitted = FittedReader(reader=reader, held_out=wrong, seconds=1.0)
+    counting = LearnedReaders(
+        fitted={"counting": fitted}, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32)
+    )
     readers, _, _ = weigh_readers(counting, None)
     assert 0 < readers.counting.weight <= 0.001
 
@@ -206,7 +210,7 @@ def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
 def test_the_groups_of_the_rows_reach_the_counting_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 
-    def fit(*arguments: Any, groups: Any, **settings: Any) -> FittedCounting:
+    def fit(*arguments: Any, groups: Any, **settings: Any) -> FittedReader:
         given.append(groups)
         return fit_counting(*arguments, groups=groups, **settings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,15 @@ from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.counting.folds import folds_of
 from glassformer.readers.counting.ngrams import runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen
+from glassformer.readers.folds import folds_of
+from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.training.loop import Silent
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE
-from glassformer.training.readers import learn_counting
+from glassformer.training.readers import learn_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.unlike import learn_seen
 
@@ -143,9 +144,11 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingRe
         recipe=recipe, labels=config.label_set, splits=splits, own_texts=None, init=None, device="cpu", work=None,
         processes=ALONE,
     )  # fmt: skip
-    learned = learn_counting(prepared, Silent(), fewest=fewest)
+    learned = learn_readers(prepared, partial(lessons_of, fewest=fewest), Silent())
     assert learned is not None  # the model has a counting reader, so its recipe asks for one
-    return learned.fitted.reader
+    reader = learned.fitted["counting"].reader
+    assert isinstance(reader, CountingReader)
+    return reader
 
 
 def _share_of(known: Container[str], text: str) -> float:
@@ -225,7 +228,7 @@ class _Measured:
     def _counted(self, texts: Sequence[str]) -> FloatArray:
         assert self.sides.counting is not None
         assert self.config.readers is not None
-        return self.config.readers.counting.weight * self.sides.counting.logits(texts)
+        return self.config.readers.counting.weight * self.sides.counting.scores(texts)
 
     @cached_property
     def by_transformer(self) -> list[FloatArray] | None:

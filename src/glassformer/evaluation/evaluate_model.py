@@ -35,8 +35,9 @@ from glassformer.evaluation.weak_spots import InputShare
 from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES, TrainedModel
+from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
 from glassformer.targets.answers import Reader
 
@@ -163,7 +164,7 @@ def measure_model(
         began = time.perf_counter()
         by_reader = predictor.reader_logits(texts, on_progress=on_progress)
         predict_seconds = time.perf_counter() - began
-    if not predictor.trained.config.answers_by_counting:
+    if not predictor.trained.config.transformer_is_silent:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[BaselineOutcome] = []
     if isinstance(seen, str):

@@ -40,8 +40,9 @@ from glassformer.evaluation.result import DataSummary, Machine
 from glassformer.evaluation.seen_rows import counted_of, remembered_rows, shared, split_again
 from glassformer.evaluation.verdict import share, signed
 from glassformer.prediction.folder_config import FolderConfig, Remembered
-from glassformer.prediction.model_folder import COUNTING_FILES, FILES
+from glassformer.prediction.model_folder import FILES
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
 from glassformer.targets.answers import Reader
 from glassformer.targets.number.target import NumberAnswers, number_of

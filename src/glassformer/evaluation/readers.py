@@ -34,26 +34,25 @@ class ReaderOutcome:
 
     @property
     def name(self) -> str:
-        return f"{NAMES[self.reader]} alone"
+        return f"{NAMES.get(self.reader, self.reader)} alone"
 
     @property
     def description(self) -> str:
-        return _DESCRIPTIONS[self.reader]
+        return _DESCRIPTIONS.get(self.reader, "a reader of another package")
 
 
 def reader_outcomes(config: FolderConfig, logits: dict[Reader, FloatArray]) -> list[ReaderOutcome]:
     """Return the answers of each reader, from their weighted logits. A model with one reader has none."""
     if config.readers is None:
         return []
-    settings = {"counting": config.readers.counting, "transformer": config.readers.transformer}
     return [
         ReaderOutcome(
             reader=reader,
-            probs=probabilities(logits[reader], temperature=settings[reader].temperature, multilabel=config.multilabel)
-            if settings[reader].weight
+            probs=probabilities(logits[reader], temperature=settings.temperature, multilabel=config.multilabel)
+            if settings.weight
             else None,
         )
-        for reader in NAMES
+        for reader, settings in config.readers.root.items()
     ]
 
 
@@ -71,10 +70,11 @@ def which_reader_decides(
     """
     if not readers:
         return None
-    asked = [NAMES[each.reader] for each in readers if each.probs is not None]
+    asked = [NAMES.get(each.reader, each.reader) for each in readers if each.probs is not None]
+    silent = [NAMES.get(each.reader, each.reader) for each in readers if each.probs is None]
     if len(asked) == 1:
-        (silent,) = (NAMES[each.reader] for each in readers if each.probs is None)
-        return f"The model answers by {asked[0]} alone: no held-out training rows showed that {silent} adds anything."
+        adds = f"{' or '.join(silent)} adds anything"
+        return f"The model answers by {asked[0]} alone: no held-out training rows showed that {adds}."
     accuracies = [share(each.metrics.accuracy.value) for each in alone]
     numbers = [numbers_of(each.difference, each.mcnemar_p) for each in comparisons]
     both = share(model.metrics.accuracy.value)
@@ -82,6 +82,8 @@ def which_reader_decides(
         f"{right} for {name} alone ({difference})"
         for name, right, difference in zip(asked, accuracies, numbers, strict=True)
     ]
+    if len(asked) > 2:
+        return f"All readers together give {both}, against {', '.join(against)}."
     gains = [_gain(each) for each in comparisons]
     if gains[0] == gains[1] != -1:
         first = "Both readers are needed" if gains[0] else "Either reader would do"

@@ -61,7 +61,7 @@ def _answers(
 ) -> Float[np.ndarray, "n n_classes"]:
     """Return probabilities. Texts that both readers read alike, often those that differ in case, are answered once."""
     trained, config = predictor.trained, predictor.trained.config
-    tokens = [] if config.answers_by_counting else trained.tokenizer.encode(texts)
+    tokens = [] if config.transformer_is_silent else trained.tokenizer.encode(texts)
     for_transformer = [row.tobytes() for row in tokens] or [b""] * len(texts)
     for_counting = [unicodedata.normalize("NFKC", text).lower() for text in texts]
     read = list(zip(for_counting, for_transformer, strict=True))

@@ -34,6 +34,7 @@ from glassformer.prediction.exported import (
 from glassformer.prediction.installed import pip_install
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.prediction.reader_files import save_readers
 
 Precision = Literal["float32", "int8"]
 TOLERANCE = 1e-4
@@ -79,25 +80,24 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         OSError, SafetensorError: the files cannot be written.
     """
     predictor, config = Predictor(trained), trained.config
-    rows = _rows(trained) if precision == "int8" and not config.answers_by_counting else None
+    rows = _rows(trained) if precision == "int8" and not config.transformer_is_silent else None
     (folder / "tokenizer.json").write_text(trained.tokenizer.to_json(), encoding="utf-8")
     checked: dict[str, Any] = {}
-    if not config.answers_by_counting:
+    if not config.transformer_is_silent:
         write_transformer(trained.model, folder / MODEL_FILE, config.vocab_size, predictor.max_seq_len)
         checked["largest_difference"] = largest_difference(
             trained.model, folder / MODEL_FILE, config.vocab_size, config.n_classes, predictor.max_seq_len
         )
         if precision == "int8":
             _quantise(folder / MODEL_FILE)
-    if trained.counting is not None:
-        trained.counting.save(folder)
+    save_readers(folder, trained.readers)
     if trained.seen is not None:
         trained.seen.save(folder)
     exported = ExportedConfig(
         precision=precision,
         max_seq_len=predictor.max_seq_len,
         text_column=predictor.text_column,
-        parameters=0 if config.answers_by_counting else sum(weight.numel() for weight in trained.model.parameters()),
+        parameters=0 if config.transformer_is_silent else sum(weight.numel() for weight in trained.model.parameters()),
         held_out_answers=trained.metrics.get("held_out_answers"),
         held_out=trained.metrics.get("held_out"),
         made_of={"created": config.created, "versions": config.versions, "data": config.data, "recipe": config.recipe},
@@ -247,8 +247,8 @@ def _compared(predictor: Predictor, exported: ExportedPredictor, rows: Table) ->
 
 
 def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
-    if config.answers_by_counting:
-        return ["The model answers by counting alone, so the export holds no transformer."]
+    if config.transformer_is_silent:
+        return ["The transformer does not take part in the answers, so the export does not hold it."]
     notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
         notes = [
@@ -260,8 +260,8 @@ def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
 
 def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
     said = "\n".join(f"- {note}" for note in notes)
-    runs = "" if config.answers_by_counting else " with ONNX Runtime,"
-    weights = "" if config.answers_by_counting else f"- Weights of the transformer: {config.precision}\n"
+    runs = "" if config.transformer_is_silent else " with ONNX Runtime,"
+    weights = "" if config.transformer_is_silent else f"- Weights of the transformer: {config.precision}\n"
     return f"""# An exported model
 
     glassformer predict FOLDER {example_of(config.inputs)}

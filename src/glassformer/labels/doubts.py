@@ -11,7 +11,7 @@ from glassformer.data.arrays import Array
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.labels.near import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 
 FOLDS = 5
 

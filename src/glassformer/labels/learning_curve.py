@@ -10,7 +10,7 @@ import numpy as np
 from glassformer.data.arrays import Array
 from glassformer.labels.near import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 
 SHARES = (0.125, 0.25, 0.5)
 """The parts of the rows that are learned from, beside all of them."""

@@ -66,7 +66,7 @@ def to_label(table: Table, unlabelled: Table, number: int) -> ToLabel:
     folds = folds_apart(labels, groups)
     reader = fit_counting("tfidf", texts, labels, n_classes=len(names.names), folds=folds).reader
     candidates = unlabelled.frame[new]
-    probabilities = _probabilities(reader.logits(candidates["text"].to_list()))
+    probabilities = _probabilities(reader.scores(candidates["text"].to_list()))
     chosen = _chosen(reader, candidates["text"].to_list(), probabilities, number)
     best = probabilities[chosen].argmax(axis=1)
     rows = candidates[chosen].select(

@@ -31,6 +31,11 @@ class DesignConfig(BaseModel):
         """The settings of the same model for rows of one text."""
         return self
 
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the readers beside the transformer."""
+        return ()
+
     def in_words(self) -> str:
         """Describe the sizes of the model in words."""
         raise NotImplementedError
@@ -97,7 +102,13 @@ class ModelConfig(TrunkConfig):
     nothing where it was measured (see docs/how-it-works/targets.md)."""
     counting: Literal["auto", "tfidf", "nb", "none"] = "none"
     """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
-    Bayes (`nb`), or on both (`auto`). With `none` the transformer answers alone."""
+    Bayes (`nb`), or on both (`auto`). With `none` there is none."""
+    readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
+    """Readers of other packages that read beside both (see docs/how-to/add-a-reader.md)."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        return (*(() if self.counting == "none" else ("counting",)), *self.readers)
 
 
 class SeveralTextsConfig(ModelConfig):

@@ -1,4 +1,4 @@
-"""How a model answers: both readers, and what their scores mean to its target. Subclasses say how the transformer
+"""How a model answers: its readers, and what their scores mean to its target. Subclasses say how the transformer
 computes.
 
 Without PyTorch, which exported models do not need.
@@ -17,10 +17,11 @@ from typing_extensions import TypeVar
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
-from glassformer.prediction.answering_config import AnsweringConfig
+from glassformer.prediction.answering_config import TRANSFORMER, AnsweringConfig
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen
-from glassformer.targets.answers import Answers, Reader, Scores
+from glassformer.readers.reader import Reader, checked
+from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.review import Thresholds
 
 Given = TypeVar("Given", bound=Answers, default=Any)
@@ -34,6 +35,8 @@ class Answerable(Protocol):
     def config(self) -> AnsweringConfig: ...
     @property
     def tokenizer(self) -> TextTokenizer: ...
+    @property
+    def readers(self) -> Mapping[str, Reader]: ...
     @property
     def counting(self) -> CountingReader | None: ...
     @property
@@ -72,7 +75,8 @@ class Answering(ABC, Generic[Given]):
     @property
     def notes(self) -> list[str]:
         """Sentences about its answers."""
-        alone = ["the model answers by counting alone"] if self.trained.config.answers_by_counting else []
+        asked = [name for name, weight in self.trained.config.weights.items() if weight]
+        alone = [f"the model answers by {' and '.join(asked)} alone"] if TRANSFORMER not in asked else []
         return [*alone, *self.trained.config.target.notes(self.held_out)]
 
     @abstractmethod
@@ -100,7 +104,7 @@ class Answering(ABC, Generic[Given]):
 
     def reader_logits(
         self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
-    ) -> dict[Reader, Scores]:
+    ) -> dict[str, Scores]:
         """Return the weighted scores (texts, width) of each reader. They add up to `logits`.
 
         A reader of weight 0 is not asked: its scores are 0. `on_progress` is called with the share of tokens that the
@@ -110,13 +114,13 @@ class Answering(ABC, Generic[Given]):
 
     def scores(
         self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None
-    ) -> dict[Reader, FloatArray]:
+    ) -> dict[str, FloatArray]:
         """Return the scores (texts, width) of each reader that is asked, without its weight."""
         return self._read(texts, self._tokens(texts), on_progress)
 
-    def weighed(self, scores: Mapping[Reader, FloatArray], rows: int) -> dict[Reader, Scores]:
+    def weighed(self, scores: Mapping[str, FloatArray], rows: int) -> dict[str, Scores]:
         """Return the result of `scores` as that of `reader_logits`."""
-        target, found = self.trained.config.target, dict[Reader, Scores]()
+        target, found = self.trained.config.target, dict[str, Scores]()
         for name, weight in self.trained.config.weights.items():
             if name not in scores:
                 found[name] = np.zeros((rows, target.width), target.precision)
@@ -127,24 +131,26 @@ class Answering(ABC, Generic[Given]):
 
     def _tokens(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, or nothing if the transformer is not asked."""
-        return [] if self.trained.config.answers_by_counting else self.trained.tokenizer.encode(texts)
+        return [] if self.trained.config.transformer_is_silent else self.trained.tokenizer.encode(texts)
 
     def _read(
         self, texts: Sequence[str], rows: list[IntArray], on_progress: Callable[[float], None] | None
-    ) -> dict[Reader, FloatArray]:
+    ) -> dict[str, FloatArray]:
         return {
-            name: self.score(rows, on_progress) if name == "transformer" else self._counted(texts)
+            name: self.score(rows, on_progress) if name == TRANSFORMER else self._scores(name, texts)
             for name, weight in self.trained.config.weights.items()
             if weight
         }
 
-    def _counted(self, texts: Sequence[str]) -> FloatArray:
-        assert self.trained.counting is not None
-        return self.trained.counting.logits(texts)
+    def _scores(self, name: str, texts: Sequence[str]) -> FloatArray:
+        shape = len(texts), self.trained.config.target.width
+        return checked(name, self.trained.readers[name].scores(texts), shape)
 
-    def alone(self, reader: Reader, texts: Sequence[str]) -> FloatArray:
+    def alone(self, reader: str, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width) of one reader without its weight, also if that is 0."""
-        return self.score(self.trained.tokenizer.encode(texts)) if reader == "transformer" else self._counted(texts)
+        return (
+            self.score(self.trained.tokenizer.encode(texts)) if reader == TRANSFORMER else self._scores(reader, texts)
+        )
 
     def unknown_words(self, texts: Sequence[str]) -> Counter[str]:
         """Return the words that are not in the vocabulary, each with the number of texts that it occurs in."""
@@ -160,7 +166,7 @@ class Answering(ABC, Generic[Given]):
             asked: see `Target.answers`.
         """
         rows = self._tokens(texts)
-        # A model that answers by counting alone encodes no rows.
+        # A model whose transformer is silent encodes no rows.
         with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]
         answers: Any = self.trained.config.target.answers(
             self.weighed(self._read(texts, rows, on_progress), len(texts)),

@@ -8,20 +8,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
 from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.readers.counting.reader import HEAVIEST
 from glassformer.readers.counting.unlike import UnlikeConfig
+from glassformer.readers.reader import HEAVIEST
 from glassformer.targets.answers import Reader
 from glassformer.targets.labels.target import Classes, Labels, LabelValue, OrderedClasses, SeveralLabels, labels_of
 from glassformer.targets.number.target import Number
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
 
 AnyTarget = Annotated[Classes | OrderedClasses | SeveralLabels | Number, Field(discriminator="kind")]
+TRANSFORMER = "transformer"
 LEAST_WEIGHT = 1e-9
-"""The weight of a reader of numbers that is worse than their mean, if there is no other reader."""
+"""The weight of the first reader of a number, if all of them are worse than its mean."""
 
 
 class ReaderConfig(BaseModel):
@@ -30,36 +31,45 @@ class ReaderConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     weight: float = Field(ge=0, le=HEAVIEST)
-    """The factor of the reader's scores in the sum of both readers. With 0 the reader is not asked."""
+    """The factor of the reader's scores in the sum of all readers. With 0 the reader is not asked."""
     temperature: float = Field(default=1.0, ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
     """The temperature of the reader's weighted logits if it answers alone. A number has none."""
 
 
-class Readers(BaseModel):
-    """The two readers of a model."""
+class Readers(RootModel[dict[str, ReaderConfig]]):
+    """The readers of a model by name, in the order in which they were asked whether they help."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    counting: ReaderConfig
-    transformer: ReaderConfig
+    model_config = ConfigDict(frozen=True)
 
     @classmethod
-    def weighing(cls, counting: float | None, transformer: float) -> Self:
-        """Return readers of these weights. None means that there is no counting reader. One always has a weight."""
-        weights = {"counting": counting or 0.0, "transformer": transformer}
-        if not any(weights.values()):
-            weights["transformer" if counting is None else "counting"] = LEAST_WEIGHT
-        return cls(**{name: ReaderConfig(weight=weight) for name, weight in weights.items()})
+    def weighing(cls, weights: Mapping[str, float]) -> Self:
+        """Return readers of these weights. One always has a weight."""
+        given = dict(weights) if any(weights.values()) else {**weights, next(iter(weights)): LEAST_WEIGHT}
+        return cls({name: ReaderConfig(weight=weight) for name, weight in given.items()})
 
     @model_validator(mode="after")
     def _one_answers(self) -> Self:
-        if self.counting.weight == self.transformer.weight == 0:
-            raise ValueError("readers: both have the weight 0")
+        if not any(each.weight for each in self.root.values()):
+            raise ValueError("readers: all have the weight 0")
+        if TRANSFORMER not in self.root:
+            raise ValueError(f"readers: {TRANSFORMER} is missing")
         return self
 
+    def __getitem__(self, name: str) -> ReaderConfig:
+        return self.root[name] if name in self.root else ReaderConfig(weight=0)
+
     @property
-    def counting_alone(self) -> bool:
-        return self.transformer.weight == 0
+    def counting(self) -> ReaderConfig:
+        return self["counting"]
+
+    @property
+    def transformer(self) -> ReaderConfig:
+        return self[TRANSFORMER]
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each reader that has one, and of the transformer."""
+        return {name: each.weight for name, each in self.root.items() if each.weight or name == TRANSFORMER}
 
 
 class AnsweringConfig(BaseModel):
@@ -74,7 +84,7 @@ class AnsweringConfig(BaseModel):
     tokenizer: TokenizerConfig
     target: AnyTarget
     readers: Readers | None = None
-    """The weights of the counting reader and the transformer. None if the transformer answers alone."""
+    """The weights of the readers. None if the transformer answers alone."""
     unlike: UnlikeConfig | None = None
     """When a text is unlike the training data. None if training did not find out: the folder has an older format."""
     inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
@@ -118,16 +128,17 @@ class AnsweringConfig(BaseModel):
     @property
     def weights(self) -> dict[Reader, float]:
         """The weight of each reader that the model has. Those of weight 0 are not asked."""
-        if self.readers is None:
-            return {"transformer": 1.0}
-        if not self.readers.counting.weight:
-            return {"transformer": self.readers.transformer.weight}
-        return {"counting": self.readers.counting.weight, "transformer": self.readers.transformer.weight}
+        return {TRANSFORMER: 1.0} if self.readers is None else self.readers.weights
 
     @property
     def answers_by_counting(self) -> bool:
-        """Whether the counting reader answers alone, as the transformer has no weight."""
-        return self.readers is not None and self.readers.counting_alone
+        """Whether the counting reader answers alone, as no other has a weight."""
+        return {name for name, weight in self.weights.items() if weight} == {"counting"}
+
+    @property
+    def transformer_is_silent(self) -> bool:
+        """Whether the transformer has no weight, so that it is not asked."""
+        return not self.weights[TRANSFORMER]
 
 
 def _with_target(found: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,7 +149,9 @@ def _with_target(found: Mapping[str, Any]) -> dict[str, Any]:
         fields["target"] = {"kind": "number", "column": fields.get("target"), "scale": fields.pop("scale")}
         if isinstance(readers, Mapping) and "bias" in readers:
             fields["target"]["bias"] = readers["bias"]
-            fields["readers"] = Readers.weighing(readers.get("counting"), readers.get("transformer", 0.0))
+            counting, transformer = readers.get("counting"), readers.get(TRANSFORMER, 0.0)
+            weights = ({} if counting is None else {"counting": counting}) | {TRANSFORMER: transformer}
+            fields["readers"] = Readers.weighing(weights)
     elif "target" not in fields:
         kind = "several" if fields.pop("multilabel", False) else "classes"
         kind = "ordered" if fields.pop("ordered", False) else kind

@@ -10,7 +10,7 @@ README.md           the model card
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -28,8 +28,10 @@ from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.installed import pip_install
+from glassformer.prediction.reader_files import read_readers
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen
+from glassformer.readers.reader import Reader
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
 
@@ -54,7 +56,7 @@ class ExportedConfig(AnsweringConfig):
     text_column: str | None = None
     """The column of the training table that the texts came from."""
     parameters: int = 0
-    """Of the transformer. 0 if the model answers by counting alone."""
+    """Of the transformer. 0 if it is not asked."""
     held_out_answers: HeldOutAnswers | None = None
     """The figures of the labels of held-out rows. None if the model does not know them."""
     held_out: HeldOutNumbers | None = None
@@ -70,14 +72,19 @@ class Exported:
     """An exported model.
 
     Attributes:
-        session: runs the transformer. None if the model answers by counting alone.
+        session: runs the transformer. None if it is not asked.
     """
 
     config: ExportedConfig
     tokenizer: TextTokenizer
     session: Any
-    counting: CountingReader | None
+    readers: Mapping[str, Reader]
     seen: Seen | None
+
+    @property
+    def counting(self) -> CountingReader | None:
+        found = self.readers.get("counting")
+        return found if isinstance(found, CountingReader) else None
 
 
 class ExportedPredictor(Answering[Given]):
@@ -102,8 +109,8 @@ class ExportedPredictor(Answering[Given]):
             Exported(
                 config=config,
                 tokenizer=tokenizer,
-                session=None if config.answers_by_counting else open_session(folder / MODEL_FILE, config.n_classes),
-                counting=read_counting(folder, config),
+                session=None if config.transformer_is_silent else open_session(folder / MODEL_FILE, config.n_classes),
+                readers=read_readers(folder, config),
                 seen=None if config.unlike is None else Seen.load(folder, config.unlike),
             )
         )
@@ -124,7 +131,7 @@ class ExportedPredictor(Answering[Given]):
         """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.
 
         Raises:
-            UsageError: the model answers by counting alone.
+            UsageError: the model does not ask its transformer.
         """
         return score_windows(
             self.read,
@@ -136,7 +143,7 @@ class ExportedPredictor(Answering[Given]):
 
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         if self.trained.session is None:
-            raise UsageError("this exported model answers by counting alone; it holds no transformer")
+            raise UsageError("this exported model answers without a transformer; it holds none")
         return read_windows(self.trained.session, token_ids, attention_mask)
 
 
@@ -208,13 +215,6 @@ def threads_asked() -> int:
     """Return how many threads ONNX Runtime gets: OMP_NUM_THREADS, or 0, which is one for each core."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     return int(asked) if asked.isdigit() else 0
-
-
-def read_counting(folder: Path, config: AnsweringConfig) -> CountingReader | None:
-    """Read the counting reader, if the model asks it (raises what `CountingReader.load` raises)."""
-    if "counting" not in config.weights:
-        return None
-    return CountingReader.load(folder, n_classes=config.target.width, multilabel=config.target.multilabel)
 
 
 def read_tokenizer(folder: Path, vocab_size: int) -> TextTokenizer:

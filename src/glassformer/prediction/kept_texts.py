@@ -70,7 +70,7 @@ class KeptTexts:
             rows=tuple(line.row for line in lines),
             texts=tuple(line.text for line in lines),
             labels=tuple(line.label for line in lines),
-            vectors=None if config.answers_by_counting else _vectors(folder / VECTORS_FILE, len(lines)),
+            vectors=None if config.transformer_is_silent else _vectors(folder / VECTORS_FILE, len(lines)),
         )
 
 

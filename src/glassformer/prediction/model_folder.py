@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary, in the format of the `tokenizers` library
 model.safetensors   the weights
 counting.json       the n-grams of the counting reader, if there is one
 counting.safetensors  their weights
+readers/            a folder for each reader of another package
 seen.safetensors    the words and word pairs of the training texts, as hashes
 training-texts.*    the training texts and their vectors, if they were to be kept
 metrics.json        the training history and the figures of validation
@@ -22,7 +23,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -38,7 +39,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.exported import is_exported, read_counting
+from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import (
     FORMAT_VERSION,
     AnyFolderConfig,
@@ -61,12 +62,13 @@ from glassformer.prediction.folder_names import (
     STATE_FILE,
 )
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
+from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
-from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader
+from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
+from glassformer.readers.reader import Reader
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
-COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -78,6 +80,7 @@ class Trained(Generic[Config, Module]):
     """A trained model with its config, tokenizer and metrics.
 
     Attributes:
+        readers: those beside the transformer, by name.
         kept: returns the training texts, which are read from the folder when it is called. None if they were not kept.
     """
 
@@ -85,9 +88,14 @@ class Trained(Generic[Config, Module]):
     model: Module
     tokenizer: TextTokenizer
     metrics: dict[str, Any]
-    counting: CountingReader | None = None
+    readers: Mapping[str, Reader] = field(default_factory=dict)
     seen: Seen | None = None
     kept: Callable[[], KeptTexts] | None = None
+
+    @property
+    def counting(self) -> CountingReader | None:
+        found = self.readers.get("counting")
+        return found if isinstance(found, CountingReader) else None
 
 
 TrainedModel = Trained[FolderConfig, nn.Module]
@@ -169,12 +177,13 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         _write(aside, texts, trained)
-        if taken := [name for name in _written(aside) if (folder / name).is_dir()]:
+        if taken := [name for name in _written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
         for name in (*COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
             (folder / name).unlink(missing_ok=True)  # the new model may not have them
+        shutil.rmtree(folder / READERS_FOLDER, ignore_errors=True)
         for name in _written(aside):
             (aside / name).replace(folder / name)
     except (OSError, SafetensorError, GlassformerError) as error:
@@ -200,23 +209,22 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     if odd := not_finite(trained.model):
         raise GlassformerError(f"{odd} holds NaN or infinite weights; the training diverged")
     write_weights(place / "model.safetensors", trained.model)
-    if trained.counting is not None:
-        trained.counting.save(place)
+    save_readers(place, trained.readers)
     if trained.seen is not None:
         trained.seen.save(place)
     if trained.kept is not None:
         trained.kept().save(place, trained.config)
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
-    for path in place.glob("*.safetensors"):
+    for path in place.rglob("*.safetensors"):
         path.chmod((place / "config.json").stat().st_mode)
-    for name in _written(place):
-        with (place / name).open("rb+") as file:
+    for path in filter(Path.is_file, place.rglob("*")):
+        with path.open("rb+") as file:
             os.fsync(file.fileno())  # some disks report only now that they are full
     kind = KINDS[trained.config.format]
     config = _read_config(place / "config.json", kind)
     check_weights(place / "model.safetensors", _described(kind, config))
     _read_metrics(place / "metrics.json", kind)
-    _read_counting(place, config)
+    _read_readers(place, config)
     _read_seen(place, config)
     if (kept := _kept_in(place, config)) is not None:
         kept()
@@ -295,15 +303,15 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         model=model.eval(),
         tokenizer=tokenizer,
         metrics=metrics,
-        counting=_read_counting(folder, config),
+        readers=_read_readers(folder, config),
         seen=_read_seen(folder, config),
         kept=_kept_in(folder, config),
     )
 
 
-def _read_counting(folder: Path, config: AnyFolderConfig) -> CountingReader | None:
-    """Read the counting reader, if `config.json` says that there is one."""
-    return read_counting(folder, config) if isinstance(config, FolderConfig) else None
+def _read_readers(folder: Path, config: AnyFolderConfig) -> dict[str, Reader]:
+    """Read the readers beside the transformer that `config.json` names."""
+    return read_readers(folder, config) if isinstance(config, FolderConfig) else {}
 
 
 def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:

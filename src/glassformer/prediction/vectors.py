@@ -51,7 +51,7 @@ def unit_vectors(trained: TrainedModel, texts: Sequence[str]) -> HalfArray | Non
     Raises:
         ValueError: the model has no such vectors.
     """
-    if trained.config.answers_by_counting:
+    if trained.config.transformer_is_silent:
         return None
     vectors = pooled_vectors(trained, texts)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 Scores = np.ndarray[Any, Any]
-Reader = Literal["counting", "transformer"]
+Reader = str
+"""The name of a reader."""
 
 UNLIKE = ["unseen_share", "unlike_training"]
 """The last keys of each answer, in a table and in JSON."""

@@ -135,21 +135,23 @@ def kept_in_words(trained: TrainedModel) -> list[str]:
     return [f"The folder holds the training texts (`{TEXTS_FILE}`): whoever has it can read them."]
 
 
+_AS_PART = {"counting": "a counting reader", "transformer": "the transformer"}
+
+
 def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
-    """Say how both readers share the answer."""
+    """Say how the readers share the answer."""
     config = trained.config
     assert config.readers is not None
-    counting, transformer = config.readers.counting.weight, config.readers.transformer.weight
     if config.answers_by_counting:
         why = "the held-out rows do not show that the transformer helps"
         if readers["transformer_accuracy"] is None:
             why = "no transformer was trained"
         return f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."
-    return (
-        f"Adds up the logits of a counting reader, times {counting:.3f}, and of the transformer, times "
-        f"{transformer:.3f}. Held-out accuracy alone: {readers['counting_accuracy']:.4f} and "
-        f"{readers['transformer_accuracy']:.4f}."
-    )
+    weights = config.readers.weights
+    parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
+    accuracies = [readers[f"{name}_accuracy"] for name in weights]
+    alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)
+    return f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}."
 
 
 def _pretraining(record: dict[str, Any] | None) -> list[str]:

@@ -16,7 +16,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID, UNKNOWN_ID
 from glassformer.data.windows import Windows
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.counting.joining import join
+from glassformer.readers.joining import join
 from glassformer.training.objectives import objective
 from glassformer.training.order import plan_epoch
 from glassformer.training.task import Cost, Examples
@@ -50,14 +50,14 @@ class Classification:
     unit = "texts"
 
     def __init__(
-        self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int, counting: FloatArray | None = None
+        self, data: TrainingData, config: TrainingConfig, *, max_seq_len: int, beside: Sequence[FloatArray] = ()
     ) -> None:
         """Take the data of a run.
 
         Args:
-            counting: the logits (rows, n_classes) of a counting reader for the validation rows.
+            beside: the scores (rows, width) of each reader beside the transformer for the validation rows.
         """
-        self.data, self.config, self.max_seq_len, self.counting = data, config, max_seq_len, counting
+        self.data, self.config, self.max_seq_len, self.beside = data, config, max_seq_len, beside
         self.objective = objective(config, multilabel=data.multilabel)
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
@@ -97,7 +97,7 @@ class Classification:
         return Cost(losses.sum(), float(right_answers(logits.detach(), labels).sum()))
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Return loss and accuracy of the model alone, and the calibrated loss, which includes the counting reader.
+        """Return loss and accuracy of the model alone, and the calibrated loss, which includes the other readers.
 
         Without validation rows, return nothing.
         """
@@ -118,8 +118,7 @@ class Classification:
             "validation_accuracy": float(right_answers(on_device, truth).float().mean()),
         }
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
-            readers = [logits] if self.counting is None else [self.counting, logits]
-            joined = join(readers, labels, multilabel=self.data.multilabel, row_weights=row_weights)
+            joined = join([*self.beside, logits], labels, multilabel=self.data.multilabel, row_weights=row_weights)
             found["calibrated_loss"] = joined.loss / weight
         return found
 

@@ -18,7 +18,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared

@@ -297,7 +297,7 @@ class PreparedStudent(Prepared):
             }
         }
 
-    def task(self, counting: FloatArray | None = None) -> Distillation:  # noqa: ARG002 (a student does not count)
+    def task(self, beside: Sequence[FloatArray] = ()) -> Distillation:  # noqa: ARG002 (a student has no other readers)
         return Distillation(
             self.data,
             self.training,
@@ -318,10 +318,10 @@ def _check(recipe: Recipe, temperature: float) -> None:
             )
     if recipe.pretraining is not None:
         raise UsageError("[pretraining]: a student is not pre-trained; leave the section out")
-    if isinstance(recipe.model, ModelConfig) and recipe.model.counting != "none":
+    if recipe.model.beside:
         raise UsageError(
-            f"`model.counting={recipe.model.counting!r}`: a student is a transformer without a counting reader; leave "
-            "it out"
+            f"the recipe has other readers ({', '.join(recipe.model.beside)}): a student is a transformer alone; set "
+            "`model.counting='none'`, and no `model.readers`"
         )
 
 

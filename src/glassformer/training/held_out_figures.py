@@ -3,6 +3,7 @@ are doubtful."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Self
@@ -14,14 +15,13 @@ from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
-from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
-from glassformer.targets.answers import Reader
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import LearnedCounting
+from glassformer.training.readers import LearnedReaders
 
 MOST_LISTED = 20
 
@@ -34,54 +34,50 @@ class HeldOut:
         table: the table that they are rows of.
         places: their places in `table`, in the order of the logits.
         labels: the right labels. None if they are not known.
-        readers: the weights of both readers. None if the model is a transformer alone.
-        counting, transformer: the logits (rows, n_classes) of a reader. None if it did not answer.
+        readers: the weights of the readers. None if the model is a transformer alone.
+        scores: the logits (rows, n_classes) of each reader that answered.
     """
 
     table: Table
     places: Array
     labels: Array | None
     readers: Readers | None
-    counting: FloatArray | None
-    transformer: FloatArray | None
+    scores: Mapping[str, FloatArray]
 
     @classmethod
     def of(
         cls,
         prepared: Prepared,
         readers: Readers | None,
-        counting: LearnedCounting | None,
+        learned: LearnedReaders | None,
         transformer: FloatArray | None,
     ) -> Self | None:
         """Return the held-out rows of a run, or None if nothing is held out."""
-        if counting is None and transformer is None:
+        if learned is None and transformer is None:
             return None
         table = prepared.splits.validation or prepared.splits.train
         places = np.arange(table.frame.height)
-        if prepared.splits.validation is None and counting is not None:
-            places = np.concatenate([fold.held_out for fold in counting.folds])
+        if prepared.splits.validation is None and learned is not None:
+            places = np.concatenate([fold.held_out for fold in learned.folds])
         return cls(
             table=table,
             places=places,
-            labels=prepared.known_labels if counting is None else counting.labels,
+            labels=prepared.known_labels if learned is None else learned.truth,
             readers=readers,
-            counting=None if counting is None else counting.held_out,
-            transformer=transformer,
+            scores=({} if learned is None else learned.held_out)
+            | ({} if transformer is None else {TRANSFORMER: transformer}),
         )
 
-    def by_reader(self, which: Array | None = None) -> dict[Reader, FloatArray]:
+    def by_reader(self, which: Array | None = None) -> dict[str, FloatArray]:
         """Return the weighted logits of each reader that answered. Their sum is that of the model.
 
         Args:
             which: the numbers of some of the rows. None means all of them.
         """
-        logits: dict[Reader, FloatArray | None] = {"counting": self.counting, "transformer": self.transformer}
-        some = {
-            reader: found if which is None else found[which] for reader, found in logits.items() if found is not None
-        }
+        some = {name: found if which is None else found[which] for name, found in self.scores.items()}
         if self.readers is None:
             return some
-        return {reader: getattr(self.readers, reader).weight * found for reader, found in some.items()}
+        return {name: self.readers[name].weight * found for name, found in some.items()}
 
 
 def held_out_figures(

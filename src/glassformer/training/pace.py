@@ -13,7 +13,7 @@ from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
 from glassformer.errors import UsageError
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 from glassformer.training.first_stage import recipe_of_first_stage
 from glassformer.training.loop import Silent, StepReport, Trainer
 from glassformer.training.order import plan_epoch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
@@ -158,13 +159,13 @@ class Prepared:
         """What the model folder keeps about the origin of the labels, besides the tables. Empty: they were in them."""
         return {}
 
-    def task(self, counting: FloatArray | None = None) -> Classification:
+    def task(self, beside: Sequence[FloatArray] = ()) -> Classification:
         """Return what the transformer learns.
 
         Args:
-            counting: the logits (rows, n_classes) of a counting reader for the validation rows.
+            beside: the scores (rows, width) of each reader beside the transformer for the validation rows.
         """
-        return Classification(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, counting=counting)
+        return Classification(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
 
     @cached_property
     def class_weights(self) -> Tensor:

@@ -71,7 +71,7 @@ class Recipe(AnyRecipe):
 
     @model_validator(mode="after")
     def _learns(self) -> Self:
-        if self.training.counting_alone and not (isinstance(self.model, ModelConfig) and self.model.counting != "none"):
+        if self.training.counting_alone and not self.model.beside:
             raise ValueError(
                 "training.epochs = 0 trains no transformer, and this model has no counting reader to answer instead"
             )

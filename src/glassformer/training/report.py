@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
@@ -18,19 +18,18 @@ from glassformer.evaluation.doubtful_labels import doubtful_labels
 from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
 from glassformer.evaluation.next_steps import next_steps
-from glassformer.evaluation.readers import NAMES, ReaderOutcome
+from glassformer.evaluation.readers import ReaderOutcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import TrainingRows
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.answers import Reader
+from glassformer.targets.labels.training_readers import each_alone
 from glassformer.targets.probabilities import probabilities
 from glassformer.targets.review import Thresholds
 from glassformer.training.held_out_figures import HeldOut
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import each_alone
 
 MOST_MEASURED, MOST_ANSWERS = 20_000, 400_000
 """Rows, and rows times classes. More of them would cost time and memory, and hardly change the figures."""
@@ -124,10 +123,9 @@ def _readers(held_out: HeldOut, which: Array, trained: TrainedModel) -> list[Rea
     readers, labels = held_out.readers, held_out.labels
     if readers is None or labels is None:
         return []
-    logits: dict[Reader, FloatArray | None] = {"counting": held_out.counting, "transformer": held_out.transformer}
     outcomes, multilabel = [], trained.config.multilabel
-    for reader in NAMES:
-        found, settings = logits[reader], getattr(readers, reader)
+    for reader, settings in readers.root.items():
+        found = held_out.scores.get(reader)
         if found is None:
             outcomes.append(ReaderOutcome(reader=reader, probs=None))
             continue
@@ -212,7 +210,7 @@ def used_for(what: list[str], prepared: Prepared) -> str:
 
 
 def _decided(trained: TrainedModel) -> str | None:
-    """Say how both readers were weighed, if there are two."""
+    """Say how the readers were weighed, if there are several."""
     if trained.config.readers is None:
         return None
     said = each_alone(trained.config.readers, trained.metrics["readers"])

@@ -28,7 +28,7 @@ from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
-from glassformer.training.readers import LearnedCounting
+from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
@@ -111,12 +111,12 @@ class Kept:
 class Way:
     """What differs between runs that learn labels and a number.
 
-    `finish` returns the model and its held-out rows (see `_finished`). `page` returns the report of these rows. `warn`
-    says what a user should know about the trained model.
+    `lessons` returns what the readers beside the transformer learn. `finish` returns the model and its held-out rows
+    (see `_finished`). `page` returns the report of these rows. `warn` says what a user should know about the model.
     """
 
     prepare: Callable[..., Prepared]
-    learn_counting: Callable[[Prepared, Observer], LearnedCounting | None]
+    lessons: Callable[[Prepared], Lessons]
     finish: Callable[..., tuple[Any, Any]]
     card: Callable[[Any], str]
     page: Callable[[Any, Any, Prepared, Kept], str | None]
@@ -152,16 +152,16 @@ def train_prepared(
         observer.on_message(origin)
     _warn_of_unknown(train, observer, learned=prepared.init is None)
     with leader_first(prepared.processes):
-        counting = way.learn_counting(prepared, observer)
-    prepared, planned = plan_time(prepared, counting, clock, observer)
+        learned = learn_readers(prepared, way.lessons, observer)
+    prepared, planned = plan_time(prepared, learned, clock, observer)
     prepared, pretraining = pretrain_on_own_texts(prepared, observer)
-    trainer = _trainer(prepared, counting, observer)
-    crossed = _crossed(prepared, counting, trainer, begun=begun)
+    trainer = _trainer(prepared, learned, observer)
+    crossed = _crossed(prepared, learned, trainer, begun=begun)
     if kept.snapshots is not None:
         kept.snapshots.begin(prepared, trainer)
 
     def save() -> Any:
-        trained, held_out = way.finish(trainer, prepared, kept.source, counting, crossed, pretraining)
+        trained, held_out = way.finish(trainer, prepared, kept.source, learned, crossed, pretraining)
         trained.metrics.update({"time_plan": planned} if planned else {})
         if kept.texts:
             observer.on_message("keeping the training texts: whoever has the model can read them")
@@ -191,11 +191,11 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
         )
 
 
-def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Observer) -> Trainer[nn.Module]:
-    held_out = None if counting is None or prepared.splits.validation is None else counting.held_out
+def _trainer(prepared: Prepared, learned: LearnedReaders | None, observer: Observer) -> Trainer[nn.Module]:
+    held_out = {} if learned is None or prepared.splits.validation is None else learned.held_out
     return Trainer(
         prepared.model,
-        prepared.task(held_out),
+        prepared.task(list(held_out.values())),
         prepared.training,
         checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
         observer=observer,
@@ -204,15 +204,15 @@ def _trainer(prepared: Prepared, counting: LearnedCounting | None, observer: Obs
 
 
 def _crossed(
-    prepared: Prepared, counting: LearnedCounting | None, trainer: Trainer[nn.Module], *, begun: bool
+    prepared: Prepared, learned: LearnedReaders | None, trainer: Trainer[nn.Module], *, begun: bool
 ) -> tuple[FloatArray, float] | None:
-    """Cross-fit if no rows are held out for the weights of both readers: see `cross_fit`."""
-    if counting is None or prepared.splits.validation is not None or prepared.recipe.training.counting_alone:
+    """Cross-fit if no rows are held out for the weights of the readers: see `cross_fit`."""
+    if learned is None or prepared.splits.validation is not None or prepared.recipe.training.counting_alone:
         return None
     if not begun:
         trainer.try_to_save()  # from here on, the run can be resumed
-    observer, trainings = trainer.observer, len(counting.folds) + 1
-    crossed = cross_fit(prepared, counting.folds, observer)
+    observer, trainings = trainer.observer, len(learned.folds) + 1
+    crossed = cross_fit(prepared, learned.folds, observer)
     trainer.observer = OneOfSeveral(observer, trainings, trainings)
     return crossed
 

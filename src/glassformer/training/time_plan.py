@@ -18,12 +18,12 @@ from pydantic import BaseModel, ConfigDict
 from glassformer.data.files import write_aside
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.readers.counting.folds import Fold
+from glassformer.readers.reader import Fold
 from glassformer.training.loop import Observer
 from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
-from glassformer.training.readers import LearnedCounting
+from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import with_settings
 
 FEWEST_STEPS = 75
@@ -54,14 +54,14 @@ class TimePlan(BaseModel):
 
 
 def plan_time(
-    prepared: Prepared, counting: LearnedCounting | None, began: float, observer: Observer
+    prepared: Prepared, learned: LearnedReaders | None, began: float, observer: Observer
 ) -> tuple[Prepared, dict[str, Any]]:
     """Decide what the run does in its minutes. Without such a limit, do nothing.
 
     A resumed run keeps the plan that it began with.
 
     Args:
-        counting: the counting reader, which is fitted already.
+        learned: the readers beside the transformer, which are fitted already.
         began: when the run began, by `time.perf_counter`.
 
     Returns:
@@ -77,8 +77,8 @@ def plan_time(
     file = None if prepared.work is None else prepared.work / _FILE
     plan = None if file is None else _kept(file)
     if plan is None:
-        folds = counting.folds if counting is not None and prepared.splits.validation is None else ()
-        plan = _made(prepared, None if counting is None else counting.fitted.seconds, folds, began)
+        folds = learned.folds if learned is not None and prepared.splits.validation is None else ()
+        plan = _made(prepared, None if learned is None else learned.seconds, folds, began)
         own = prepared.own_texts
         if own is not None and len(own.unlabelled.texts) and "pretraining.max_steps" not in plan.settings:
             texts = counted(len(own.unlabelled.texts), "unlabelled text")
@@ -104,7 +104,7 @@ def _kept(file: Path) -> TimePlan | None:
         raise GlassformerError(f"{file} is damaged; start the run again with `overwrite=True`") from error
 
 
-def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], began: float) -> TimePlan:
+def _made(prepared: Prepared, beside: float | None, folds: Sequence[Fold], began: float) -> TimePlan:
     """Measure, and decide."""
     assert prepared.minutes is not None
     share, least, most = _PROBE
@@ -118,7 +118,8 @@ def _made(prepared: Prepared, counting: float | None, folds: Sequence[Fold], beg
         Situation(
             minutes=prepared.minutes,
             spent=time.perf_counter() - began,
-            counting=counting,
+            readers=prepared.recipe.model.beside,
+            beside=beside,
             epochs=prepared.training.epochs,
             pace=pace,
             pretraining=pretraining,
@@ -132,13 +133,15 @@ class Situation:
 
     Attributes:
         spent: the seconds that have passed.
-        counting: the seconds of fitting the counting reader. None if there is none.
+        readers: the names of the readers beside the transformer.
+        beside: the seconds of fitting them. None if there are none.
         pretraining: None if the model cannot be pre-trained, or not in the time that is left.
     """
 
     minutes: float
     spent: float
-    counting: float | None
+    readers: Sequence[str]
+    beside: float | None
     epochs: int
     pace: Pace
     pretraining: PretrainingPace | None
@@ -161,8 +164,8 @@ class Situation:
 def decide(now: Situation) -> TimePlan:
     """Choose the most that fits into the time: see the table of docs/how-to/minutes.md."""
     begins = f"time: {counted_minutes(now.minutes)}. "
-    if now.counting is not None:
-        begins += f"Counting took {about(now.counting)}. "
+    if now.beside is not None:
+        begins += f"{' and '.join(now.readers).capitalize()} took {about(now.beside)}. "
     if now.pace.seconds() > now.left:
         return _less(now, begins)
     takes = "takes" if now.epochs == 1 else "take"
@@ -198,9 +201,10 @@ def _less(now: Situation, begins: str) -> TimePlan:
     steps = math.floor((now.left - pace.answering) / (pace.step * len(pace.steps)))
     whole = f"With {about(now.whole)}, it would get {longest:,} steps ({counted(now.epochs, 'epoch')})"
     fewest = min(FEWEST_STEPS, longest)
-    if steps < fewest and now.counting is not None:
+    if steps < fewest and now.beside is not None:
+        others = " and ".join(now.readers)
         said = (
-            "No time is left to train a transformer, so the model will answer by counting alone. With "
+            f"No time is left to train a transformer, so the model will answer by {others} alone. With "
             f"{about(now.spent + pace.seconds(fewest))}, a transformer would be trained too"
         )
         return TimePlan(settings={"training.epochs": 0}, seconds=now.spent, said=begins + said)

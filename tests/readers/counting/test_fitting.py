@@ -9,10 +9,11 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.readers.counting import fitting
 from glassformer.readers.counting.fitting import Counting, fit_counting
-from glassformer.readers.counting.folds import Fold, folds_of
-from glassformer.readers.counting.joining import join
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.folds import folds_of
+from glassformer.readers.joining import join
+from glassformer.readers.reader import Fold
 from tests.readers.counting.samples import ADJECTIVES, NOUNS, opinions
 
 TEXTS, LABELS = opinions(240)
@@ -30,7 +31,7 @@ def test_every_way_of_counting_learns_the_telling_words(counting: Counting, clas
     texts, labels = opinions(240, classes=classes)
     fitted = fit_counting(counting, texts, labels, n_classes=classes, folds=[FOLD])
     new, truth = opinions(100, classes=classes, seed=9, noise=0)
-    assert accuracy(fitted.reader.logits(new), truth) == 1
+    assert accuracy(fitted.reader.scores(new), truth) == 1
     assert fitted.held_out.shape == (40, classes)
     assert accuracy(fitted.held_out, labels[200:]) > 0.8
 
@@ -43,7 +44,7 @@ def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypat
     fitted = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
     held_out = np.concatenate([fold.held_out for fold in folds_of(labels, seed=0)])
     assert sorted(held_out.tolist()) == list(range(40))
-    assert accuracy(fitted.reader.logits(texts), labels) == 1
+    assert accuracy(fitted.reader.scores(texts), labels) == 1
     assert accuracy(fitted.held_out, labels[held_out]) < 0.8
 
 
@@ -60,7 +61,7 @@ def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.Mo
     weight = fitted.reader.settings["ways"]["tfidf"]["weight"]
     new = ["a clever plot , a dull ending", "loud loud loud", "nothing known"]
     expected = weight * model.decision_function(vectorizer.transform(new))
-    centred = fitted.reader.logits(new) - fitted.reader.logits(new).mean(axis=1, keepdims=True)
+    centred = fitted.reader.scores(new) - fitted.reader.scores(new).mean(axis=1, keepdims=True)
     np.testing.assert_allclose(centred, expected - expected.mean(axis=1, keepdims=True), atol=0.03)
 
 
@@ -96,8 +97,8 @@ def test_a_reader_is_the_same_after_saving(tmp_path: Path) -> None:
         "auto", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(90), held_out=np.arange(90, 120))]
     ).reader
     reader.save(tmp_path)
-    again = CountingReader.load(tmp_path, n_classes=3, multilabel=False)
-    assert np.array_equal(again.logits(TEXTS), reader.logits(TEXTS))
+    again = CountingReader.load(tmp_path)
+    assert np.array_equal(again.scores(TEXTS), reader.scores(TEXTS))
     assert again.settings == reader.settings
 
 
@@ -107,7 +108,7 @@ def test_several_labels_per_text() -> None:
     both = [f"{text} {'indeed' if flag else ''}" for text, flag in zip(texts, third == 0, strict=True)]
     labels = np.stack([first == 1, third == 0, np.zeros(200)], axis=1).astype(np.uint8)
     fitted = fit_counting("auto", both, labels, n_classes=3, folds=folds_of(labels, seed=0))
-    answered = fitted.reader.logits(["the plot is superb indeed", "the plot is dull"]) > 0
+    answered = fitted.reader.scores(["the plot is superb indeed", "the plot is dull"]) > 0
     assert answered.tolist() == [[True, True, False], [False, False, False]]
 
 
@@ -116,13 +117,13 @@ def test_weights_of_rows_and_classes_move_the_answers() -> None:
     texts, labels = opinions(80)
     heavy = np.where(labels == 1, 5.0, 1.0).astype(np.float32)
     folds = folds_of(labels, seed=0)
-    even = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds).reader.logits(["…"])
-    heavier = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds, row_weights=heavy).reader.logits(["…"])
+    even = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds).reader.scores(["…"])
+    heavier = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds, row_weights=heavy).reader.scores(["…"])
     assert heavier[0, 1] - heavier[0, 0] > even[0, 1] - even[0, 0] + 0.3
     hot = np.eye(2, dtype=np.uint8)[labels]
     positive = np.array([1.0, 5.0], np.float32)
-    plain = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds).reader.logits(["…"])
-    weighed = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds, positive_weights=positive).reader.logits(
+    plain = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds).reader.scores(["…"])
+    weighed = fit_counting("tfidf", texts, hot, n_classes=2, folds=folds, positive_weights=positive).reader.scores(
         ["…"]
     )
     assert weighed[0, 1] > plain[0, 1] + 0.3
@@ -136,7 +137,7 @@ def test_a_class_that_a_fold_lacks_is_no_error() -> None:
     folds = [Fold(learned=rows[~part], held_out=rows[part]) for part in (rows < 14, rows // 14 == 1, rows >= 28)]
     fitted = fit_counting("auto", texts, labels, n_classes=3, folds=folds)
     assert np.isfinite(fitted.held_out).all()
-    assert np.isfinite(fitted.reader.logits(texts)).all()
+    assert np.isfinite(fitted.reader.scores(texts)).all()
 
 
 @pytest.mark.parametrize("texts", [["…"] * 30, [""] * 30, ["\u200b"] * 30])
@@ -145,7 +146,7 @@ def test_texts_that_tell_nothing_give_the_frequencies(texts: list[str]) -> None:
     folds = folds_of(labels, seed=0)
     fitted = fit_counting("auto", texts, labels, n_classes=2, folds=folds)
     (weight,) = join([fitted.held_out], labels[np.concatenate([f.held_out for f in folds])], multilabel=False).weights
-    for logits in fitted.reader.logits(["anything", texts[0]]):
+    for logits in fitted.reader.scores(["anything", texts[0]]):
         assert 1 / (1 + np.exp(weight * (logits[1] - logits[0]))) == pytest.approx(2 / 3, abs=0.05)
 
 
@@ -176,7 +177,7 @@ def test_in_a_larger_table_chi_squared_chooses_the_ngrams(monkeypatch: pytest.Mo
     assert 10 < len(kept) < 60 < len(known)
     assert kept < known
     assert not kept & {"the", "and", "so", *NOUNS}
-    assert accuracy(reader.logits(TEXTS), LABELS) > 0.85
+    assert accuracy(reader.scores(TEXTS), LABELS) > 0.85
 
 
 def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -185,7 +186,7 @@ def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPat
     reader = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
     named, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
     assert named < known
-    assert accuracy(reader.logits(TEXTS), LABELS) > 0.85
+    assert accuracy(reader.scores(TEXTS), LABELS) > 0.85
 
 
 def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,4 +276,4 @@ def test_cross_validation_of_the_strength_splits_no_group() -> None:
 def test_the_fit_does_not_depend_on_chance() -> None:
     first, second = (fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD], seed=1) for _ in range(2))
     assert np.array_equal(first.held_out, second.held_out)
-    assert np.array_equal(first.reader.logits(TEXTS), second.reader.logits(TEXTS))
+    assert np.array_equal(first.reader.scores(TEXTS), second.reader.scores(TEXTS))

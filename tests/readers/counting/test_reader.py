@@ -35,24 +35,24 @@ def test_a_logit_is_the_sum_that_can_be_done_by_hand() -> None:
     length = math.hypot(*values)
     tfidf = (values[0] * 1.0 + values[1] * -0.5 + values[2] * -3.0) / length
     output = 0.5 + tfidf + 0.25 - 1.0
-    assert READER.logits(["Good? Not good."])[0] == pytest.approx([-output / 2, output / 2])
+    assert READER.scores(["Good? Not good."])[0] == pytest.approx([-output / 2, output / 2])
 
 
 def test_an_unknown_text_gets_the_bias() -> None:
-    assert READER.logits(["", "words unknown"]).tolist() == [[-0.25, 0.25]] * 2
-    assert READER.logits([]).shape == (0, 2)
+    assert READER.scores(["", "words unknown"]).tolist() == [[-0.25, 0.25]] * 2
+    assert READER.scores([]).shape == (0, 2)
 
 
 def test_a_reader_without_ngrams_gives_every_text_the_bias() -> None:
     reader = dataclasses.replace(READER, families=())
-    assert reader.logits(["good", "bad", "so"]).tolist() == [[-0.25, 0.25]] * 3
+    assert reader.scores(["good", "bad", "so"]).tolist() == [[-0.25, 0.25]] * 3
 
 
 def test_many_texts_are_read_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["good", "not good", "not", "bad"] * 3
-    alone = np.concatenate([READER.logits([text]) for text in texts])
+    alone = np.concatenate([READER.scores([text]) for text in texts])
     monkeypatch.setattr("glassformer.readers.counting.reader._ROWS_AT_ONCE", 5)
-    assert np.array_equal(READER.logits(texts), alone)
+    assert np.array_equal(READER.scores(texts), alone)
 
 
 def test_a_replaced_reader_does_not_wait_for_the_garbage_collector() -> None:
@@ -107,4 +107,4 @@ def test_damaged_files_are_refused_in_a_sentence(damage: Callable[[Path], None],
     READER.save(tmp_path)
     damage(tmp_path)
     with pytest.raises(GlassformerError, match=message):
-        CountingReader.load(tmp_path, n_classes=2, multilabel=False)
+        CountingReader.load(tmp_path)

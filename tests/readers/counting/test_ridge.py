@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
-from glassformer.readers.counting.folds import Fold
 from glassformer.readers.counting.ngrams import pieces_of, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
+from glassformer.readers.reader import Fold
 
 WORDS = {"awful": -2.0, "poor": -1.0, "fair": 0.0, "fine": 1.0, "superb": 2.0}
 THINGS = ("film", "book", "song")
@@ -35,7 +35,7 @@ def test_it_is_ridge_regression_on_the_same_values() -> None:
     ]
     values = np.concatenate([part.fit_transform(texts).toarray() for part in parts], axis=1)
     model = Ridge(alpha=alpha).fit(values, targets)
-    np.testing.assert_allclose(fitted.reader.logits(texts)[:, 0], model.predict(values), atol=3e-3)  # float16 weights
+    np.testing.assert_allclose(fitted.reader.scores(texts)[:, 0], model.predict(values), atol=3e-3)  # float16 weights
     assert fitted.held_out.shape == (20, 1)
     assert np.corrcoef(fitted.held_out[:, 0], targets[60:])[0, 1] > 0.99
 
@@ -47,8 +47,8 @@ def test_several_folds_hold_out_each_row_once_and_the_file_gives_the_same_reader
     fitted = fit_ridge(texts, targets, folds=folds)
     assert fitted.held_out.shape == (40, 1)
     fitted.reader.save(tmp_path)  # type: ignore[arg-type]
-    again = CountingReader.load(tmp_path, n_classes=1, multilabel=False)  # type: ignore[arg-type]
-    np.testing.assert_allclose(again.logits(texts), fitted.reader.logits(texts), atol=1e-6)
+    again = CountingReader.load(tmp_path)  # type: ignore[arg-type]
+    np.testing.assert_allclose(again.scores(texts), fitted.reader.scores(texts), atol=1e-6)
 
 
 def test_texts_without_a_common_word_get_the_mean() -> None:

@@ -14,7 +14,7 @@ from glassformer.data.splits import ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
-from glassformer.readers.counting.folds import Rows, folds_of
+from glassformer.readers.folds import Rows, folds_of
 
 HELD_OUT = 0.2
 """The share of the rows that the search never sees."""

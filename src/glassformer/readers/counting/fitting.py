@@ -13,12 +13,13 @@ from scipy import sparse
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.folds import Fold, Rows, folds_within
-from glassformer.readers.counting.joining import join
 from glassformer.readers.counting.matrices import blocks, taken, texts_with, tfidf_matrix
 from glassformer.readers.counting.ngrams import NGRAMS, Family
 from glassformer.readers.counting.reader import CountingReader, NgramWeights, n_outputs, spread
 from glassformer.readers.counting.regression import Labels, log_count_ratios, regression_per_output, softmax_regression
+from glassformer.readers.folds import Rows, folds_within
+from glassformer.readers.joining import join
+from glassformer.readers.reader import FittedReader, Fold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,20 +42,6 @@ _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
 _BYTES, _BYTES_PER_CLASS = 2_000_000, 80_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class FittedCounting:
-    """A reader fitted on all rows, and logits for the rows of the folds by readers that have not seen them.
-
-    Attributes:
-        held_out: (rows of the folds, n_classes), in the order of the folds.
-        seconds: the time that fitting took.
-    """
-
-    reader: CountingReader
-    held_out: FloatArray
-    seconds: float
-
-
 def fit_counting(
     counting: Counting,
     texts: Sequence[str] | pl.Series,
@@ -67,7 +54,7 @@ def fit_counting(
     positive_weights: FloatArray | None = None,
     fewest: int | None = None,
     seed: int = 0,
-) -> FittedCounting:
+) -> FittedReader[CountingReader]:
     """Fit a reader to all texts.
 
     `tfidf` is logistic regression on the TF-IDF of words and pieces of words. `nb` is logistic regression on the
@@ -102,7 +89,7 @@ def fit_counting(
     plan = min(plans, key=itemgetter(0))[1]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
     reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
-    return FittedCounting(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
+    return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
 
 
 def held_out_logits(

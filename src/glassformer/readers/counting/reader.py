@@ -22,10 +22,9 @@ from glassformer.data.arrays import Array, FloatArray, check_is_file, read_array
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 from glassformer.readers.counting.ngrams import Family, pieces_of, runs_of, words_of
+from glassformer.readers.reader import Reader
 
 NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
-HEAVIEST = 20.0
-"""The largest factor that the logits of a reader get in the answer (see `joining.py`)."""
 _ROWS_AT_ONCE = 1_000
 _MOST_WORDS = 30_000  # whose pieces are remembered: 100 MB if all have 100 characters
 _UNKNOWN = -1
@@ -120,7 +119,7 @@ class NgramWeights:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CountingReader:
+class CountingReader(Reader):
     """A fitted counting reader.
 
     Attributes:
@@ -135,7 +134,7 @@ class CountingReader:
     n_classes: int
     settings: Mapping[str, Any]
 
-    def logits(self, texts: Sequence[str]) -> FloatArray:
+    def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the logits (texts, n_classes). Of a text without known n-grams they are the bias."""
         parts = [self._outputs(texts[start : start + _ROWS_AT_ONCE]) for start in range(0, len(texts), _ROWS_AT_ONCE)]
         outputs = np.concatenate(parts) if parts else np.zeros((0, len(self.bias)), np.float32)
@@ -175,16 +174,17 @@ class CountingReader:
         (folder / NGRAMS_FILE).write_text(json.dumps(described, ensure_ascii=False, indent=0), encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: Path, *, n_classes: int, multilabel: bool) -> CountingReader:
+    def load(cls, folder: Path) -> CountingReader:
         """Read the files that `save` wrote.
 
         Raises:
-            GlassformerError: a file is missing or damaged, or the files do not match each other or the model.
+            GlassformerError: a file is missing or damaged, or the files do not match each other.
         """
         described = _described(folder / NGRAMS_FILE)
         weights = folder / WEIGHTS_FILE
         tensors = read_arrays(weights)
-        outputs = n_outputs(n_classes, multilabel=multilabel)
+        single = described.n_classes <= 2 and tensors.get("bias", np.zeros(0)).shape == (1,)
+        outputs = 1 if single else described.n_classes
         expected: dict[str, tuple[int, ...]] = {"bias": (outputs,)}
         for family, ngrams in described.ngrams.items():
             expected[f"{family}.idf"] = (len(ngrams),)
@@ -192,8 +192,8 @@ class CountingReader:
                 if name in tensors:
                     expected[name] = (len(ngrams), outputs)
         found = {name: tensor.shape for name, tensor in tensors.items()}
-        if found != expected or described.n_classes != n_classes:
-            raise GlassformerError(f"{weights} does not match {NGRAMS_FILE} and config.json; copy the folder again")
+        if found != expected:
+            raise GlassformerError(f"{weights} does not match {NGRAMS_FILE}; copy the folder again")
         if odd := [name for name, tensor in tensors.items() if tensor.dtype.kind != "f"]:
             raise GlassformerError(f"{weights}: {odd[0]} is of the type {tensors[odd[0]].dtype}; weights are floats")
         if odd := [name for name, tensor in tensors.items() if not np.isfinite(tensor).all()]:
@@ -211,7 +211,7 @@ class CountingReader:
                 for family, ngrams in described.ngrams.items()
             ),
             bias=wide["bias"],
-            n_classes=n_classes,
+            n_classes=described.n_classes,
             settings=described.settings,
         )
 

@@ -13,10 +13,11 @@ from sklearn.linear_model import Ridge
 
 from glassformer.data.arrays import FloatArray, Numbers
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.fitting import FittedCounting, count_families, idf_of, rounded
-from glassformer.readers.counting.folds import Fold, Rows, folds_within
+from glassformer.readers.counting.fitting import count_families, idf_of, rounded
 from glassformer.readers.counting.matrices import taken, texts_with, tfidf_matrix
 from glassformer.readers.counting.reader import CountingReader, NgramWeights
+from glassformer.readers.folds import Rows, folds_within
+from glassformer.readers.reader import FittedReader, Fold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +46,7 @@ def fit_ridge(
     folds: Sequence[Fold],
     groups: Rows | None = None,
     seed: int = 0,
-) -> FittedCounting:
+) -> FittedReader[CountingReader]:
     """Fit a reader with a single output to all texts. Cross-validation chooses the penalty.
 
     Args:
@@ -61,7 +62,7 @@ def fit_ridge(
     strength = problem.choose(thinned)
     held_out = np.concatenate([problem.fit(strength, fold.learned).answers(fold.held_out) for fold in folds])
     reader = problem.fit(strength, np.arange(len(targets))).reader({"ridge": {"alpha": strength}})
-    return FittedCounting(reader=reader, held_out=held_out[:, None], seconds=time.perf_counter() - began)
+    return FittedReader(reader=reader, held_out=held_out[:, None], seconds=time.perf_counter() - began)
 
 
 @dataclass(frozen=True, kw_only=True)

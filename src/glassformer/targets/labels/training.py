@@ -17,11 +17,12 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
+from glassformer.targets.labels.training_readers import lessons_of, readers_in_words, weigh_readers
 from glassformer.training.card import model_card
 from glassformer.training.held_out_figures import HeldOut, held_out_figures
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, prepare
-from glassformer.training.readers import LearnedCounting, learn_counting, readers_in_words, weigh_readers
+from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe
 from glassformer.training.report import training_page
 from glassformer.training.run import Kept, Way, data_record, train_model
@@ -60,7 +61,7 @@ def _finished(
     trainer: Trainer[nn.Module],
     prepared: Prepared,
     source: SourceConfig | None,
-    counting: LearnedCounting | None,
+    learned: LearnedReaders | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
 ) -> tuple[TrainedModel, HeldOut | None]:
@@ -78,19 +79,19 @@ def _finished(
         logits = score(
             logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
-    if counting is not None:
-        readers, temperature, weighed = weigh_readers(counting, logits)
+    if learned is not None:
+        readers, temperature, weighed = weigh_readers(learned, logits)
         trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
-    seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
+    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed[1] if crossed else 0)
     seconds += pretraining.get("seconds", 0)
     seen, unseen = None, None
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
-    held_out = HeldOut.of(prepared, readers, counting, logits)
+    held_out = HeldOut.of(prepared, readers, learned, logits)
     figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
     config = FolderConfig(
         model=recipe.model,
@@ -117,7 +118,7 @@ def _finished(
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
         metrics=state.metrics() | figures,
-        counting=None if counting is None else counting.fitted.reader,
+        readers={} if learned is None else learned.kept(readers),
         seen=seen,
     )
     return trained, held_out
@@ -131,7 +132,7 @@ def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, k
 
 PART = Way(
     prepare=prepare,
-    learn_counting=learn_counting,
+    lessons=lessons_of,
     finish=_finished,
     card=model_card,
     page=_page,

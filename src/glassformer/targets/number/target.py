@@ -125,7 +125,7 @@ class Number(Target):
 
         None if no rows were held out.
         """
-        found = None if held_out is None else getattr(held_out, reader)
+        found = None if held_out is None else held_out.readers.get(reader)
         if found is None:
             return None
         values: Numbers = scores[:, 0].astype(np.float64)

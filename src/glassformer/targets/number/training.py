@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -21,23 +22,22 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, figure
 from glassformer.errors import UsageError
-from glassformer.evaluation.readers import NAMES
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
-from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
 from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
-from glassformer.targets.number.training_regression import JoinedNumbers, Regression, join_numbers
+from glassformer.targets.number.training_regression import JoinedNumbers, Regression, join_numbers, number_losses
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.number_card import number_card
 from glassformer.training.number_doubts import number_doubts
 from glassformer.training.number_report import HeldOutNumberRows, Off, number_page
 from glassformer.training.preparation import Prepared, check_head, prepare
-from glassformer.training.readers import GAIN, LearnedCounting, fit_or_read, folds_for
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, named
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, Way, data_record, train_model
 from glassformer.training.unfinished import versions
@@ -66,8 +66,8 @@ class PreparedNumber(Prepared):
     def class_weights(self) -> Tensor:
         return torch.ones(1)
 
-    def task(self, counting: FloatArray | None = None) -> Regression:
-        return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, counting=counting)
+    def task(self, beside: Sequence[FloatArray] = ()) -> Regression:
+        return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
 
 
 def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
@@ -131,44 +131,37 @@ def _check_training(recipe: Recipe) -> None:
         raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
 
 
-def _learn_ridge(prepared: Prepared, observer: Observer) -> LearnedCounting | None:
-    """Fit the counting reader to all rows, or read it if this run has fitted it before."""
-    assert isinstance(prepared, PreparedNumber)
-    model = prepared.recipe.model
-    if not isinstance(model, ModelConfig) or model.counting == "none":
-        return None
+def _lessons(prepared: Prepared) -> Lessons:
+    """Return what the readers beside the transformer learn."""
     parts = [prepared.train_labels] + ([] if prepared.validation_labels is None else [prepared.validation_labels])
-    targets = np.concatenate(parts).astype(np.float64)
-    folds, groups = folds_for(prepared, strata_of(targets), observer)
-    fitted = fit_or_read(
-        prepared,
-        len(targets),
-        observer,
-        lambda texts: fit_ridge(texts, targets, folds=folds, groups=groups, seed=prepared.recipe.training.seed),
+    targets, seed = np.concatenate(parts).astype(np.float64), prepared.recipe.training.seed
+    return Lessons(
+        truth=targets,
+        strata=strata_of(targets),
+        weights=np.ones(len(targets), np.float32),
+        loss=lambda scores, truth: number_losses(scores[:, 0], truth.to(scores.dtype), prepared.recipe.training),
+        fit_counting=lambda texts, folds, groups: fit_ridge(texts, targets, folds=folds, groups=groups, seed=seed),
     )
-    held_out = np.concatenate([fold.held_out for fold in folds])
-    weights = np.ones(len(held_out), np.float32)
-    return LearnedCounting(fitted=fitted, folds=folds, labels=targets[held_out], row_weights=weights)
 
 
 def _finished(
     trainer: Trainer[nn.Module],
     prepared: Prepared,
     source: SourceConfig | None,
-    counting: LearnedCounting | None,
+    learned: LearnedReaders | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
 ) -> tuple[TrainedModel, HeldOutNumberRows | None]:
-    """Weigh both readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
+    """Weigh the readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
     transformer = None if crossed is None else crossed[0][:, 0]
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
         transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
-    bias, readers, held_out, off = _weighed(prepared, counting, transformer)
-    rows = _held_out_rows(prepared, counting, off)
-    seconds = state.seconds + (counting.fitted.seconds if counting else 0) + (crossed[1] if crossed else 0)
+    bias, readers, held_out, off = _weighed(prepared, learned, transformer)
+    rows = _held_out_rows(prepared, learned, off)
+    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed[1] if crossed else 0)
     splits, seen = prepared.splits, None
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(splits.train, splits.validation)
@@ -191,13 +184,13 @@ def _finished(
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
     if held_out is not None:
-        trainer.observer.on_message(_in_words(held_out, by_counting=config.answers_by_counting))
+        trainer.observer.on_message(_in_words(held_out, config.weights))
     trained = TrainedModel(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
         metrics=state.metrics() | _held_out_metrics(source, held_out, rows),
-        counting=counting.fitted.reader if counting is not None and "counting" in config.weights else None,
+        readers={} if learned is None else learned.kept(readers),
         seen=seen,
     )
     return trained, rows
@@ -209,21 +202,19 @@ def _page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepa
     return number_page(trained, rows, prepared, kept.out, kept.worded)
 
 
-PART = Way(
-    prepare=prepare_number, learn_counting=_learn_ridge, finish=_finished, card=number_card, page=_page, warn=_warn
-)
+PART = Way(prepare=prepare_number, lessons=_lessons, finish=_finished, card=number_card, page=_page, warn=_warn)
 """How a number is learned."""
 
 
 def _held_out_rows(
-    prepared: PreparedNumber, counting: LearnedCounting | None, off: Off | None
+    prepared: PreparedNumber, learned: LearnedReaders | None, off: Off | None
 ) -> HeldOutNumberRows | None:
     """Return the rows that were held out, or None if nothing was."""
     if off is None:
         return None
     table, places = prepared.splits.validation, np.arange(len(off.model))
-    if table is None and counting is not None:
-        places = np.concatenate([fold.held_out for fold in counting.folds])
+    if table is None and learned is not None:
+        places = np.concatenate([fold.held_out for fold in learned.folds])
     return HeldOutNumberRows(table=table or prepared.splits.train, places=places, off=off)
 
 
@@ -241,9 +232,9 @@ def _held_out_metrics(
 
 
 def _weighed(
-    prepared: PreparedNumber, counting: LearnedCounting | None, transformer: FloatArray | None
+    prepared: PreparedNumber, learned: LearnedReaders | None, transformer: FloatArray | None
 ) -> tuple[float, Readers | None, HeldOutNumbers | None, Off | None]:
-    """Find the weights of both readers. The transformer gets 0 unless both together are clearly better than counting.
+    """Find the weights of all readers. Each after the first gets 0 unless the answers are clearly better with it.
 
     Args:
         transformer: its answers to the held-out rows, on the scale of training. None if it was not trained.
@@ -252,45 +243,46 @@ def _weighed(
         The bias, the weights, figures, and how far each held-out row is off. The last two are None if nothing was held
         out.
     """
-    counted = None if counting is None else counting.held_out[:, 0]
-    truth = prepared.validation_labels if counting is None else counting.labels
-    asked = [each for each in (counted, transformer) if each is not None]
-    if truth is None or not asked:
-        return 0.0, None if counting is None else Readers.weighing(1, 1), None, None
-    alone = [None if each is None else join_numbers([each], truth) for each in (counted, transformer)]
-    joined = join_numbers(asked, truth)
-    first = alone[0]
-    if first is not None and transformer is not None and not _clearly_better(joined, first, len(truth)):
-        asked, joined = asked[:1], first
-    weights = dict(
-        zip(("counting", "transformer") if counting is not None else ("transformer",), joined.weights, strict=False)
-    )
-    readers = Readers.weighing(weights.get("counting"), weights.get("transformer", 0.0))
-    answers = joined.bias + np.stack(asked, axis=1).astype(np.float64) @ joined.weights
-    off = joined.left_out * prepared.scale.deviation  # the weights were fitted to these rows
+    held_out = {} if learned is None else {name: found[:, 0] for name, found in learned.held_out.items()}
+    held_out |= {} if transformer is None else {TRANSFORMER: transformer}
+    truth = prepared.validation_labels if learned is None else learned.truth
+    if truth is None or not held_out:
+        return (
+            0.0,
+            None if learned is None else Readers.weighing(dict.fromkeys([*held_out, TRANSFORMER], 1)),
+            None,
+            None,
+        )
+    rows = len(truth)
+
+    def joined(names: Sequence[str]) -> JoinedNumbers:
+        return join_numbers([held_out[name] for name in names], truth)
+
+    alone = {name: joined([name]) for name in held_out}
+    chosen, found = helpful(list(held_out), joined, lambda without, with_it: _clearly_better(with_it, without, rows))
+    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
+    answers = found.bias + np.stack([held_out[name] for name in chosen], axis=1).astype(np.float64) @ found.weights
+    off = found.left_out * prepared.scale.deviation  # the weights were fitted to these rows
     spread = float(np.square(truth - truth.mean()).sum())
-    by_itself = [
-        None if each is None else ReaderAlone(r2=_r2(each, spread), bias=each.bias, weight=each.weights[0])
-        for each in alone
-    ]
     figures = HeldOutNumbers(
-        rows=len(truth),
-        folds=1 if counting is None else len(counting.folds),
-        r2=_r2(joined, spread),
+        rows=rows,
+        folds=1 if learned is None else len(learned.folds),
+        r2=_r2(found, spread),
         mae=float(np.abs(off).mean()),
         spearman=rank_correlation(answers, truth),
-        counting=by_itself[0],
-        transformer=by_itself[1],
+        readers={
+            name: ReaderAlone(r2=_r2(each, spread), bias=each.bias, weight=each.weights[0])
+            for name, each in alone.items()
+        },
         distances=distances(np.abs(off)),
         answer=Mean.of(prepared.scale.mean + prepared.scale.deviation * answers),
     )
     others = {
-        f"{name} alone": each.left_out * prepared.scale.deviation
-        for name, each in zip(NAMES.values(), alone, strict=True)
-        if each is not None and each is not joined
+        f"{named(name)} alone": each.left_out * prepared.scale.deviation
+        for name, each in alone.items()
+        if len(alone) > 1 and [name] != chosen
     }
-    both = counted is not None and transformer is not None
-    return joined.bias, readers, figures, Off(model=off, alone=others if both else {}, ranked=answers)
+    return found.bias, Readers.weighing(weights), figures, Off(model=off, alone=others, ranked=answers)
 
 
 def _r2(joined: JoinedNumbers, spread: float) -> float:
@@ -316,18 +308,18 @@ def rank_correlation(answers: np.ndarray[Any, Any], truth: np.ndarray[Any, Any])
     return float(spearmanr(answers, truth).statistic)
 
 
-def _in_words(found: HeldOutNumbers, *, by_counting: bool) -> str:
+def _in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str:
     """Say which reader answers, by the held-out rows."""
     rows = counted(found.rows, "held-out row")
     if found.folds > 1:
         rows = f"all {found.rows:,} rows, each answered without having been learned"
-    parts = {"counting alone": found.counting, "the transformer alone": found.transformer}
-    said = ", ".join(f"{name} {figure(alone.r2)}" for name, alone in parts.items() if alone is not None)
+    said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
     said = f"readers: R² on {rows}: {said}"
-    if found.transformer is None:
-        return f"{said}. No transformer was trained, so the model answers by counting"
-    if found.counting is None:
+    others = " and ".join(name for name, weight in weights.items() if weight and name != TRANSFORMER)
+    if TRANSFORMER not in found.readers:
+        return f"{said}. No transformer was trained, so the model answers by {others}"
+    if len(found.readers) == 1:
         return said
-    if by_counting:
-        return f"{said}. These rows do not show that the transformer helps, so the model answers by counting alone"
-    return f"{said}, both together {figure(found.r2)}"
+    if not weights[TRANSFORMER]:
+        return f"{said}. These rows do not show that the transformer helps, so the model answers by {others} alone"
+    return f"{said}, {'both' if len(found.readers) == 2 else 'all'} together {figure(found.r2)}"

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from glassformer.data.arrays import Array
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.counting.reader import HEAVIEST
+from glassformer.readers.reader import HEAVIEST
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
@@ -96,7 +96,7 @@ class Regression(Classification):
         return Cost(number_losses(model(*inputs).float()[:, 0], examples.labels, self.config).sum())
 
     def validate(self, model: nn.Module) -> dict[str, float]:
-        """Return the loss of the transformer alone, and the squared error of both readers together, per row.
+        """Return the loss of the transformer alone, and the squared error of all readers together, per row.
 
         Without validation rows, return nothing.
         """
@@ -107,6 +107,6 @@ class Regression(Classification):
         losses = number_losses(torch.from_numpy(answers), torch.from_numpy(labels.copy()), self.config)
         found = {"validation_loss": float(losses.mean())}
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
-            readers = [answers] if self.counting is None else [self.counting[:, 0], answers]
+            readers = [*(each[:, 0] for each in self.beside), answers]
             found["calibrated_loss"] = join_numbers(readers, labels).error / len(labels)
         return found

@@ -3,8 +3,8 @@ import pytest
 from scipy.special import expit, log_softmax
 
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.readers.counting.joining import join
-from glassformer.readers.counting.reader import HEAVIEST
+from glassformer.readers.joining import join
+from glassformer.readers.reader import HEAVIEST
 
 RNG = np.random.default_rng(3)
 

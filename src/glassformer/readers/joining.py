@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from glassformer.data.arrays import Array
-from glassformer.readers.counting.reader import HEAVIEST
+from glassformer.readers.reader import HEAVIEST
 
 
 @dataclass(frozen=True, kw_only=True)

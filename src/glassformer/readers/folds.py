@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from glassformer.data.arrays import IntArray
-from glassformer.readers.counting.regression import Labels
+from glassformer.data.arrays import Array, IntArray
+from glassformer.readers.reader import Fold
 
+Labels = Array
 Rows = IntArray
 FOLDS = 4
 _MOST_COPIES, _FEWEST_TEXTS = 3, 20
 """Copies of a row may be in several parts if there are more rows for each distinct text, or fewer texts. New rows will
 repeat these texts too, and too few would be left to learn from."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fold:
-    """The numbers of the rows to learn from, and of the rows that are held out."""
-
-    learned: Rows
-    held_out: Rows
-
-    def of_copies(self, first: Rows, firsts: Rows) -> Fold:
-        """Return the same fold of more rows.
-
-        Args:
-            first: (more rows,) the number of the first row with the same text.
-            firsts: (rows,) the numbers that the rows of this fold have among all rows.
-        """
-        learned = np.isin(first, firsts[self.learned])
-        return Fold(learned=np.flatnonzero(learned), held_out=np.flatnonzero(~learned))
-
-    def thinned(self, most: int, seed: int) -> Fold:
-        """Return a fold with at most so many rows on each side, drawn by the seed."""
-        draw = np.random.default_rng(seed)
-        learned, held_out = (
-            rows if len(rows) <= most else np.sort(draw.choice(rows, most, replace=False))
-            for rows in (self.learned, self.held_out)
-        )
-        return Fold(learned=learned, held_out=held_out)
 
 
 def folds_of(labels: Labels, *, seed: int, groups: Labels | None = None, texts: Labels | None = None) -> list[Fold]:

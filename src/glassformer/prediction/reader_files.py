@@ -1,0 +1,52 @@
+"""The files of the readers beside the transformer, in model folders and exported models.
+
+The counting reader has two files beside `config.json`. A reader of another package has a folder `readers/NAME`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from glassformer.errors import GlassformerError
+from glassformer.prediction.answering_config import TRANSFORMER, AnsweringConfig
+from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, n_outputs
+from glassformer.readers.reader import Reader, installed
+
+COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
+READERS_FOLDER = "readers"
+
+
+def save_readers(folder: Path, readers: Mapping[str, Reader]) -> None:
+    """Write the files of all readers into a folder that has none yet."""
+    for name, reader in readers.items():
+        place = folder if name == "counting" else folder / READERS_FOLDER / name
+        place.mkdir(parents=True, exist_ok=True)
+        reader.save(place)
+
+
+def read_readers(folder: Path, config: AnsweringConfig) -> dict[str, Reader]:
+    """Read the readers beside the transformer that the model asks.
+
+    Raises:
+        UsageError: the package of a reader is not installed.
+        GlassformerError: a file is missing or damaged, or does not match the model.
+    """
+    names = [name for name in config.weights if name != TRANSFORMER]
+    return {name: _counting(folder, config) if name == "counting" else _installed(folder, name) for name in names}
+
+
+def _counting(folder: Path, config: AnsweringConfig) -> CountingReader:
+    reader, width = CountingReader.load(folder), config.target.width
+    if reader.n_classes != width or len(reader.bias) != n_outputs(width, multilabel=config.target.multilabel):
+        raise GlassformerError(
+            f"{folder / WEIGHTS_FILE} does not match {NGRAMS_FILE} and config.json; copy the folder again"
+        )
+    return reader
+
+
+def _installed(folder: Path, name: str) -> Reader:
+    kind, place = installed(name), folder / READERS_FOLDER / name
+    if not place.is_dir():
+        raise GlassformerError(f"{place} is missing, which config.json names; copy the whole folder again")
+    return kind.load(place)

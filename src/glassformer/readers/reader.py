@@ -1,0 +1,175 @@
+"""What a reader beside the transformer is, and how one is fitted. Without PyTorch and SciPy: answers need neither."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Self
+
+import numpy as np
+from typing_extensions import TypeVar
+
+from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.inputs import Inputs
+from glassformer.errors import GlassformerError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "glassformer.readers"
+"""The group of entry points by which packages add readers (see docs/how-to/add-a-reader.md)."""
+BUILT_IN = ("counting", "transformer")
+HEAVIEST = 20.0
+"""The largest factor that the scores of a reader get in the answer (see `joining.py`)."""
+
+
+class Reader(ABC):
+    """Gives each text a score for every output of the target. The model adds them up, with a weight for each reader."""
+
+    @abstractmethod
+    def scores(self, texts: Sequence[str]) -> FloatArray:
+        """Return the scores (texts, width), which are logits, or numbers on the scale of training."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write files that hold no code into an empty folder. Raises `OSError` if they cannot be written."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote. Raises `GlassformerError` if a file is missing or damaged."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """What an installed reader learns.
+
+    Attributes:
+        truth: class numbers (rows,); ones and zeros (rows, width) for several labels per text; or numbers (rows,) with
+            a mean near 0 and a deviation near 1.
+        weights: (rows,) the weight of each row in the loss. Their mean is 1.
+        loss: returns the loss (rows,) of scores (rows, width), given truths. Both are PyTorch tensors.
+        inputs: how a text is made of several columns. None if it is one text.
+    """
+
+    texts: Sequence[str]
+    truth: Array
+    width: int
+    weights: FloatArray
+    loss: Callable[[Any, Any], Any]
+    inputs: Inputs | None
+    seed: int
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows."""
+        texts = [self.texts[row] for row in rows]
+        return replace(self, texts=texts, truth=self.truth[rows], weights=self.weights[rows])
+
+
+class InstalledReader(Reader):
+    """A reader that another package adds."""
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, rows: Rows) -> Self:
+        """Learn rows. The same rows and seed give the same reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """The numbers of the rows to learn from, and of the rows that are held out."""
+
+    learned: IntArray
+    held_out: IntArray
+
+    def of_copies(self, first: IntArray, firsts: IntArray) -> Fold:
+        """Return the same fold of more rows.
+
+        Args:
+            first: (more rows,) the number of the first row with the same text.
+            firsts: (rows,) the numbers that the rows of this fold have among all rows.
+        """
+        learned = np.isin(first, firsts[self.learned])
+        return Fold(learned=np.flatnonzero(learned), held_out=np.flatnonzero(~learned))
+
+    def thinned(self, most: int, seed: int) -> Fold:
+        """Return a fold with at most so many rows on each side, drawn by the seed."""
+        draw = np.random.default_rng(seed)
+        learned, held_out = (
+            rows if len(rows) <= most else np.sort(draw.choice(rows, most, replace=False))
+            for rows in (self.learned, self.held_out)
+        )
+        return Fold(learned=learned, held_out=held_out)
+
+
+Kind = TypeVar("Kind", bound=Reader, default=Reader, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedReader(Generic[Kind]):
+    """A reader fitted to all rows, and scores for the rows of the folds by readers that have not seen them.
+
+    Attributes:
+        held_out: (rows of the folds, width), in the order of the folds.
+        seconds: the time that fitting took.
+    """
+
+    reader: Kind
+    held_out: FloatArray
+    seconds: float
+
+
+def fit_installed(name: str, rows: Rows, folds: Sequence[Fold]) -> FittedReader:
+    """Fit an installed reader without the rows of each fold, and then to all rows.
+
+    Raises:
+        UsageError: no package adds such a reader.
+        GlassformerError: its scores have another shape than `Reader.scores` says, or are not finite.
+    """
+    began, kind = time.perf_counter(), installed(name)
+    held_out = []
+    for fold in folds:
+        texts = [rows.texts[row] for row in fold.held_out]
+        held_out.append(checked(name, kind.fit(rows.take(fold.learned)).scores(texts), (len(texts), rows.width)))
+    reader = kind.fit(rows)
+    return FittedReader(reader=reader, held_out=np.concatenate(held_out), seconds=time.perf_counter() - began)
+
+
+def checked(name: str, scores: Any, shape: tuple[int, int]) -> FloatArray:
+    """Return the scores of a reader. Raises `GlassformerError` if they are not finite or have another shape."""
+    found = np.asarray(scores, np.float32)
+    if found.shape != shape:
+        raise GlassformerError(f"the reader {name!r} gives scores of the shape {found.shape} where {shape} is needed")
+    if not np.isfinite(found).all():
+        raise GlassformerError(f"the reader {name!r} gives NaN or infinite scores")
+    return found
+
+
+def installed(name: str) -> type[InstalledReader]:
+    """Return the reader that an installed package adds.
+
+    Raises:
+        UsageError: there is none of this name, or it cannot be imported.
+    """
+    found = _entries()
+    if name not in found:
+        others = "installed: " + ", ".join(sorted(found)) if found else "none is installed"
+        raise UsageError(
+            f"no installed package has a reader {name!r} ({others}); install the package that adds it, or name another"
+        )
+    try:
+        kind = found[name].load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"the reader {name!r} of {found[name].value} cannot be imported: {error}") from error
+    if not (isinstance(kind, type) and issubclass(kind, InstalledReader)):
+        raise UsageError(f"the reader {name!r} of {found[name].value} is no subclass of `InstalledReader`")
+    return kind
+
+
+def _entries() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points  # it takes a while, and few models have such a reader
+
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}

@@ -1,0 +1,145 @@
+"""What the readers beside the transformer learn of labels, and how all readers are weighed by held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+
+from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.wording import counted
+from glassformer.evaluation.metrics import correct_rows
+from glassformer.models.model_config import ModelConfig
+from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers
+from glassformer.prediction.calibration import fit_temperature
+from glassformer.readers.counting.fitting import fit_counting
+from glassformer.readers.joining import Joined, join
+from glassformer.readers.reader import FittedReader, Fold
+from glassformer.targets.probabilities import probabilities
+from glassformer.training.objectives import binary_cross_entropy, cross_entropy
+from glassformer.training.preparation import Prepared
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, named, tables_of, weights_of
+
+_LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
+
+
+def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
+    """Return what the readers beside the transformer learn.
+
+    Args:
+        fewest: see `fit_counting`.
+    """
+    names, tables = prepared.labels, tables_of(prepared)
+    labels = np.concatenate([names.encode(table) for table in tables])
+    class_weights = prepared.class_weights.numpy()
+    weights = np.concatenate([weights_of(table) for table in tables])
+    row_weights = weights if names.multilabel else weights * class_weights[labels]
+    row_weights = row_weights / row_weights.mean()  # their scale would change how strongly counting is regularised
+
+    def fit(texts: pl.Series, folds: Sequence[Fold], groups: Array | None) -> FittedReader:
+        model = prepared.recipe.model
+        assert isinstance(model, ModelConfig)  # others have no counting reader
+        return fit_counting(
+            model.counting,
+            texts,
+            labels=labels,
+            n_classes=len(names.names),
+            folds=folds,
+            groups=groups,
+            row_weights=row_weights,
+            positive_weights=class_weights if names.multilabel else None,
+            fewest=fewest,
+            seed=prepared.recipe.training.seed,
+        )
+
+    loss = binary_cross_entropy if names.multilabel else cross_entropy
+    return Lessons(
+        truth=labels,
+        strata=labels,
+        weights=row_weights,
+        loss=partial(loss, class_weights=torch.ones(len(names.names)), label_smoothing=0.0),
+        fit_counting=fit,
+    )
+
+
+def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tuple[Readers, float, dict[str, Any]]:
+    """Find the weights of all readers, and one temperature, by the held-out rows.
+
+    A reader after the first one gets the weight 0 unless it explains these rows clearly better together with those
+    before it. The transformer is the last one.
+
+    Args:
+        transformer: its logits (rows, n_classes) for the held-out rows. None if it was not trained.
+
+    Returns:
+        The weights, the temperature, and figures for people.
+    """
+    labels, row_weights, multilabel = learned.truth, learned.row_weights, learned.truth.ndim == 2
+    held_out = learned.held_out | ({} if transformer is None else {TRANSFORMER: transformer})
+    vary = float(np.square(row_weights).sum() / row_weights.sum())  # heavy rows vary more
+    last: list[float] = []
+
+    def joined(names: Sequence[str]) -> Joined:
+        scores = [held_out[name] for name in names]
+        return join(scores, labels, multilabel=multilabel, row_weights=row_weights)
+
+    def gains(without: Joined, with_it: Joined) -> bool:
+        gain = (without.loss - with_it.loss) * (
+            labels.shape[1] if multilabel else 1
+        )  # with several labels it is a mean
+        last[:] = [gain / vary]
+        return last[0] > GAIN
+
+    chosen, found = helpful(list(held_out), joined, gains)
+    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
+    if len(chosen) == 1:
+        weights[chosen[0]] = max(weights[chosen[0]], _LEAST_WEIGHT)
+    nothing = np.zeros_like(next(iter(held_out.values())))
+    logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items()}
+    together = reduce(np.add, logits.values())
+    readers = {
+        name: ReaderConfig(weight=weights[name], temperature=fit_temperature(each, labels, multilabel=multilabel))
+        for name, each in logits.items()
+    }
+    figures = {
+        "held_out_rows": len(labels),
+        "folds": len(learned.folds),
+        "gain_in_nats": None if transformer is None else last[0],
+        **{f"{name}_accuracy": _accuracy(each, labels) for name, each in learned.held_out.items()},
+        "transformer_accuracy": None if transformer is None else _accuracy(transformer, labels),
+        "accuracy": _accuracy(together, labels),
+        **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
+    }
+    return Readers(readers), fit_temperature(together, labels, multilabel=multilabel), figures
+
+
+def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
+    """Say which reader answers, by the held-out rows."""
+    rows = counted(figures["held_out_rows"], "held-out row")
+    if figures["folds"] > 1:
+        rows = f"all {figures['held_out_rows']:,} rows, each answered without having been learned"
+    return f"readers: accuracy on {rows}: {each_alone(readers, figures)}"
+
+
+def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
+    """Return the accuracy of each reader, and what follows from it."""
+    accuracies = {name: figures[f"{name}_accuracy"] for name in readers.root}
+    alone = ", ".join(f"{named(name)} alone {right:.4f}" for name, right in accuracies.items() if right is not None)
+    others = " and ".join(name for name, weight in readers.weights.items() if weight and name != TRANSFORMER)
+    if accuracies[TRANSFORMER] is None:
+        return f"{alone}. No transformer was trained, so the model answers by {others}"
+    if not readers.transformer.weight:
+        return f"{alone}. These rows do not show that the transformer helps, so the model answers by {others} alone"
+    lower, all_of = figures["gain_in_nats"] / figures["held_out_rows"], "both" if len(accuracies) == 2 else "all"
+    return (
+        f"{alone}, {all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
+    )
+
+
+def _accuracy(logits: FloatArray, labels: Array) -> float:
+    multilabel = labels.ndim == 2
+    return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
