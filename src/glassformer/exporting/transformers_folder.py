@@ -69,7 +69,7 @@ def _scale(config: FolderConfig) -> float:
     """Return the factor of the transformer's logits if it answers alone: its weight, divided by its temperature."""
     if config.n_classes == 1 and not config.multilabel:
         raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
-    if config.answers_by_counting:
+    if config.transformer_is_silent:
         raise UsageError(
             "it answers by counting alone, and transformers has no counting reader; train with `model.counting='none'`"
         )

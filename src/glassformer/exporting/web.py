@@ -70,7 +70,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     """
     refuse_several(trained.config.inputs, "the page takes", "`format='onnx'` exports it for `glassformer predict`")
     ort = None
-    if not trained.config.answers_by_counting:
+    if not trained.config.transformer_is_silent:
         _check_tokenizer(trained)
         if runtime is None:
             raise UsageError(f"the page needs ONNX Runtime Web to run the transformer; {HOW_TO_GET_IT}")

@@ -106,7 +106,7 @@ class ServedModel:
         if not isinstance(self.predictor, ExportedPredictor):
             return False
         config = self.predictor.trained.config
-        return config.precision == "int8" and not config.answers_by_counting
+        return config.precision == "int8" and not config.transformer_is_silent
 
     def read(self, given: str | Mapping[str, Any]) -> str:
         """Return what the model reads: a text, or of a model with several inputs a composed row.
@@ -129,7 +129,7 @@ class ServedModel:
     def _reading(self, text: str) -> dict[str, Any] | None:
         """Say how the transformer read a text: whole, in windows, or only its beginning. None if it is not asked."""
         config, tokenizer = self.predictor.trained.config, self.predictor.trained.tokenizer
-        if config.answers_by_counting or not text.strip():
+        if config.transformer_is_silent or not text.strip():
             return None
         ids, spans = tokenizer.encode_with_offsets(text)
         window, most = self.predictor.max_seq_len, config.tokenizer.max_tokens
@@ -197,7 +197,7 @@ class ServedModel:
     @property
     def has_heads(self) -> bool:
         """Whether attention heads take part in the answers."""
-        if self.exported or self.predictor.trained.config.answers_by_counting:
+        if self.exported or self.predictor.trained.config.transformer_is_silent:
             return False
         from glassformer.explanation.heads import blocks_with_heads
 
