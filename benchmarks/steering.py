@@ -22,11 +22,10 @@ import torch
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier, language_model, read_splits
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
-from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Reward, read_back
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
-from glassformer.alignment.rollouts import roll_out
+from glassformer.alignment.rollouts import distinct_n, roll_out
 from glassformer.alignment.stage_run import Start
 from glassformer.cli.steering import SteeringView
 from glassformer.data.documents import Documents

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.alignment.diversity import distinct_n
+from glassformer.alignment.rollouts import distinct_n
 
 
 @pytest.mark.parametrize(

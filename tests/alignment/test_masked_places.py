@@ -19,8 +19,6 @@ Function = Callable[..., Tensor | tuple[Tensor, ...]]
 OF_PLACES: dict[str, tuple[int, Function]] = {
     "mean_over_tokens": (1, logprobs.mean_over_tokens),
     "kl_k1": (2, divergence.kl_k1),
-    "kl_k2": (2, divergence.kl_k2),
-    "kl_k3": (2, divergence.kl_k3),
     "clipped_policy_loss": (3, partial(losses.clipped_policy_loss, clip=0.2)),
     "clipped_value_loss": (3, partial(losses.clipped_value_loss, clip=0.2)),
     "per_token_rewards": (2, lambda x, y, mask: advantages.per_token_rewards(torch.ones(len(x)), x, y, mask, 0.1)),

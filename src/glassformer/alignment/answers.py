@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Reward, read_back
 from glassformer.alignment.reading import ReadPair, room_for_answers
-from glassformer.alignment.rollouts import Rollouts, roll_out
+from glassformer.alignment.rollouts import Rollouts, distinct_n, roll_out
 from glassformer.alignment.stage_run import Facts, Run, Start
 from glassformer.data import polarity
 from glassformer.data.tokenizers import TextTokenizer

@@ -2,9 +2,7 @@
 
 Everything here is KL(policy ‖ reference) = E_policy[log policy − log reference], in nats. Samples of the policy can
 estimate this direction. Statements about the expectation of an estimate hold for one place, given the tokens before it.
-
-Both algorithms here use k₁, in the reward. Others put k₂ or k₃ into the loss. There the gradient of the estimate
-decides which policy is found, and the gradients of k₂ and k₃ differ.
+Both algorithms here use k₁, in the reward.
 """
 
 from __future__ import annotations
@@ -43,34 +41,6 @@ def kl_k1(
     reward, not as a loss: the expectation of its *gradient* is 0.
     """
     return log_ratios(logprobs, reference_logprobs, loss_mask)
-
-
-def kl_k2(
-    logprobs: Float[Tensor, "batch seq"],
-    reference_logprobs: Float[Tensor, "batch seq"],
-    loss_mask: Bool[Tensor, "batch seq"],
-) -> Float[Tensor, "batch seq"]:
-    """k₂ = (log r)²/2 per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
-
-    Never negative, and biased, but little where the two are near (Schulman 2020). The expectation of its gradient is
-    the gradient of KL(policy ‖ reference).
-    """
-    return log_ratios(logprobs, reference_logprobs, loss_mask).square() / 2
-
-
-def kl_k3(
-    logprobs: Float[Tensor, "batch seq"],
-    reference_logprobs: Float[Tensor, "batch seq"],
-    loss_mask: Bool[Tensor, "batch seq"],
-) -> Float[Tensor, "batch seq"]:
-    """k₃ = (r − 1) − log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
-
-    Never negative, and of lower variance than k₁ where the two are near. Unbiased if the policy can draw every token
-    that the reference can (Schulman 2020; the KL term of GRPO, Shao et al. 2024, eq. 4). As a loss, the expectation of
-    its gradient is the gradient of KL(reference ‖ policy), the other direction.
-    """
-    log_r = log_ratios(reference_logprobs, logprobs, loss_mask)
-    return log_r.expm1() - log_r  # expm1 keeps the digits of r − 1 where the two are near
 
 
 def kl_of_logprobs(

@@ -23,10 +23,9 @@ from glassformer.alignment.alignment_config import PolicyConfig
 from glassformer.alignment.answers import exact_verdicts
 from glassformer.alignment.collapse import signs_of_collapse, told
 from glassformer.alignment.divergence import AdaptiveBeta
-from glassformer.alignment.diversity import distinct_n
 from glassformer.alignment.judged import Judged, Reward, read_back
 from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
-from glassformer.alignment.rollouts import roll_out
+from glassformer.alignment.rollouts import distinct_n, roll_out
 from glassformer.data.files import write_aside
 from glassformer.data.stopping import stop_requests
 from glassformer.data.tokenizers import TextTokenizer

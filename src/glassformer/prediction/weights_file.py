@@ -17,7 +17,6 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from glassformer.errors import GlassformerError
-from glassformer.models.format import renamed
 from glassformer.models.shapes_only import shapes_only
 
 Value = TypeVar("Value")
@@ -52,8 +51,15 @@ class Described(Generic[Module]):
     version: int
 
     def names_today(self, stored: Mapping[str, Value], expected: Iterable[str]) -> Mapping[str, Value]:
-        """Rename the entries of the file as the model names them."""
-        return renamed(stored, expected) if self.version == 1 else stored
+        """Rename the entries of the file as the model names them: since version 2, the shared part of ours is `trunk`.
+
+        Args:
+            expected: the names in the model. Other designs have no trunk; their names do not change.
+        """
+        if self.version > 1:
+            return stored
+        in_trunk = {name.removeprefix("trunk."): name for name in expected if name.startswith("trunk.")}
+        return {in_trunk.get(name, name): value for name, value in stored.items()}
 
 
 def read_weights(path: Path, described: Described[Module]) -> Module:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.experiments.variants.plan import read_choices
 from glassformer.models.model_config import ModelConfig
@@ -143,12 +142,6 @@ def value_in(recipe: Recipe, key: str) -> Any:
     """Return the value of a setting by its dotted name. None if the recipe does not have it."""
     section, _, name = key.partition(".")
     return getattr(getattr(recipe, section), name, None)
-
-
-def size_in_words(space: Mapping[str, Sequence[Any]]) -> str:
-    """Format the size of a space: "3 settings, 12 combinations"."""
-    combinations = math.prod(map(len, space.values()))
-    return f"{counted(len(space), 'setting')}, {counted(combinations, 'combination')}"
 
 
 def _combinations(space: Mapping[str, Sequence[Any]], rng: np.random.Generator) -> Iterator[dict[str, Any]]:
