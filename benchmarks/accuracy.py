@@ -25,8 +25,8 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.unlabelled import read_unlabelled
 from glassformer.evaluation.evaluate_model import measure_model
-from glassformer.evaluation.result import Evaluation
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.training.recipe import Recipe, load_recipe
 
 FOLDS_SEED = 42
@@ -64,13 +64,14 @@ def _splits(train: Table, test: Table, seeds: int, folds: int | None) -> list[tu
 
 def _run(
     experiment: Experiment, name: str, recipe: Recipe, train: Table, test: Table, unlabelled: list[Documents]
-) -> Evaluation:
+) -> LabelEvaluation:
     folder = classifier(experiment, name, recipe, train, test, unlabelled)
     seen = Sources(train=train, test=test).split(recipe.validation, seed=recipe.training.seed)
-    return measure_model(Predictor.load(folder), folder, test, seen, split="test")
+    found: LabelEvaluation = measure_model(Predictor.load(folder), folder, test, seen, split="test")[0]
+    return found
 
 
-def _summary(runs: list[Evaluation]) -> dict[str, Any]:
+def _summary(runs: list[LabelEvaluation]) -> dict[str, Any]:
     return {
         "accuracy": _spread([run.metrics.accuracy.value for run in runs]),
         "training_seconds": _spread([run.duel.model.fit_seconds or 0.0 for run in runs]),
@@ -91,7 +92,7 @@ def _spread(values: list[float]) -> dict[str, float]:
     return {"mean": statistics.mean(values), "stdev": spread, "min": min(values), "max": max(values)}
 
 
-def _row(run: Evaluation) -> dict[str, Any]:
+def _row(run: LabelEvaluation) -> dict[str, Any]:
     """Return the figures of one run, without texts: the data sets are not ours to publish."""
     return {
         "seed": run.seed,

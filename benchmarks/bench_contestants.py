@@ -124,11 +124,11 @@ def _of_opponent(baseline: Baseline, cut: Cut) -> Answered:
     outcome = run_baseline(
         baseline,
         train_texts=cut.train.frame["text"].to_list(),
-        train_labels=LabelSet.from_table(cut.train).encode(cut.train),
+        truth=LabelSet.from_table(cut.train).encode(cut.train),
         texts=cut.held_out.frame["text"].to_list(),
     )
     return Answered(
-        answers=outcome.probs.argmax(axis=1).tolist(),
+        answers=outcome.answers.argmax(axis=1).tolist(),
         training_seconds=outcome.fit_seconds,
         answering_seconds=outcome.predict_seconds,
         bytes=outcome.size_bytes,

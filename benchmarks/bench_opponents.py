@@ -61,7 +61,7 @@ class NaiveBayesRegression:
         self.models = self._fit(features, labels, c)
         return self
 
-    def predict_proba(self, texts: Sequence[str]) -> DoubleArray:
+    def answers(self, texts: Sequence[str]) -> DoubleArray:
         """Return values between 0 and 1 that rank the classes. They do not add up to 1."""
         return self._answer(self.models, self.vectorizer.transform(texts))
 
@@ -170,7 +170,7 @@ class FastText:
         asked = self.model.f.getArgs()
         return 4 * asked.dim * (asked.bucket + len(self.model.words) + len(self.model.labels))
 
-    def predict_proba(self, texts: Sequence[str]) -> DoubleArray:
+    def answers(self, texts: Sequence[str]) -> DoubleArray:
         probs = np.zeros((len(texts), self.n_classes))
         names, shares = self.model.predict([_tokens(text) for text in texts], k=self.n_classes)
         for row, (of_row, of_names) in enumerate(zip(shares, names, strict=True)):

@@ -145,7 +145,7 @@ def opponents(cut: Cut) -> dict[str, Right]:
     bayes = make_pipeline(CountVectorizer(ngram_range=(1, 2), token_pattern=TOKEN), MultinomialNB())
     bayes.fit(texts, labels)
     return {
-        TFIDF: tfidf.predict_proba(test).argmax(axis=1) == truth,
+        TFIDF: tfidf.answers(test).argmax(axis=1) == truth,
         NAIVE_BAYES: bayes.predict(test) == truth,
     }
 

@@ -11,6 +11,7 @@ data folder (`sick/train.parquet` and `sick/test.parquet`). Finished models are 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,9 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline
+from glassformer.evaluation.evaluate_model import measures_of
 from glassformer.evaluation.input_shares import input_shares
+from glassformer.evaluation.robustness import answers_of
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe
 
@@ -85,7 +88,7 @@ def _line(
     right = np.mean([run["answers"] == truth for run in runs], axis=0)
     learned = apart_from(test, train)
     baseline = TfidfBaseline(len(names.names)).fit(learned.frame["text"].to_list(), names.encode(learned))
-    by_baseline = (baseline.predict_proba(rows).argmax(axis=1) == truth).astype(np.float64)
+    by_baseline = (baseline.answers(rows).argmax(axis=1) == truth).astype(np.float64)
     line = {
         "table": entry.name,
         "inputs": [entry.text, *others, *columns],
@@ -153,10 +156,8 @@ def _run(experiment: Experiment, entry: Entry, sources: Sources, seed: int) -> d
         "shares": (),
     }
     if trained.config.inputs is not None:
-        inputs = trained.config.inputs
-        found["shares"] = input_shares(
-            lambda each: predictor.answer(each).probs, rows, labels, inputs, multilabel=False
-        )
+        measured = measures_of(trained.config).rows(predictor, sources.test, labels, predictor.scores(rows), None)
+        found["shares"] = input_shares(partial(answers_of, predictor), measured, trained.config.inputs)
     return found
 
 

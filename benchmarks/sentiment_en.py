@@ -88,7 +88,7 @@ def measured(predictor: Predictor, peers: Mapping[str, TfidfBaseline], test: Tab
     answers = predictor.answer(texts)
     right = {
         "accuracy": answers.probs.argmax(axis=1) == truth,
-        **{name: peer.predict_proba(texts).argmax(axis=1) == truth for name, peer in peers.items()},
+        **{name: peer.answers(texts).argmax(axis=1) == truth for name, peer in peers.items()},
     }
     unlike = answers.unlike
     return {

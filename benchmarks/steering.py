@@ -133,7 +133,7 @@ def _tfidf(table: Table) -> Judge:
     labels = LabelSet.from_table(table)
     baseline = TfidfBaseline(len(labels.names)).fit(table.frame["text"].to_list(), labels.encode(table))
     column = labels.names.index(LIKED)
-    return lambda texts: baseline.predict_proba(texts)[:, column]
+    return lambda texts: baseline.answers(texts)[:, column]
 
 
 def _accuracy(judge: Judge, test: Table) -> float:

@@ -33,10 +33,10 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
-from glassformer.evaluation.number_baselines import answer_with_ridge
-from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.number.evaluation_baselines import RidgeBaseline
+from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.target import number_of
 from glassformer.targets.number.training import train_number
 from glassformer.targets.probabilities import probabilities
@@ -181,14 +181,14 @@ def number_run(experiment: Experiment, name: str, source: Source, seed: int) -> 
     predictor, texts, truth = Predictor.load(folder), test.frame["text"].to_list(), numbers_of(test)
     answers = predictor.answer(texts).values
     groups = train.frame["group"].to_numpy() if "group" in train.frame.columns else None
-    ridge = answer_with_ridge(train.frame["text"].to_list(), numbers_of(train), texts, groups)
+    ridge = RidgeBaseline(groups).fit(train.frame["text"].to_list(), numbers_of(train))
     target = number_of(predictor.trained.config.target)
     distances = [target.distance(predictor.held_out, asked) or np.inf for asked in ASKED]
     return {
         **_facts(train, test),
         "truth": truth,
         "model": answers,
-        "ridge": ridge.answers,
+        "ridge": ridge.answers(texts),
         "answers_by": "counting alone" if predictor.trained.config.answers_by_counting else "both readers",
         "distances": distances,
         "inside": [np.abs(answers - truth) <= distance for distance in distances],
@@ -241,10 +241,10 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
     baseline = run_baseline(
         TfidfBaseline(len(order), groups=groups),
         train_texts=train.frame["text"].to_list(),
-        train_labels=known,
+        truth=known,
         texts=texts,
     )
-    answers["TF-IDF + logistic regression"] = baseline.probs
+    answers["TF-IDF + logistic regression"] = baseline.answers
     figures = {}
     for measured in ranks_of(answers, labels, resamples=2):
         right = measured.off_by[0] / len(labels)

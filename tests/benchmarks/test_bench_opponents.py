@@ -22,7 +22,7 @@ def rows(*groups: tuple[str, ...], times: int = 10) -> tuple[list[str], np.ndarr
 def test_nb_lr_learns(groups: tuple[tuple[str, ...], ...]) -> None:
     baseline: Baseline = NaiveBayesRegression(len(groups))
     baseline.fit(*rows(*groups))
-    probs = baseline.predict_proba(["plum !", "Axe", "crow"][: len(groups)])
+    probs = baseline.answers(["plum !", "Axe", "crow"][: len(groups)])
     assert probs.shape == (len(groups), len(groups))
     assert probs.argmax(axis=1).tolist() == list(range(len(groups)))
     assert baseline.size_bytes > 100
@@ -42,7 +42,7 @@ def test_nb_lr_is_logistic_regression_on_weighted_features() -> None:
     c = float(baseline.notes[0].removeprefix("C = "))
     model = LogisticRegression(C=c, solver="liblinear", dual=True, max_iter=1_000, random_state=0).fit(features, labels)
     expected = model.predict_proba(features)
-    assert np.abs(baseline.predict_proba(texts) - expected).max() < 1e-3
+    assert np.abs(baseline.answers(texts) - expected).max() < 1e-3
 
 
 def test_nb_lr_chooses_c_by_cross_validation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_fasttext_learns_whatever_the_order_and_repeats_itself() -> None:
     texts, labels = rows(FRUIT, TOOLS, BIRDS, times=60)
     order = np.argsort(labels, kind="stable")
     texts, labels = [texts[i] + "\nx" for i in order], labels[order]
-    first, again = (FastText(3, seed=1).fit(texts, labels).predict_proba(["plum", "Axe", "crow"]) for _ in range(2))
+    first, again = (FastText(3, seed=1).fit(texts, labels).answers(["plum", "Axe", "crow"]) for _ in range(2))
     assert first.argmax(axis=1).tolist() == [0, 1, 2]
     assert np.array_equal(first, again)
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from glassformer.evaluation.baselines import BaselineOutcome
-from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
-from glassformer.evaluation.readers import ReaderOutcome
-from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
+from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.review import Thresholds
 
 LONG = "It went on, and on, and on. " * 60
@@ -28,7 +29,7 @@ def sample_evaluation(
     text: str = "fine",
     two_readers: bool = False,
     ordered: bool = False,
-) -> Evaluation:
+) -> LabelEvaluation:
     rng = np.random.default_rng(7)
     if multilabel:
         labels = (rng.random((n, n_classes)) < 0.3).astype(np.uint8)
@@ -41,21 +42,23 @@ def sample_evaluation(
     scores = np.exp(hot * 3 + 1.3 * noise[1])
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
     alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
-    readers = [ReaderOutcome(reader="counting", probs=probs), ReaderOutcome(reader="transformer", probs=alone)]
+    readers = [ReaderOutcome(reader="counting", answers=probs), ReaderOutcome(reader="transformer", answers=alone)]
     texts = [text if i % 2 else LONG + text for i in range(n)]
     class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
-    found = evaluate(
-        LabelledRows(
-            labels=labels,
-            texts=texts,
-            rows=range(11, n + 11),
-            class_names=class_names,
-            multilabel=multilabel,
-            ordered=ordered,
-            resamples=300,
-        ),
-        logits,
+    rows = LabelledRows(
+        truth=labels,
+        texts=texts,
+        rows=range(11, n + 11),
+        logits=logits,
+        class_names=class_names,
+        multilabel=multilabel,
+        ordered=ordered,
         temperature=1.9,
+        thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
+        resamples=300,
+    )
+    found: LabelEvaluation = evaluate(
+        rows,
         data=DataSummary(
             source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021
         ),
@@ -67,38 +70,31 @@ def sample_evaluation(
             "versions": {"torch": "2.13.0"},
         },
         baselines=[
-            BaselineOutcome(
+            Outcome(
                 name="the majority class",
                 description="always the most frequent class of the training rows",
-                probs=np.tile(hot.mean(axis=0), (n, 1)),
+                answers=np.tile(hot.mean(axis=0), (n, 1)),
                 fit_seconds=0.0001,
                 predict_seconds=0.0001,
                 size_bytes=12,
             ),
-            BaselineOutcome(
+            Outcome(
                 name="TF-IDF + logistic regression",
                 description="words and word pairs",
-                probs=probs,
+                answers=probs,
                 fit_seconds=1.25,
                 predict_seconds=0.11,
                 size_bytes=1_830_000,
             ),
         ],
         readers=readers if two_readers else (),
-        thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
         cost=Cost(fit_seconds=94.0, predict_seconds=1.7, size_bytes=4_700_000),
         dropped=[DroppedRows(reason="empty text", count=3, first_rows=(4, 90, 212))],
         notes=["2.1% of the words were unknown."],
         command="glassformer evaluate runs/reviews reviews.csv",
     )
     changed = robustness(
-        lambda asked: np.eye(n_classes, dtype=np.float32)[[letters(each) % n_classes for each in asked]],
-        texts=texts,
-        labels=labels,
-        rows=range(11, n + 11),
-        class_names=class_names,
-        multilabel=multilabel,
-        resamples=300,
+        lambda asked: np.eye(n_classes, dtype=np.float32)[[letters(each) % n_classes for each in asked]], rows
     )
     return found.model_copy(update={"robustness": changed})
 

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.baselines import BaselineOutcome
-from glassformer.evaluation.evaluate import LabelledRows, evaluate
-from glassformer.evaluation.result import DataSummary, Evaluation
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.measured import Outcome
+from glassformer.evaluation.result import DataSummary
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from tests.evaluation.samples import sample_evaluation
 
 
@@ -17,31 +19,32 @@ def small(
     multilabel: bool = False,
     rows: Sequence[int] | None = None,
     temperature: float = 1.0,
-    baselines: Sequence[BaselineOutcome] = (),
-) -> Evaluation:
+    baselines: Sequence[Outcome] = (),
+) -> LabelEvaluation:
     n = len(labels)
     measured = LabelledRows(
-        labels=labels,
+        truth=labels,
+        logits=logits,
         texts=[f"text {i}" for i in range(n)],
         rows=range(101, 101 + n) if rows is None else rows,
         class_names=["no", "yes"],
         multilabel=multilabel,
+        temperature=temperature,
         resamples=20,
     )
     data = DataSummary(source="a.csv", split="test", rows=n)
-    return evaluate(measured, logits, temperature=temperature, data=data, model={"name": "m"}, baselines=baselines)
+    found: LabelEvaluation = evaluate(measured, data=data, model={"name": "m"}, baselines=baselines)
+    return found
 
 
-def outcome(probs: np.ndarray, name: str = "rule") -> BaselineOutcome:
-    return BaselineOutcome(
-        name=name, description="by hand", probs=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1
-    )
+def outcome(probs: np.ndarray, name: str = "rule") -> Outcome:
+    return Outcome(name=name, description="by hand", answers=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1)
 
 
 @pytest.mark.parametrize("multilabel", [False, True])
 def test_survives_json(multilabel: bool) -> None:
     found = sample_evaluation(60, 5, multilabel=multilabel)
-    assert Evaluation.model_validate_json(found.model_dump_json()) == found
+    assert LabelEvaluation.model_validate_json(found.model_dump_json()) == found
 
 
 def test_duel_counts_the_same_rows() -> None:

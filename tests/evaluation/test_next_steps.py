@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from glassformer.cli.flags import as_flags
-from glassformer.evaluation.next_steps import next_steps
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
-from glassformer.evaluation.result import Evaluation
-from glassformer.evaluation.weak_spots import DoubtfulLabels, NextStep, Slice, Slices
+from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Slice, Slices
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.targets.labels.evaluation_result import DoubtfulLabel, LabelEvaluation
+from glassformer.targets.labels.evaluation_steps import label_steps
 from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import sample_evaluation
 
@@ -34,11 +34,12 @@ def config(*, multilabel: bool = False, **read_as: Any) -> FolderConfig:
     return FolderConfig.model_construct(data=data, recipe={}, target=target)
 
 
-def steps_of(evaluation: Evaluation, of: FolderConfig | None = None) -> tuple[NextStep, ...]:
-    return next_steps(evaluation, of or config(), Path("runs/my reviews"))
+def steps_of(evaluation: LabelEvaluation, of: FolderConfig | None = None) -> tuple[NextStep, ...]:
+    steps = label_steps(evaluation, of or config(), Path("runs/my reviews"))
+    return tuple(step for step in steps if step is not None)
 
 
-def against(evaluation: Evaluation, difference: float, *, macro_f1: float) -> Evaluation:
+def against(evaluation: LabelEvaluation, difference: float, *, macro_f1: float) -> LabelEvaluation:
     """The same, with this clear difference in accuracy from the strongest baseline, and this macro F1 of the model."""
     duel = evaluation.duel
     low, high = sorted((difference / 2, difference * 2))
@@ -51,7 +52,7 @@ def against(evaluation: Evaluation, difference: float, *, macro_f1: float) -> Ev
 
 
 def test_every_step_says_where_and_how() -> None:
-    doubts = DoubtfulLabels(source="my reviews.csv", rows=300, doubtful=9, listed=(), command=CHECK)
+    doubts = DoubtfulRows[DoubtfulLabel](source="my reviews.csv", rows=300, doubtful=9, listed=(), command=CHECK)
     slices = Slices(looked_at=12, significantly_worse=1, columns=(), listed=(WORST,))
     evaluation = against(sample_evaluation(), -0.1, macro_f1=0.1).model_copy(
         update={"label_doubts": doubts, "slices": slices}

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import mean_absolute_error, r2_score, root_mean_squared_error
 
-from glassformer.evaluation.number_baselines import answer_with_mean, answer_with_ridge
-from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
+from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
+from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from tests.readers.counting.test_ridge import graded
 
 
@@ -42,8 +42,9 @@ def test_the_difference_is_that_of_both_figures() -> None:
 
 def test_baselines_learn_from_the_training_rows() -> None:
     texts, truth = graded(120)
-    assert answer_with_mean(truth[:100], 20).answers.tolist() == [pytest.approx(truth[:100].mean())] * 20
-    found = answer_with_ridge(texts[:100], truth[:100], texts[100:])
-    assert r2_score(truth[100:], found.answers) > 0.9
+    mean = MeanBaseline().fit(texts[:100], truth[:100])
+    assert mean.answers(texts[100:]).tolist() == [pytest.approx(truth[:100].mean())] * 20
+    ridge = RidgeBaseline().fit(texts[:100], truth[:100])
+    assert r2_score(truth[100:], ridge.answers(texts[100:])) > 0.9
     groups = np.arange(100) // 10
-    assert "by cross-validation" in answer_with_ridge(texts[:100], truth[:100], texts[100:], groups).description
+    assert "by cross-validation" in RidgeBaseline(groups).fit(texts[:100], truth[:100]).description

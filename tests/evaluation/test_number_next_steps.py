@@ -10,24 +10,19 @@ import pytest
 
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
-from glassformer.evaluation.evaluate_number import _differences
-from glassformer.evaluation.number_errors import by_answer, doubtful_numbers, far_off
-from glassformer.evaluation.number_metrics import difference_in_r2, measure_numbers
-from glassformer.evaluation.number_next_steps import number_next_steps
-from glassformer.evaluation.number_result import (
-    DoubtfulNumbers,
-    IntervalCoverage,
-    NumberComparison,
-    NumberContestant,
-    NumberDuel,
-    NumberEvaluation,
-)
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report_number import render_number
-from glassformer.evaluation.result import DataSummary, Machine
+from glassformer.evaluation.report import render
+from glassformer.evaluation.result import DataSummary
+from glassformer.evaluation.weak_spots import DoubtfulRows
+from glassformer.prediction.label_doubts import NumberDoubts
+from glassformer.targets.number.evaluation import PART, NumberedRows, differences
+from glassformer.targets.number.evaluation_result import DoubtfulNumber, IntervalCoverage, NumberEvaluation
+from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.held_out import Scale
 from glassformer.targets.number.target import Number
-from glassformer.training.number_doubts import number_doubts
+from glassformer.targets.number.training_held_out import HeldOutNumberRows, Off
 from tests.training.test_number import scored
 
 ROWS = 400
@@ -36,52 +31,20 @@ TRUTH = DRAW.uniform(10, 1_000, ROWS)
 TEXTS = [f"{'refund' if number % 4 == 0 else 'paid'} item {number}" for number in range(ROWS)]
 
 
-def contestant(name: str, answers: Any) -> NumberContestant:
-    metrics = measure_numbers(answers, TRUTH, resamples=50)
-    return NumberContestant(
-        name=name, description="", metrics=metrics, fit_seconds=None, predict_seconds=None, size_bytes=None
-    )
-
-
 def evaluation(answers: Any, ridge: Any = None, **changed: Any) -> NumberEvaluation:
     """Of a model with these answers, beside the mean and ridge regression with the answers `ridge`."""
-    others = {"the mean": np.full(ROWS, TRUTH.mean()), "ridge": np.full(ROWS, TRUTH.mean()) if ridge is None else ridge}
-    comparisons = [
-        NumberComparison(
-            baseline=name,
-            difference=difference_in_r2((answers - TRUTH) ** 2, (own - TRUTH) ** 2, TRUTH, resamples=200),
-            verdict="",
-        )
-        for name, own in others.items()
-    ]
-    model = contestant("the model", answers)
-    found = NumberEvaluation(
+    mean = np.full(ROWS, TRUTH.mean())
+    others = {"the mean": mean, "ridge": mean if ridge is None else ridge}
+    rows = NumberedRows(
+        truth=TRUTH, texts=TEXTS, rows=range(1, ROWS + 1), values=answers, target="price", away=50.0, resamples=200
+    )
+    found = evaluate(
+        rows,
         data=DataSummary(source="t.csv", split="test", rows=ROWS, trained_on="train.csv", training_rows=5_000),
         model={"name": "m"},
-        target="price",
-        metrics=model.metrics,
-        duel=NumberDuel(
-            model=model,
-            baselines=tuple(contestant(name, own) for name, own in others.items()),
-            readers=(),
-            comparisons=tuple(comparisons),
-            verdict="",
-        ),
-        intervals=(),
-        points=tuple(zip(TRUTH.tolist(), answers.tolist(), strict=True)),
-        by_answer=by_answer(answers, TRUTH, 50.0),
-        far_off=far_off(TEXTS, answers, TRUTH),
-        worst_errors=(),
-        dropped=(),
-        notes=(),
-        resamples=50,
-        seed=0,
-        machine=Machine.here(),
-        command="",
-        created="now",
-    )
-    found = found.model_copy(update=changed)
-    return found.model_copy(update={"next_steps": number_next_steps(found)})
+        baselines=[Outcome(name=name, description="", answers=own) for name, own in others.items()],
+    ).model_copy(update=changed)
+    return found.model_copy(update={"next_steps": number_steps(found)})
 
 
 def advice(found: NumberEvaluation) -> str:
@@ -91,7 +54,7 @@ def advice(found: NumberEvaluation) -> str:
 def test_a_good_model_gets_no_advice() -> None:
     found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS))
     assert found.next_steps == ()
-    assert 'id="next"' not in render_number(found)
+    assert 'id="next"' not in render(found)
 
 
 def test_a_model_that_is_not_better_than_a_baseline_is_told_so() -> None:
@@ -106,14 +69,14 @@ def test_advice_names_the_slice_and_the_answers_that_are_farther_off() -> None:
     refunds = np.array(["refund" in text for text in TEXTS])
     found = evaluation(TRUTH + DRAW.normal(0, 1, ROWS) * np.where(refunds, 100, 10))
     assert "(keyword: refund)" in advice(found)
-    page = render_number(found)
+    page = render(found)
     assert 'href="#slices"' in page
     assert "answers are far off (by more than" in page
     grows = evaluation(TRUTH * np.exp(DRAW.normal(0, 0.15, ROWS)))
     assert "Try to learn the logarithm" in advice(grows)
     assert [part.rows for part in grows.by_answer] == [100] * 4
     assert grows.by_answer[-1].mae > 2 * grows.by_answer[0].mae
-    assert "How far off, by answer" in render_number(grows)
+    assert "How far off, by answer" in render(grows)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +87,7 @@ def test_advice_names_the_slice_and_the_answers_that_are_farther_off() -> None:
             "those of 90% hold .700 of these numbers",
         ),
         (
-            {"doubts": DoubtfulNumbers(source="t.csv", rows=90, doubtful=1, listed=())},
+            {"doubts": DoubtfulRows[DoubtfulNumber](source="t.csv", rows=90, doubtful=1, listed=(), command=None)},
             "Check numbers: 1 of 90 held-out rows of t.csv has a number far from the answer",
         ),
         ({"data": DataSummary(source="t", split="", rows=ROWS, training_rows=60)}, "learned from 60 rows only"),
@@ -133,52 +96,66 @@ def test_advice_names_the_slice_and_the_answers_that_are_farther_off() -> None:
 def test_other_advice(changed: dict[str, Any], words: str) -> None:
     found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS), **changed)
     assert words in advice(found)
-    assert words in render_number(found)
+    assert words in render(found)
 
 
 def test_few_measured_rows_leave_r2_open() -> None:
     open_r2 = Estimate(value=0.5, low=-0.1, high=0.8)
     found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS))
     found = found.model_copy(update={"metrics": found.metrics.model_copy(update={"r2": open_r2})})
-    assert "R² may be anything from −0.10 to 0.80" in number_next_steps(found)[0].text
+    assert "R² may be anything from −0.10 to 0.80" in (number_steps(found)[0] or found.next_steps[0]).text
+
+
+def doubts(table: Table, off: Any) -> NumberDoubts | None:
+    """What rows that are so far off say about the numbers of a table."""
+    rows = HeldOutNumberRows(table=table, places=np.arange(len(off)), off=Off(model=off, alone={}, ranked=off))
+    return rows.doubts()
+
+
+def shown(found: NumberDoubts, seen: Splits | str) -> DoubtfulRows[DoubtfulNumber] | None:
+    trained: Any = SimpleNamespace(
+        metrics={"number_doubts": found.model_dump()}, config=SimpleNamespace(data={"validation_rows": 60})
+    )
+    doubtful: DoubtfulRows[DoubtfulNumber] | None = PART.doubts(trained, seen)["doubts"]
+    return doubtful
 
 
 def test_a_number_with_a_lost_point_is_doubted() -> None:
     table = scored(60)
-    truth = np.linspace(1, 7, 60)
+    truth = np.linspace(1, 7, 60).round(2)
     off = np.random.default_rng(2).normal(0, 0.3, 60)
     off[[7, 30]] = 400, -90
     labels = pl.Series([f"{each:.2f}" for each in truth])
     table = replace(table, frame=table.frame.with_columns(label=labels))
-    doubts = number_doubts(table, np.arange(60), off, truth)
-    assert doubts is not None
-    assert [(each.row, each.label) for each in doubts.listed] == [(8, labels[7]), (31, labels[30])]
-    assert doubts.listed[0].answer == pytest.approx(truth[7] - 400, rel=1e-4)
-    seen = Splits(train=table, validation=None, notes=())
-    shown = doubtful_numbers({"number_doubts": doubts.model_dump()}, seen)
-    assert shown is not None
-    assert shown.listed[0].text == table.frame["text"][7]
-    unread = doubtful_numbers({"number_doubts": doubts.model_dump()}, "the table is gone")
+    found = doubts(table, off)
+    assert found is not None
+    assert [(each.row, each.label) for each in found.listed] == [(8, labels[7]), (31, labels[30])]
+    assert found.listed[0].answer == pytest.approx(truth[7] - 400, rel=1e-4)
+    read = shown(found, Splits(train=table, validation=None, notes=()))
+    assert read is not None
+    assert read.listed[0].text == table.frame["text"][7]
+    unread = shown(found, "the table is gone")
     assert unread is not None
     assert unread.listed[0].text is None
-    assert "number <s>" in render_number(evaluation(TRUTH, doubts=shown))
+    assert "number <s>" in render(evaluation(TRUTH, doubts=read))
 
 
 def test_usual_errors_and_few_rows_are_not_doubted() -> None:
     table: Table = scored(60)
     normal = np.random.default_rng(3).normal(size=60)
-    doubts = number_doubts(table, np.arange(60), normal, normal)
-    assert doubts is not None
-    assert doubts.doubtful == 0
-    assert doubtful_numbers({"number_doubts": doubts.model_dump()}, "gone") is None
-    assert number_doubts(table, np.arange(10), normal[:10], normal[:10]) is None
-    assert number_doubts(table, np.arange(60), np.zeros(60), normal) is None
+    found = doubts(table, normal)
+    assert found is not None
+    assert found.doubtful == 0
+    assert shown(found, "gone") is None
+    assert doubts(table, normal[:10]) is None
+    assert doubts(table, np.zeros(60)) is None
 
 
 def test_another_column_or_range_is_warned_of() -> None:
     scale = Scale(mean=3.0, deviation=1.0, lowest=1.0, highest=5.0)
     config: Any = SimpleNamespace(target=Number(column="rating", scale=scale))
-    assert _differences("Rating", np.array([1.0, 5.0, 5.3]), config) == []
-    named, ranged = _differences("price", np.array([2.0, 80.0, 1_200.0]), config)
+    table = replace(scored(3), label_column="Rating")
+    assert differences(config, table, np.array([1.0, 5.0, 5.3])) == []
+    named, ranged = differences(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
     assert "the column 'price' is measured, but the model learned 'rating'" in named
     assert "67% of the numbers, 2 to 1200, are far outside of those of training, 1 to 5" in ranged

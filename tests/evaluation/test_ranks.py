@@ -6,8 +6,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics import cohen_kappa_score
 
 from glassformer.evaluation.ranks import ranks_of
-from glassformer.evaluation.report_ranks import ranks_section
 from glassformer.evaluation.verdict import how_far_off
+from glassformer.targets.labels.evaluation_report_ranks import ranks_section
 from tests.evaluation.samples import sample_evaluation
 
 

@@ -1,9 +1,11 @@
 import numpy as np
 import pytest
 
-from glassformer.evaluation.evaluate import LabelledRows, evaluate
-from glassformer.evaluation.readers import ReaderOutcome
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.measured import ReaderOutcome
 from glassformer.evaluation.result import DataSummary, Duel
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.evaluation_result import LabelComparison, LabelContestant, LabelEvaluation
 
 N = 200
 
@@ -16,19 +18,21 @@ def answers(right: slice) -> np.ndarray:
     return np.eye(2)[found] * 0.8 + 0.1
 
 
-def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel:
+def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel[LabelContestant, LabelComparison]:
     readers = [
-        ReaderOutcome(reader="counting", probs=None if counting is None else answers(counting)),
-        ReaderOutcome(reader="transformer", probs=None if transformer is None else answers(transformer)),
+        ReaderOutcome(reader="counting", answers=None if counting is None else answers(counting)),
+        ReaderOutcome(reader="transformer", answers=None if transformer is None else answers(transformer)),
     ]
-    return evaluate(
+    found: LabelEvaluation = evaluate(
         LabelledRows(
-            labels=np.arange(N) % 2, texts=["text"] * N, rows=range(N), class_names=["no", "yes"], multilabel=False,
+            truth=np.arange(N) % 2, logits=np.log(answers(both)), texts=["text"] * N,
+            rows=range(N), class_names=["no", "yes"], multilabel=False,
             resamples=200,
         ),
-        np.log(answers(both)), readers=readers, temperature=1.0,
+        readers=readers,
         data=DataSummary(source="a.csv", split="test", rows=N), model={"name": "m"},
-    ).duel  # fmt: skip
+    )  # fmt: skip
+    return found.duel
 
 
 def rows(start: int, stop: int) -> slice:

@@ -7,14 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.evaluation.baselines import BaselineOutcome
 from glassformer.evaluation.charts import axis
-from glassformer.evaluation.evaluate import LabelledRows, evaluate
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.report import render, seconds, size, write_report
-from glassformer.evaluation.report_errors import errors_section
-from glassformer.evaluation.report_thresholds import thresholds_part
-from glassformer.evaluation.result import ClassThresholds, DataSummary, Evaluation
+from glassformer.evaluation.result import ClassThresholds, DataSummary
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.evaluation_report_errors import errors_section
+from glassformer.targets.labels.evaluation_report_thresholds import thresholds_part
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from tests.evaluation.samples import HISTORY, sample_evaluation
 
 VOID = {"meta", "br"}
@@ -174,14 +176,13 @@ def test_axes_hold_all_values_at_round_ticks(values: list[float], ticks: list[fl
 def test_all_right_on_both_sides_is_not_called_certain() -> None:
     labels = np.arange(20) % 2
     probs = np.eye(2)[labels]
-    same = BaselineOutcome(
-        name="words", description="", probs=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1
-    )
+    same = Outcome(name="words", description="", answers=probs, fit_seconds=1.0, predict_seconds=1.0, size_bytes=1)
     evaluation = evaluate(
         LabelledRows(
-            labels=labels, texts=["fine"] * 20, rows=range(1, 21), class_names=["no", "yes"], multilabel=False
+            truth=labels, texts=["fine"] * 20, rows=range(1, 21), logits=probs * 8, class_names=["no", "yes"],
+            multilabel=False,
         ),
-        probs * 8, temperature=1.0, data=DataSummary(source="t.csv", split="test", rows=20), model={},
+        data=DataSummary(source="t.csv", split="test", rows=20), model={},
         baselines=[same],
     )  # fmt: skip
     html = render(evaluation)
@@ -226,7 +227,7 @@ def test_all_numbers_have_one_format() -> None:
     assert not re.search(r"(?<![\d.])0\.\d", seconds_and_sizes.sub("", text))
 
 
-def thresholds_of(evaluation: Evaluation, *points: tuple[float, int, int]) -> str:
+def thresholds_of(evaluation: LabelEvaluation, *points: tuple[float, int, int]) -> str:
     found = ClassThresholds(name="<yes>", rows=10, points=points)
     return thresholds_part(evaluation.model_copy(update={"class_thresholds": (found,)}))
 

@@ -6,9 +6,9 @@ from sklearn.metrics import average_precision_score
 from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.ranking import MOST_CLASSES, class_curves
 from glassformer.evaluation.report import render
-from glassformer.evaluation.report_review import review_section
 from glassformer.evaluation.result import Review
 from glassformer.evaluation.review import label_sets, review, surest
+from glassformer.targets.labels.evaluation_report_review import review_section
 from glassformer.targets.review import Thresholds
 from tests.evaluation.samples import sample_evaluation
 

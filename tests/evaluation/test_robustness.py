@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from glassformer.data.arrays import FloatArray
-from glassformer.evaluation import robustness as module
-from glassformer.evaluation.report_robustness import robustness_section
-from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_DRAWS, robustness
+from glassformer.evaluation.measured import Answer
+from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_DRAWS, answers_of, robustness
 from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.evaluation import LabelledRows
+from glassformer.targets.labels.evaluation_report import PART
+from tests.evaluation.samples import sample_evaluation
 from tests.trained import Trained
 
 NAMES = ["no", "yes"]
@@ -24,19 +26,26 @@ def reads_not(texts: Sequence[str]) -> FloatArray:
     return np.array([[0.9, 0.1] if " not " in text else [0.2, 0.8] for text in texts], dtype=np.float32)
 
 
-def measure(answer: module.Answer, texts: list[str], labels: list[int] | None = None) -> Robustness:
-    return robustness(
-        answer,
-        texts=texts,
-        labels=np.array([1] * len(texts) if labels is None else labels),
-        rows=range(101, 101 + len(texts)),
-        class_names=NAMES,
-        multilabel=False,
-        resamples=50,
+def measure(answer: Answer, texts: list[str], labels: list[int] | None = None) -> Robustness[TextChange]:
+    truth = np.array([1] * len(texts) if labels is None else labels)
+    return robustness(answer, labelled(texts, truth, range(101, 101 + len(texts))))
+
+
+def labelled(texts: list[str], truth: np.ndarray, rows: Sequence[int]) -> LabelledRows:
+    several, logits = truth.ndim == 2, np.zeros((len(texts), 2))
+    return LabelledRows(
+        truth=truth, texts=texts, rows=rows, logits=logits, class_names=NAMES, multilabel=several, resamples=50
     )
 
 
-def change(found: Robustness, name: str) -> TextChange:
+def section(found: Robustness[TextChange]) -> str:
+    """The section of a report in which nothing else is."""
+    return PART.sections(sample_evaluation(30).model_copy(update={"robustness": found}), of_training=False)["changes"][
+        1
+    ]
+
+
+def change(found: Robustness[TextChange], name: str) -> TextChange:
     return next(each for each in found.changes if each.name == name)
 
 
@@ -89,9 +98,8 @@ def test_nothing_to_change_is_no_section() -> None:
 
     for texts in ([], ["好吃", "٣"], ["?!", "..."]):  # without punctuation, the last two would be empty
         found = measure(never, texts)
-        assert found == Robustness(rows=len(texts), changes=())
-        assert robustness_section(found) == ""
-    assert robustness_section(None) == ""
+        assert (found.rows, found.changes) == (len(texts), ())
+        assert section(found) == ""
 
 
 def test_typos_are_drawn_several_times_for_each_text() -> None:
@@ -117,15 +125,8 @@ def test_several_labels_change_if_one_does() -> None:
     def answer(texts: Sequence[str]) -> FloatArray:
         return np.array([[0.9, 0.9 if "," in text else 0.1] for text in texts], dtype=np.float32)
 
-    found = robustness(
-        answer,
-        texts=["a, b"] * 3,
-        labels=np.array([[1, 1], [1, 1], [1, 0]], dtype=np.uint8),
-        rows=[1, 2, 3],
-        class_names=NAMES,
-        multilabel=True,
-        resamples=50,
-    )
+    truth = np.array([[1, 1], [1, 1], [1, 0]], dtype=np.uint8)
+    found = robustness(answer, labelled(["a, b"] * 3, truth, [1, 2, 3]))
     dropped = change(found, "no punctuation")
     assert dropped.answers_changed.value == 1
     assert dropped.accuracy_before == pytest.approx(2 / 3)
@@ -151,7 +152,7 @@ def test_at_most_so_many_rows_and_characters_are_drawn() -> None:
 def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> None:
     predictor = Predictor.load(reviews.folder)
     texts = ["good film", "GOOD FILM", "bad song", "Good film", "ｇｏｏｄ film"]
-    found = module._answers(predictor, texts, None)
+    found = answers_of(predictor, texts)
     assert found == pytest.approx(predictor.answer(texts).probs, abs=1e-6)
     assert (found[0] == found[[1, 3, 4]]).all()
     assert (found[0] != found[2]).all()
@@ -160,7 +161,7 @@ def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> No
 def test_the_section_shows_each_change_and_escapes_texts() -> None:
     texts = [f"<b>The</b> food is good, {i}." for i in range(30)]
     found = measure(lambda asked: reads_case([text[3:] for text in asked]), texts)
-    html = robustness_section(found)
+    html = section(found)
     assert "30 rows, drawn at random, were changed a little" in html
     assert "in about one of 20 words" in html
     assert "&lt;b&gt;the&lt;/b&gt; food" in html
@@ -168,4 +169,4 @@ def test_the_section_shows_each_change_and_escapes_texts() -> None:
     assert "A negation turns what a sentence says" in html
     assert "<td>1.000</td><td>.000</td>" in html  # lower case
     assert "<td>1.000</td><td>–</td>" in html  # a negation
-    assert "A negation" not in robustness_section(measure(reads_case, ["Ok.", "No."]))
+    assert "A negation" not in section(measure(reads_case, ["Ok.", "No."]))

@@ -11,8 +11,8 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.targets.labels import training_held_out
 from glassformer.targets.labels.training import train_classifier
-from glassformer.training import held_out_figures
 from tests.training.samples import opinions, recipe, table
 from tests.training.test_readers import chosen
 
@@ -61,7 +61,7 @@ def test_rows_held_out_from_the_table_keep_their_numbers() -> None:
 
 
 def test_only_the_most_doubtful_rows_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out_figures, "MOST_LISTED", 2)
+    monkeypatch.setattr(training_held_out, "MOST_LISTED", 2)
     trained = train_classifier(Sources(train=turned(opinions(60), {7, 30, 41})), chosen(min_rows=2000, epochs=0))
     assert trained.metrics["label_doubts"]["doubtful"] >= 3
     assert len(trained.metrics["label_doubts"]["listed"]) == 2

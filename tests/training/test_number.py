@@ -14,7 +14,8 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.evaluate_number import evaluate_number, in_r2
+from glassformer.evaluation.evaluate_model import evaluate_model
+from glassformer.evaluation.verdict import share
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
@@ -73,11 +74,18 @@ def test_each_reader_is_measured_alone(both: Predictor[NumberAnswers], tmp_path:
     table = tmp_path / "t.csv"
     scored(30).frame.select("text", score="label").write_csv(table)
     (tmp_path / "model").mkdir()
-    for name in ("config.json", "tokenizer.json", "model.safetensors", "counting.json", "counting.safetensors"):
+    for name in (
+        "config.json",
+        "tokenizer.json",
+        "model.safetensors",
+        "counting.json",
+        "counting.safetensors",
+        "seen.safetensors",
+    ):
         (tmp_path / "model" / name).write_text("{}")
-    found = evaluate_number(both, tmp_path / "model", str(table), text="text", label="score", resamples=20)
+    found = evaluate_model(both, tmp_path / "model", str(table), text="text", label="score")
     assert [each.name for each in found.duel.readers] == ["counting alone", "the transformer alone"]
-    assert len(found.duel.comparisons) == 2
+    assert len(found.duel.reader_comparisons) == 2
     assert found.duel.readers[0].metrics.r2.value > 0.5
     assert any("rows in memory" in note for note in found.notes)
 
@@ -134,7 +142,7 @@ def test_a_model_that_learned_nothing_is_warned_of() -> None:
 
 
 def test_an_r2_below_zero_has_a_minus() -> None:
-    assert [in_r2(value) for value in (-0.0004, -0.02, 0.5)] == [".000", "−.020", ".500"]
+    assert [share(value) for value in (-0.0004, -0.02, 0.5)] == [".000", "−.020", ".500"]
 
 
 def test_coverage_is_a_share_below_one(both: Predictor[NumberAnswers]) -> None:

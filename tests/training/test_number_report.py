@@ -10,11 +10,11 @@ import pytest
 
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
-from glassformer.evaluation.number_result import NumberEvaluation
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.target import number_of
 from glassformer.targets.number.training import train_number
-from glassformer.training import number_report
+from glassformer.training import report
 from glassformer.training.recipe import load_recipe
 from tests.training.test_number import SETTINGS, scored
 
@@ -82,7 +82,9 @@ def test_each_reader_is_measured_alone(tmp_path: Path) -> None:
     assert figures is not None
     assert trained.config.answers_by_counting
     alone = {each.name: each.metrics.r2.value for each in found.duel.readers}
-    assert alone == {"the transformer alone": pytest.approx(figures.readers["transformer"].r2)}
+    assert alone["the transformer alone"] == pytest.approx(figures.readers["transformer"].r2)
+    assert alone["counting alone"] == found.metrics.r2.value
+    assert (found.duel.reader_verdict or "").startswith("Counting alone 0.")
     page = (tmp_path / "report.html").read_text()
     assert "they chose the epoch, the weights of both readers and the width of the intervals." in page
     assert "Both readers" in page
@@ -100,7 +102,7 @@ def test_a_model_that_learned_nothing_is_not_to_be_relied_on(tmp_path: Path) -> 
 def test_of_many_rows_some_are_measured_and_those_of_several_tables_are_not_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(number_report, "MOST_MEASURED", 25)
+    monkeypatch.setattr(report, "MOST_MEASURED", 25)
     source = SourceConfig(train="a.csv", added=("b.csv",))
     found, _ = drawn(Sources(train=scored(60)), tmp_path, source=source)
     assert found.metrics.rows == 25

@@ -10,8 +10,8 @@ import pytest
 
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
-from glassformer.evaluation.result import Evaluation
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training import report
 from tests.training.samples import opinions, recipe, table
@@ -25,14 +25,16 @@ TEXT = " of film 40 was "
 class Drawn:
     """Remembers the figures of the report, and passes them on."""
 
-    found: Evaluation
+    found: LabelEvaluation
 
-    def __call__(self, evaluation: Evaluation) -> Evaluation:
+    def __call__(self, evaluation: LabelEvaluation) -> LabelEvaluation:
         self.found = evaluation.model_copy(update={"command": "glassformer train <reviews>"})
         return self.found
 
 
-def drawn(rows: Table, out: Path, validation: Table | None = None, **given: Any) -> tuple[Evaluation, TrainedModel]:
+def drawn(
+    rows: Table, out: Path, validation: Table | None = None, **given: Any
+) -> tuple[LabelEvaluation, TrainedModel]:
     """The figures of the report that a run writes, and its model."""
     worded, run = Drawn(), given.pop("recipe", chosen(min_rows=2000, epochs=0))
     sources = Sources(train=rows, validation=validation)

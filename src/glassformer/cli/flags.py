@@ -73,7 +73,8 @@ def with_flags(evaluation: Any) -> Any:
             for step in evaluation.next_steps
         ),
     }
-    doubts = getattr(evaluation, "label_doubts", None)
-    if doubts is not None and doubts.command is not None:
-        changed["label_doubts"] = doubts.model_copy(update={"command": as_flags(doubts.command)})
+    for key in ("label_doubts", "doubts"):
+        doubts = getattr(evaluation, key, None)
+        if doubts is not None and doubts.command is not None:
+            changed[key] = doubts.model_copy(update={"command": as_flags(doubts.command)})
     return evaluation.model_copy(update=changed)

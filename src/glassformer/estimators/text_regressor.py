@@ -19,7 +19,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number.target import COVERAGE, NumberAnswers, number_of
 from glassformer.targets.number.training import train_number
-from glassformer.training.number_card import number_card
+from glassformer.training.card import model_card
 
 
 class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -36,7 +36,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         history_: a row of figures for each epoch.
     """
 
-    _format, _card = FolderConfig.formats["number"], number_card
+    _format, _card = FolderConfig.formats["number"], model_card
 
     def fit(self, X: Iterable[Any], y: Iterable[Any]) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts or rows `X` and their numbers `y`. Empty texts are left out, with a warning.

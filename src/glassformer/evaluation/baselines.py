@@ -1,4 +1,4 @@
-"""Baselines that a transformer should beat: the majority class, and TF-IDF with logistic regression."""
+"""Baselines that a model of labels should beat: the majority class, and TF-IDF with logistic regression."""
 
 import re
 import sys
@@ -6,7 +6,6 @@ import time
 import unicodedata
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
@@ -19,6 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold
 
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.row_features import RowFeatures
 
@@ -34,21 +34,8 @@ MAX_ITERATIONS = 1_000
 Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # rows to learn from, held-out rows
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineOutcome:
-    """The answers of a baseline on the measured rows, and its cost."""
-
-    name: str
-    description: str
-    probs: Float[np.ndarray, "n n_classes"]
-    fit_seconds: float
-    predict_seconds: float
-    size_bytes: int
-    notes: tuple[str, ...] = ()
-
-
 class Baseline(Protocol):
-    """A classifier that learns from texts and answers with probabilities."""
+    """A linear or constant model that learns from texts and answers others."""
 
     name: str
     description: str
@@ -56,22 +43,22 @@ class Baseline(Protocol):
 
     @property
     def size_bytes(self) -> int: ...
-    def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> object: ...
-    def predict_proba(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]: ...
+    def fit(self, texts: Sequence[str], truth: Shaped[np.ndarray, "n ..."]) -> object: ...
+    def answers(self, texts: Sequence[str]) -> Float[np.ndarray, "n ..."]: ...
 
 
 def run_baseline(
-    baseline: Baseline, *, train_texts: Sequence[str], train_labels: Shaped[np.ndarray, "n ..."], texts: Sequence[str]
-) -> BaselineOutcome:
+    baseline: Baseline, *, train_texts: Sequence[str], truth: Shaped[np.ndarray, "n ..."], texts: Sequence[str]
+) -> Outcome:
     """Fit a baseline on the training rows, let it answer the measured rows, and measure the time of both."""
     started = time.perf_counter()
-    baseline.fit(train_texts, train_labels)
+    baseline.fit(train_texts, truth)
     fitted = time.perf_counter()
-    probs = baseline.predict_proba(texts)
-    return BaselineOutcome(
+    answers = baseline.answers(texts)
+    return Outcome(
         name=baseline.name,
         description=baseline.description,
-        probs=probs,
+        answers=answers,
         fit_seconds=fitted - started,
         predict_seconds=time.perf_counter() - fitted,
         size_bytes=baseline.size_bytes,
@@ -93,7 +80,7 @@ class MajorityBaseline:
         self.shares = _multi_hot(labels, len(self.shares)).mean(axis=0)
         return self
 
-    def predict_proba(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
+    def answers(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
         return np.tile(self.shares, (len(texts), 1))
 
     @property
@@ -144,16 +131,14 @@ class TfidfBaseline:
             self.notes = (f"The logistic regression had not converged after {MAX_ITERATIONS:,} steps.",)
         return self
 
-    def predict_proba(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
+    def answers(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
         return self._answer(self.models, self.features.of(texts))
 
     @property
     def size_bytes(self) -> int:
-        """Return the size in bytes: vocabulary as UTF-8, idf and weights as float32."""
-        names, idf = self.features.names_and_idf
-        words = sum(len(name.encode()) for name in names)
+        """Return the size in bytes, with weights as float32."""
         weights = sum(model.coef_.size + model.intercept_.size for model in self.models if not isinstance(model, int))
-        return int(words + 4 * (idf + weights))
+        return int(self.features.size_bytes + 4 * weights)
 
     def _folds(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."]) -> tuple[Folds, str]:
         """Return rows to learn from and held-out rows, once or several times, and the words that say so."""

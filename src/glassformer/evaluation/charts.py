@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Reliability
@@ -130,14 +131,14 @@ def confidence_chart(reliability: Reliability, what: str) -> str:
     return svg("Confidence of the answers", spoken, [frame(x, y), *bars])
 
 
-def accuracy_chart(contestants: Sequence[Contestant]) -> str:
-    """Draw a dot with its 95% interval for each contestant. The last contestant is our model."""
+def contestants_chart(contestants: Sequence[Contestant[Any]], figure: str) -> str:
+    """Draw a dot for the leading figure of each contestant, with its 95% interval. The last one is our model."""
     ours = len(contestants) - 1
     dots = [
-        Dot(name=each.name, estimate=each.metrics.accuracy, style="first" if i == ours else "second")
+        Dot(name=each.name, estimate=each.metrics.leading, style="first" if i == ours else "second")
         for i, each in enumerate(contestants)
     ]
-    return interval_charts("Accuracy of each contestant", "accuracy with 95% interval", dots)
+    return interval_charts(f"{figure[:1].upper()}{figure[1:]} of each contestant", f"{figure} with 95% interval", dots)
 
 
 def interval_chart(

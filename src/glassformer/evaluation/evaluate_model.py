@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,8 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import FloatArray
 from glassformer.data.known import KNOWN
-from glassformer.data.labels import conflicting_rows
 from glassformer.data.sources import SourceConfig, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -22,17 +22,13 @@ from glassformer.data.table import Table, other_columns, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
-from glassformer.evaluation.baselines import BaselineOutcome, MajorityBaseline, TfidfBaseline, run_baseline
-from glassformer.evaluation.doubtful_labels import doubtful_labels
-from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
+from glassformer.evaluation.baselines import run_baseline
+from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.next_steps import next_steps
-from glassformer.evaluation.readers import reader_outcomes
-from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
-from glassformer.evaluation.robustness import measure_robustness
+from glassformer.evaluation.measured import Cost, MeasuredRows, Measures, Outcome
+from glassformer.evaluation.result import DataSummary, DroppedRows
+from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
-from glassformer.evaluation.weak_spots import InputShare
-from glassformer.evaluation.worst_errors import explain_worst
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import FILES, TrainedModel
@@ -40,8 +36,15 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
 from glassformer.targets.answers import Reader
+from glassformer.targets.labels.target import labels_of
 
 Say = Callable[[str], None]
+
+
+def measures_of(config: FolderConfig) -> Measures:
+    """Return how the answers of a model are measured."""
+    found: Measures = config.target.part("evaluation")
+    return found
 
 
 def evaluate_model(
@@ -58,7 +61,7 @@ def evaluate_model(
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
-) -> Evaluation:
+) -> Any:
     """Measure a model on a table. Also train baselines on all rows that the model saw, and measure them on this table.
 
     Args:
@@ -74,30 +77,21 @@ def evaluate_model(
         UsageError: the table cannot be read or has a label that the model does not know, or `train` does not hold the
             rows that the model was trained on.
     """
-    trained = predictor.trained
-    remembered = trained.config.remembered
-    read_as = remembered.read_as
-    table = read_like_training(
-        data,
-        read_as,
-        data_dir,
-        text=text,
-        label=label,
-        multilabel=multilabel,
-        labels=trained.config.label_set.names,
-        inputs=trained.config.inputs,
-        fold=fold_labels or remembered.fold_labels,
+    trained, config = predictor.trained, predictor.trained.config
+    table = read_measured(
+        config, data, data_dir, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels
     )
+    remembered = config.remembered
     if train is None:
-        seen = remembered_rows(trained.config.remembered, trained.config.label_set, data_dir)
+        seen = seen_rows(config, data_dir)
         if isinstance(seen, str):
             seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
     else:
-        source = read_as or SourceConfig(
+        source = remembered.read_as or SourceConfig(
             train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
         )
-        seen = _named_rows(trained, source.model_copy(update={"train": train}), data_dir)
-    found = measure_model(
+        seen = _named_rows(config, source.model_copy(update={"train": train}), data_dir)
+    found, rows = measure_model(
         predictor,
         folder,
         table,
@@ -108,25 +102,51 @@ def evaluate_model(
         say=say,
         on_progress=on_progress,
     )
-    robustness = measure_robustness(predictor, table, say=say, on_progress=on_progress)
-    shares = _input_shares(predictor, table, say)
+    changes = measure_robustness(predictor, rows, say=say, on_progress=on_progress)
+    if config.inputs is not None:
+        say("answering rows with the values of one input permuted")
+        shares = input_shares(partial(answers_of, predictor), rows, config.inputs)
+        found = found.model_copy(update={"inputs": shares})
     say("explaining the worst errors")
-    errors = explain_worst(predictor, found.worst_errors)
-    found = found.model_copy(update={"robustness": robustness, "inputs": shares, "worst_errors": errors})
-    found = found.model_copy(update={"label_doubts": doubtful_labels(trained, seen)})
-    return found.model_copy(update={"next_steps": next_steps(found, trained.config, folder)})
+    part = measures_of(config)
+    errors = part.explained(predictor, found.worst_errors)
+    more = {"robustness": changes, "worst_errors": errors, **part.doubts(trained, seen)}
+    found = found.model_copy(update=more)
+    steps = [step for step in part.next_steps(found, config, folder) if step is not None]
+    return found.model_copy(update={"next_steps": tuple(steps)})
 
 
-def _input_shares(predictor: Predictor, table: Table, say: Say) -> tuple[InputShare, ...]:
-    """Return what each input gives. Nothing if a row is one text."""
-    config = predictor.trained.config
-    if config.inputs is None:
-        return ()
-    say("answering rows with the values of one input permuted")
-    rows, labels = table.frame["text"].to_list(), config.label_set.encode(table)
-    return input_shares(
-        lambda texts: predictor.answer(texts).probs, rows, labels, config.inputs, multilabel=config.multilabel
+def read_measured(
+    config: FolderConfig,
+    data: str,
+    data_dir: Path | None,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    multilabel: str | None = None,
+    fold_labels: bool = False,
+) -> Table:
+    """Read a labelled table as a model needs it: see `evaluate_model`."""
+    asked = {"multilabel": multilabel, "fold_labels": fold_labels}
+    for setting in (name for name, value in asked.items() if value):
+        labels_of(config.target, f"`{setting}=`")
+    remembered = config.remembered
+    return read_like_training(
+        data,
+        remembered.read_as,
+        data_dir,
+        text=text,
+        label=label,
+        multilabel=multilabel,
+        labels=config.target.names or (),
+        inputs=config.inputs,
+        fold=fold_labels or remembered.fold_labels,
     )
+
+
+def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
+    """Return the rows that a model was trained and validated on, or why they cannot be read."""
+    return remembered_rows(config.remembered, partial(measures_of(config).truth, config), data_dir)
 
 
 def measure_model(
@@ -137,57 +157,45 @@ def measure_model(
     *,
     split: str,
     columns: pl.DataFrame | None = None,
-    by_reader: dict[Reader, FloatArray] | None = None,
+    scores: dict[Reader, FloatArray] | None = None,
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
-) -> Evaluation:
-    """Measure a model and the baselines on a table in memory.
+) -> tuple[Any, MeasuredRows]:
+    """Measure a model and the baselines on a table in memory. Return the evaluation, and the rows.
 
     Args:
         seen: the rows that the model was trained and validated on, or a sentence that says why they are missing.
         split: the name of the table in the result.
         columns: other columns of the rows of the table, to slice by.
-        by_reader: the logits of the table's texts (`Predictor.reader_logits`), if they are known. Then no time is
-            taken.
+        scores: those of the table's texts (`Predictor.scores`), if they are known. Then no time is taken.
 
     Raises:
         UsageError: the table holds a label that the model does not know.
     """
     trained, config = predictor.trained, predictor.trained.config
-    labels = config.label_set.encode(table)
-    texts = table.frame["text"].to_list()
-    notes = _table_notes(table, labels, config)
+    part = measures_of(config)
+    truth, texts = part.truth(config, table), table.frame["text"].to_list()
+    notes = [*table.notes, *part.notes(config, table, truth)]
     predict_seconds = None
-    if by_reader is None:
+    if scores is None:
         say(f"answering {counted(len(texts), 'text')} of {table.source}")
         began = time.perf_counter()
-        by_reader = predictor.reader_logits(texts, on_progress=on_progress)
+        scores = predictor.scores(texts, on_progress=on_progress)
         predict_seconds = time.perf_counter() - began
-    if not predictor.trained.config.transformer_is_silent:
+    if not config.transformer_is_silent:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
-    baselines: list[BaselineOutcome] = []
+    baselines: list[Outcome] = []
     if isinstance(seen, str):
         notes.append(seen)
     else:
-        rows, overlap = learnable(seen, table, trained)
+        learned, overlap = learnable(seen, table, trained)
         notes += overlap
-        baselines = _run_baselines(rows, trained, texts, say)
-    held_out = predictor.held_out
+        baselines = _run_baselines(learned, config, texts, say)
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
-    return evaluate(
-        LabelledRows(
-            labels=labels,
-            texts=texts,
-            rows=table.frame["row"].to_list(),
-            class_names=config.label_set.names,
-            multilabel=config.multilabel,
-            ordered=config.ordered,
-            columns=columns,
-            seed=config.seed,
-        ),
-        np.sum(list(by_reader.values()), axis=0),
-        temperature=config.temperature,
+    rows = part.rows(predictor, table, truth, scores, columns)
+    found = evaluate(
+        rows,
         data=DataSummary(
             source=table.source,
             split=split,
@@ -198,8 +206,7 @@ def measure_model(
         ),
         model=model_summary(trained, folder),
         baselines=baselines,
-        readers=reader_outcomes(config, by_reader),
-        thresholds=None if held_out is None else held_out.thresholds,
+        readers=part.readers(predictor, scores, len(texts)),
         cost=Cost(
             fit_seconds=config.training_seconds,
             predict_seconds=predict_seconds,
@@ -209,6 +216,7 @@ def measure_model(
         notes=notes,
         command=command,
     )
+    return found, rows
 
 
 def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
@@ -217,17 +225,6 @@ def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
         DroppedRows(reason=dropped.reason, count=len(dropped.rows), first_rows=tuple(dropped.rows[:20]))
         for dropped in table.dropped
     )
-
-
-def _table_notes(table: Table, labels: Array, config: FolderConfig) -> list[str]:
-    notes = list(table.notes)
-    if conflicts := conflicting_rows(table):
-        occur = counted(len(conflicts), "text occurs", "texts occur")
-        notes.append(f"{occur} with different labels, so no model can get every row right")
-    if not config.multilabel and len(set(labels.tolist())) == 1:
-        only = config.label_set.names[int(labels[0])]
-        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
-    return notes
 
 
 def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
@@ -242,9 +239,9 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     return notes
 
 
-def _named_rows(trained: TrainedModel, source: SourceConfig, data_dir: Path | None) -> Splits:
+def _named_rows(config: FolderConfig, source: SourceConfig, data_dir: Path | None) -> Splits:
     """Read the rows that the model saw from the table that the user gives."""
-    seen = split_again(trained.config.remembered, trained.config.label_set, source, data_dir)
+    seen = split_again(config.remembered, partial(measures_of(config).truth, config), source, data_dir)
     if seen is None:
         raise UsageError(
             f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "
@@ -265,7 +262,8 @@ def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Tab
     notes = []
     if both := shared(measured, train):
         whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
-        notes.append(f"{counted_of(both, measured)} also in {whose}; {effect_of(both, measured)}")
+        effect = effect_of(both, measured, bounded=measures_of(trained.config).counts_rows)
+        notes.append(f"{counted_of(both, measured)} also in {whose}; {effect}")
     if validation is None:
         return train, notes
     if both := shared(measured, validation):
@@ -279,14 +277,14 @@ def _joined(table: Table, more: pl.DataFrame) -> Table:
     return replace(table, frame=pl.concat([table.frame.select(columns), more.select(columns)]))
 
 
-def _run_baselines(rows: Table, trained: TrainedModel, texts: list[str], say: Say) -> list[BaselineOutcome]:
-    multilabel, n_classes = trained.config.multilabel, trained.config.n_classes
-    train_texts, train_labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
+def _run_baselines(rows: Table, config: FolderConfig, texts: list[str], say: Say) -> list[Outcome]:
+    part, train_texts = measures_of(config), rows.frame["text"].to_list()
+    truth = part.truth(config, rows)
     groups = rows.frame["group"].to_numpy() if "group" in rows.frame.columns else None
-    say(f"training the baselines on all {len(train_texts):,} rows that {trained.config.learner} saw")
+    say(f"training the baselines on all {len(train_texts):,} rows that {config.learner} saw")
     return [
-        run_baseline(baseline, train_texts=train_texts, train_labels=train_labels, texts=texts)
-        for baseline in (MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups))
+        run_baseline(baseline, train_texts=train_texts, truth=truth, texts=texts)
+        for baseline in part.baselines(config, groups)
     ]
 
 

@@ -1,95 +1,34 @@
-"""What each input of a row gives: the accuracy or R² after its values have changed places between the rows."""
+"""What each input of a row gives: what the leading figure loses if its values change places between the rows."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Int
 
 from glassformer.data.inputs import Inputs, with_parts
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap_mean
-from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.number_metrics import difference_in_r2
-from glassformer.evaluation.number_result import NumberInputShare
+from glassformer.evaluation.measured import Answer, MeasuredRows
 from glassformer.evaluation.weak_spots import InputShare
 
 MOST_ROWS = 2_000
 SEED = 0
 
-Answer = Callable[[list[str]], Float[np.ndarray, "n n_classes"]]
-AnswerNumbers = Callable[[list[str]], Float[np.ndarray, " n"]]
 
-
-def input_shares(
-    answer: Answer,
-    rows: Sequence[str],
-    labels: Shaped[np.ndarray, "n ..."],
-    inputs: Inputs,
-    *,
-    multilabel: bool,
-    resamples: int = RESAMPLES,
-) -> tuple[InputShare, ...]:
-    """Permute the values of each input among the rows, and measure how much accuracy that costs (Breiman 2001, §10).
+def input_shares(answer: Answer, rows: MeasuredRows, inputs: Inputs) -> tuple[InputShare, ...]:
+    """Permute the values of each input among the rows, and measure how much that costs (Breiman 2001, §10).
 
     The rows keep their other inputs. At most `MOST_ROWS` rows are drawn at random.
-
-    Args:
-        answer: returns the probabilities (rows, n_classes) of composed rows.
-        rows: composed rows.
-        labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
-    drawn, changed, asked = _permuted(rows, inputs)
-    right = [
-        correct_rows(each, labels[drawn], multilabel=multilabel) for each in np.split(answer(asked), 1 + len(changed))
+    drawn, changed, asked = _permuted(rows.texts, inputs)
+    answers, *others = np.split(answer(asked), 1 + len(changed))
+    found = [
+        rows.input_share(
+            drawn, answers, without, SEED, name=name, kind="text" if name in inputs.texts else "column", rows=len(drawn)
+        )
+        for name, without in zip(changed, others, strict=True)
     ]
-    return tuple(
-        InputShare(
-            name=name,
-            kind=_kind(name, inputs),
-            rows=len(drawn),
-            accuracy=float(right[0].mean()),
-            accuracy_without=float(without.mean()),
-            gain=bootstrap_mean(right[0].astype(np.int8) - without, seed=SEED, resamples=resamples),
-        )
-        for name, without in zip(changed, right[1:], strict=True)
-    )
-
-
-def number_input_shares(
-    answer: AnswerNumbers,
-    rows: Sequence[str],
-    truth: Float[np.ndarray, " n"],
-    inputs: Inputs | None,
-    *,
-    resamples: int = RESAMPLES,
-) -> tuple[NumberInputShare, ...]:
-    """Measure how much R² it costs to permute the values of each input, as `input_shares` does for accuracy.
-
-    Args:
-        answer: returns the numbers (rows,) of composed rows.
-        rows: composed rows.
-        truth: the right numbers (n,). The result is empty if those of the drawn rows do not vary.
-        inputs: None if a row is one text. The result is then empty.
-    """
-    if inputs is None:
-        return ()
-    drawn, changed, asked = _permuted(rows, inputs)
-    right = truth[drawn]
-    spread = float(((right - right.mean()) ** 2).sum())
-    if not spread:
-        return ()
-    squares = [(each - right) ** 2 for each in np.split(answer(asked), 1 + len(changed))]
-    return tuple(
-        NumberInputShare(
-            name=name,
-            kind=_kind(name, inputs),
-            rows=len(drawn),
-            r2=1 - float(squares[0].sum()) / spread,
-            r2_without=1 - float(without.sum()) / spread,
-            gain=difference_in_r2(squares[0], without, right, seed=SEED, resamples=resamples),
-        )
-        for name, without in zip(changed, squares[1:], strict=True)
-    )
+    return tuple(each for each in found if each is not None)
 
 
 def _permuted(rows: Sequence[str], inputs: Inputs) -> tuple[Int[np.ndarray, " drawn"], list[str], list[str]]:
@@ -108,7 +47,3 @@ def _permuted(rows: Sequence[str], inputs: Inputs) -> tuple[Int[np.ndarray, " dr
         ]
     asked = [*(rows[i] for i in drawn), *(row for found in changed.values() for row in found)]
     return drawn, list(changed), asked
-
-
-def _kind(name: str, inputs: Inputs) -> Literal["text", "column"]:
-    return "text" if name in inputs.texts else "column"

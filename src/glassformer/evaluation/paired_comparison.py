@@ -181,7 +181,7 @@ def _how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
 def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | None) -> list[str]:
     """Return a note if texts of the table were among those that a model was trained or validated on."""
     config = predictor.trained.config
-    seen = remembered_rows(config.remembered, config.label_set, data_dir)
+    seen = remembered_rows(config.remembered, config.label_set.encode, data_dir)
     if isinstance(seen, str):
         return [f"{folder}: {seen}; it is not known whether it saw texts of this table in training"]
     number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))

@@ -1,13 +1,12 @@
 """The section of the report that says how often small changes of a text change its answer."""
 
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from glassformer.data.wording import counted
-from glassformer.evaluation.report_errors import names
-from glassformer.evaluation.report_review import with_interval
 from glassformer.evaluation.robustness import EXAMPLES, NEGATION, TYPO_DRAWS, TYPOS
-from glassformer.evaluation.verdict import share
-from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness, TextChange
+from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness
 from glassformer.pages.html import folded, table
 
 _DESCRIPTIONS = {
@@ -20,8 +19,18 @@ _DESCRIPTIONS = {
 }
 
 
-def robustness_section(robustness: Robustness | None) -> str:
-    """Show how often each change alters the answers, and examples. Return nothing if no text could be changed."""
+def robustness_section(
+    robustness: Robustness[Any] | None,
+    columns: tuple[str, ...],
+    cells: Callable[[Any], list[str]],
+    shown: Callable[[Any], str],
+) -> str:
+    """Show what each change does to the answers, and examples. Return nothing if no text could be changed.
+
+    Args:
+        columns, cells: the columns of this kind of answer, and the cells of a change.
+        shown: writes an answer as HTML.
+    """
     if robustness is None or not robustness.changes:
         return ""
     changes = robustness.changes
@@ -31,14 +40,20 @@ def robustness_section(robustness: Robustness | None) -> str:
         if any(change.name == NEGATION for change in changes)
         else ""
     )
-    examples = "".join(_example(change.name, each) for change in changes for each in change.examples)
+    examples = "".join(_example(change.name, each, shown) for change in changes for each in change.examples)
     return (
         f"<p>{counted(robustness.rows, 'row was', 'rows, drawn at random, were')} changed a little, and answered "
         f"again. Typos, case and punctuation should not change the answer.{negation}</p>"
         + table(
             "Only texts that a change alters are counted. Intervals: 95%.",
-            ("change", "texts altered", "answers changed", "accuracy before", "accuracy after"),
-            [_line(change) for change in changes],
+            ("change", "texts altered", *columns),
+            [
+                (
+                    f"{escape(change.name)}<small>{_DESCRIPTIONS.get(change.name, '')}</small>",
+                    [f"{change.rows:,}", *cells(change)],
+                )
+                for change in changes
+            ],
         )
         + (
             f"<h3>Answers that changed</h3><p>At most {EXAMPLES} for each change, the shortest texts.</p>"
@@ -49,22 +64,9 @@ def robustness_section(robustness: Robustness | None) -> str:
     )
 
 
-def _line(change: TextChange) -> tuple[str, list[str]]:
-    after = change.accuracy_after
+def _example(name: str, found: ChangedAnswer[Any], shown: Callable[[Any], str]) -> str:
     return (
-        f"{escape(change.name)}<small>{_DESCRIPTIONS.get(change.name, '')}</small>",
-        [
-            f"{change.rows:,}",
-            with_interval(change.answers_changed),
-            share(change.accuracy_before),
-            "–" if after is None else share(after),
-        ],
-    )
-
-
-def _example(name: str, found: ChangedAnswer) -> str:
-    return (
-        f'<li><p class="soft">{escape(name)} · row {found.row:,} · answered <b>{names(found.answer_before)}</b></p>'
-        f'{folded(found.before)}<p class="soft">changed, answered <b>{names(found.answer_after)}</b></p>'
+        f'<li><p class="soft">{escape(name)} · row {found.row:,} · answered <b>{shown(found.answer_before)}</b></p>'
+        f'{folded(found.before)}<p class="soft">changed, answered <b>{shown(found.answer_after)}</b></p>'
         f"{folded(found.after)}</li>"
     )

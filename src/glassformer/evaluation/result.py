@@ -2,12 +2,31 @@
 
 import os
 import platform
-from typing import Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.weak_spots import DoubtfulLabels, InputShare, NextStep, Robustness, Slices, WorstError
+from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
+from glassformer.targets.parts import part
+
+Measured = TypeVar("Measured", bound="Figures")
+Contender = TypeVar("Contender", bound="Contestant[Any]")
+Against = TypeVar("Against", bound="Comparison")
+
+
+class Figures(Record):
+    """The metrics of a contestant on the measured rows."""
+
+    named: ClassVar[str] = ""
+    """What stands before the leading figure in a sentence."""
+
+    rows: int
+
+    @property
+    def leading(self) -> Estimate:
+        """The figure by which contestants are compared. More is better."""
+        raise NotImplementedError
 
 
 class Scores(Record):
@@ -28,7 +47,7 @@ class ClassScores(Scores):
     average_precision: float | None = None
 
 
-class Metrics(Record):
+class Metrics(Figures):
     """The metrics of a classifier on a table.
 
     With several labels per text, `accuracy` is the share of rows whose whole set of labels is right (subset accuracy).
@@ -36,7 +55,6 @@ class Metrics(Record):
     means over the classes that occur in the truth or in the predictions. `log_loss` is in nats.
     """
 
-    rows: int
     accuracy: Estimate
     macro_f1: Estimate
     macro: Scores
@@ -46,6 +64,10 @@ class Metrics(Record):
     log_loss: float
     roc_auc: float | None
     roc_auc_missing_because: str | None
+
+    @property
+    def leading(self) -> Estimate:
+        return self.accuracy
 
 
 class RankMeasures(Record):
@@ -204,46 +226,56 @@ class Review(Record):
     missing_because: str | None = None
 
 
-class Contestant(Record):
-    """The model or a baseline. Seconds and bytes are None if they were not measured."""
+class Contestant(Record, Generic[Measured]):
+    """The model, one of its readers alone, or a baseline. Seconds and bytes are None if they were not measured."""
 
     name: str
     description: str
-    metrics: Metrics
+    metrics: Measured
     fit_seconds: float | None
     predict_seconds: float | None
     size_bytes: int | None
-    ranking: Ranking | None = None
     notes: tuple[str, ...] = ()
 
 
 class Comparison(Record):
     """The comparison of the model with a baseline, or with one of its own readers alone, on the same rows.
 
-    `difference` is in accuracy, model − baseline.
+    `difference` is in the leading figure, model − baseline.
     """
+
+    better: ClassVar[str] = "better"
+    """The word for a model of a higher leading figure."""
 
     baseline: str
     difference: Estimate
-    only_model_right: int
-    only_baseline_right: int
-    mcnemar_p: float
     verdict: str
 
+    @property
+    def p(self) -> float | None:
+        """The p of a test of the difference, if there is one beside the interval."""
+        return None
 
-class Duel(Record):
+
+class Duel(Record, Generic[Contender, Against]):
     """The model beside the baselines, and beside each of its readers alone if it asks two.
 
-    `reader_verdict` says which reader decides. It is None if the model is a transformer alone.
+    `reader_verdict` says which reader decides. It is None if the model has one reader.
     """
 
-    model: Contestant
-    baselines: tuple[Contestant, ...]
-    comparisons: tuple[Comparison, ...]
+    model: Contender
+    baselines: tuple[Contender, ...]
+    comparisons: tuple[Against, ...]
     verdict: str
-    readers: tuple[Contestant, ...] = ()
-    reader_comparisons: tuple[Comparison, ...] = ()
+    readers: tuple[Contender, ...] = ()
+    reader_comparisons: tuple[Against, ...] = ()
     reader_verdict: str | None = None
+
+    @property
+    def strongest(self) -> int | None:
+        """The number of the baseline with the highest leading figure."""
+        figures = [each.metrics.leading.value for each in self.baselines]
+        return figures.index(max(figures)) if figures else None
 
 
 class DroppedRows(Record):
@@ -287,29 +319,19 @@ class Machine(Record):
 class Evaluation(Record):
     """All results of an evaluation. The report shows only these, and the learning curves.
 
-    `ranks` are those of the baselines and, last, of the model. They are empty unless classes have an order.
+    Each kind of answer adds its own to them (`targets/*/evaluation_result.py`).
     """
 
     format: int = 1
     data: DataSummary
     model: dict[str, JsonValue]
-    class_names: tuple[str, ...]
-    multilabel: bool
-    metrics: Metrics
-    confusion: tuple[tuple[int, ...], ...] | None
-    calibration: Calibration
-    duel: Duel
-    class_curves: tuple[ClassCurve, ...] = ()
-    ranks: tuple[RankMeasures, ...] = ()
-    class_thresholds: tuple[ClassThresholds, ...] = ()
-    review: Review | None = None
-    slices: Slices | None = None
-    robustness: Robustness | None = None
+    metrics: Figures
+    duel: Duel[Any, Any]
+    robustness: Robustness[Any] | None = None
     inputs: tuple[InputShare, ...] = ()
     """What each input gives, if a row has several."""
-    label_doubts: DoubtfulLabels | None = None
     next_steps: tuple[NextStep, ...] = ()
-    worst_errors: tuple[WorstError, ...]
+    worst_errors: tuple[Any, ...]
     dropped: tuple[DroppedRows, ...]
     notes: tuple[str, ...]
     resamples: int
@@ -317,3 +339,8 @@ class Evaluation(Record):
     machine: Machine
     command: str
     created: str
+
+    @classmethod
+    def part(cls, room: str) -> Any:
+        """Return what the kind of answer that was measured adds to a room: see `Target.part`."""
+        return part(cls.__module__.split(".")[-2], room)

@@ -47,11 +47,11 @@ class RowFeatures:
         return _joined(matrices)
 
     @property
-    def names_and_idf(self) -> tuple[list[str], int]:
-        """Return the names of all features, and how many of them have an idf."""
-        words = [name for vectorizer in self.words for name in vectorizer.vocabulary_]
-        values = [] if self._values is None else list(self._values.vocabulary_)
-        return words + values, sum(len(vectorizer.idf_) for vectorizer in self.words)
+    def size_bytes(self) -> int:
+        """The size in bytes: the names of all features as UTF-8, idf as float32."""
+        names = [name for vectorizer in self.words for name in vectorizer.vocabulary_]
+        names += [] if self._values is None else list(self._values.vocabulary_)
+        return sum(len(name.encode()) for name in names) + 4 * sum(len(each.idf_) for each in self.words)
 
     def _fields(self, rows: Sequence[str]) -> list[list[str]]:
         """Return the texts of each row, by their number."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
@@ -18,13 +18,17 @@ from glassformer.prediction.folder_config import Remembered
 _MANY = 0.05  # share of the measured texts that were in training
 
 
-def remembered_rows(remembered: Remembered, labels: LabelSet | None, data_dir: Path | None) -> Splits | str:
+Check = Callable[[Table], object]
+"""Raises `UsageError` if a table has a label that the model does not know."""
+
+
+def remembered_rows(remembered: Remembered, check: Check | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
     source = remembered.read_as
     if source is None:
         return "The model was trained from Python on rows in memory"
     try:
-        seen = split_again(remembered, labels, source, data_dir)
+        seen = split_again(remembered, check, source, data_dir)
     except UsageError as error:
         return f"The training rows cannot be read: {str(error).rstrip('.')}"
     if seen is not None:
@@ -35,12 +39,12 @@ def remembered_rows(remembered: Remembered, labels: LabelSet | None, data_dir: P
 
 
 def split_again(
-    remembered: Remembered, labels: LabelSet | None, source: SourceConfig, data_dir: Path | None
+    remembered: Remembered, check: Check | None, source: SourceConfig, data_dir: Path | None
 ) -> Splits | None:
     """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
 
     Args:
-        labels: the labels of the model. None if it answers with a number.
+        check: checks the validation rows.
 
     Raises:
         UsageError: a table cannot be read, or a table of validation rows has a new label by now.
@@ -49,8 +53,8 @@ def split_again(
     seen = read_sources(source, validation, data_dir, inputs=remembered.inputs).split(validation, seed=seed)
     if fingerprint(seen.train) != remembered.data.fingerprint:
         return None
-    if seen.validation is not None and labels is not None:
-        labels.encode(seen.validation)
+    if seen.validation is not None and check is not None:
+        check(seen.validation)
     return seen
 
 
@@ -65,7 +69,13 @@ def counted_of(both: int, measured: Table) -> str:
     return f"{both:,} of {counted(measured.frame.height, 'measured text')} {'was' if both == 1 else 'were'}"
 
 
-def effect_of(both: int, measured: Table) -> str:
-    """Say what it means for the figures that so many of the measured texts were trained on."""
+def effect_of(both: int, measured: Table, *, bounded: bool = True) -> str:
+    """Say what it means for the figures that so many of the measured texts were trained on.
+
+    Args:
+        bounded: whether each row counts alike, as in the accuracy.
+    """
     part = both / measured.frame.height
-    return f"this raises the accuracy by at most {share(part)}" if part < _MANY else "all figures are too good"
+    if part >= _MANY or not bounded:
+        return "all figures are too good"
+    return f"this raises the accuracy by at most {share(part)}"

@@ -61,17 +61,17 @@ def verdict(
     )
 
 
-def is_clear(difference: Estimate, p: float) -> bool:
-    """Return whether a difference is beyond noise: its interval excludes zero, and McNemar's p is below .05."""
-    return p < SIGNIFICANCE and (difference.low > 0 or difference.high < 0)
+def is_clear(difference: Estimate, p: float | None = None) -> bool:
+    """Return whether a difference is beyond noise: its interval excludes zero, and p, if there is one, is below .05."""
+    return (p is None or p < SIGNIFICANCE) and (difference.low > 0 or difference.high < 0)
 
 
-def numbers_of(difference: Estimate, p: float) -> str:
+def numbers_of(difference: Estimate, p: float | None = None) -> str:
     """Format a difference with its interval and p. An interval from 0 to 0 would claim too much."""
     if difference.low == difference.high == 0:
-        return "right on the same rows"
+        return "the same answers" if p is None else "right on the same rows"
     span = f"95% interval {signed(difference.low)} to {signed(difference.high)}"
-    return f"difference {signed(difference.value)}, {span}, {p_value(p)}"
+    return f"difference {signed(difference.value)}, {span}" + ("" if p is None else f", {p_value(p)}")
 
 
 def same_rows_right(accuracy: float, rows: int) -> str:
@@ -133,8 +133,14 @@ def how_far_off(ranks: Sequence[RankMeasures]) -> str:
 
 
 def share(value: float) -> str:
-    """Format a share like .907; 1 is 1.000."""
-    return f"{value:.3f}".removeprefix("0")
+    """Format a share like .907; 1 is 1.000, and R² may be below zero: −.012."""
+    rounded = round(value, 3) + 0.0  # no −0.0
+    return ("−" if rounded < 0 else "") + f"{abs(rounded):.3f}".removeprefix("0")
+
+
+def interval(estimate: Estimate) -> str:
+    """Write the interval of a figure."""
+    return f"{share(estimate.low)} to {share(estimate.high)}"
 
 
 def signed(value: float) -> str:

@@ -1,8 +1,12 @@
 """The records of where a model is weak: its worst errors, slices of the rows, and small changes of a text."""
 
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from glassformer.evaluation.record import Estimate, Record
+
+Doubted = TypeVar("Doubted", bound="DoubtedRow")
+Change = TypeVar("Change", bound="AnyTextChange")
+_Answer = TypeVar("_Answer")
 
 
 class ErrorReasons(Record):
@@ -35,16 +39,14 @@ class WorstError(Record):
 
 
 class InputShare(Record):
-    """What an input of the rows gives: the accuracy on `rows` rows, and after its values have been permuted among them.
+    """What an input of the rows gives.
 
-    `gain` is the difference of both.
+    `gain` is what the leading figure on `rows` rows loses if the values are permuted among them.
     """
 
     name: str
     kind: Literal["text", "column"]
     rows: int
-    accuracy: float
-    accuracy_without: float
     gain: Estimate
 
 
@@ -78,53 +80,57 @@ class Slices(Record):
     listed: tuple[Slice, ...]
 
 
-class ChangedAnswer(Record):
-    """A text before and after a small change, and the labels of both answers."""
+class ChangedAnswer(Record, Generic[_Answer]):
+    """A text before and after a small change, and both answers: labels, or a number."""
 
     row: int
     before: str
     after: str
-    answer_before: tuple[str, ...]
-    answer_after: tuple[str, ...]
+    answer_before: _Answer
+    answer_after: _Answer
 
 
-class TextChange(Record):
+class AnyTextChange(Record):
     """What a small change of the texts did to the answers. Texts that it left as they were do not count.
 
     `rows` are the texts that it altered. If it is random, each text was changed `draws` times, and the figures are
-    means over texts of the mean over these draws. `accuracy_after` is None if the right label may have changed.
+    means over texts of the mean over these draws.
     """
 
     name: str
     rows: int
     draws: int = 1
+    examples: tuple[ChangedAnswer[Any], ...]
+
+
+class TextChange(AnyTextChange):
+    """A change of texts that have labels. `accuracy_after` is None if the right label may have changed."""
+
     answers_changed: Estimate
     accuracy_before: float
     accuracy_after: float | None
-    examples: tuple[ChangedAnswer, ...]
+    examples: tuple[ChangedAnswer[tuple[str, ...]], ...]
 
 
-class Robustness(Record):
-    """How often answers change with small changes of the texts, on `rows` of the measured rows, drawn at random."""
+class Robustness(Record, Generic[Change]):
+    """How answers change with small changes of the texts, on `rows` of the measured rows, drawn at random."""
 
     rows: int
-    changes: tuple[TextChange, ...]
+    changes: tuple[Change, ...]
 
 
-class DoubtfulRow(Record):
-    """A held-out row of training whose label is probably wrong. `probability` is that of `suggested`.
+class DoubtedRow(Record):
+    """A held-out row of training whose label is probably wrong.
 
     `text` is its beginning, None if the training table cannot be read any more.
     """
 
     row: int
     label: str
-    suggested: str
-    probability: float
     text: str | None
 
 
-class DoubtfulLabels(Record):
+class DoubtfulRows(Record, Generic[Doubted]):
     """The labels of training that the model doubts: those of `doubtful` of the `rows` rows held out from it.
 
     `listed` are the most doubtful of them, with their row numbers in `source`. `command` checks the whole training
@@ -134,7 +140,7 @@ class DoubtfulLabels(Record):
     source: str
     rows: int
     doubtful: int
-    listed: tuple[DoubtfulRow, ...]
+    listed: tuple[Doubted, ...]
     command: str | None
     cross_fitted: bool = False
     """Whether the rows are all those of training, each answered by a model that had not learned it."""

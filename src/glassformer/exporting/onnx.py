@@ -122,7 +122,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     Raises:
         Int8RefusedError: they cannot be read.
     """
-    seen = remembered_rows(trained.config.remembered, trained.config.label_set, None)
+    seen = remembered_rows(trained.config.remembered, trained.config.label_set.encode, None)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"

@@ -22,7 +22,6 @@ from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.paired_comparison import compare_right_rows
-from glassformer.evaluation.result import Evaluation
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
 from glassformer.prediction.answered_rows import refuse_taken, texts_in
@@ -30,6 +29,7 @@ from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.answers import Answers
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
@@ -185,14 +185,21 @@ def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baseli
     """Measure a model, and with `baselines` also TF-IDF + logistic regression, trained on the rows that it saw."""
     config = model.whole.trained.config
     places = labelled.table.frame["row"].to_numpy() - 1
-    seen = remembered_rows(config.remembered, config.label_set, None) if baselines else "No baseline was measured."
-    found = measure_model(
+    seen = (
+        remembered_rows(config.remembered, config.label_set.encode, None) if baselines else "No baseline was measured."
+    )
+    weights = config.weights
+    found, _ = measure_model(
         model.whole,
         model.folder,
         labelled.table,
         seen,
         split="the rows with text and label",
-        by_reader={name: logits[places] * config.temperature for name, logits in answers.readers.items()},
+        scores={
+            name: logits[places] * config.temperature / weights[name]
+            for name, logits in answers.readers.items()
+            if weights[name]
+        },
     )
     duel = found.duel
     contestants = [*reversed(duel.baselines), *duel.readers, duel.model]
@@ -214,7 +221,7 @@ def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baseli
     }
 
 
-def _sentences(found: Evaluation) -> list[str]:
+def _sentences(found: LabelEvaluation) -> list[str]:
     said = [
         found.duel.verdict if found.duel.baselines else None,
         found.duel.reader_verdict,

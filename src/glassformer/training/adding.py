@@ -141,7 +141,7 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
     """
     check_can_grow(config, str(folder))
     remembered = config.remembered
-    found = remembered_rows(remembered, config.label_set, data_dir)
+    found = remembered_rows(remembered, config.label_set.encode, data_dir)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(
             f"`add=`: {found}. A model that learns new rows alone forgets the old ones, so they are needed too. "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from glassformer.data.inputs import Inputs, example_of
@@ -10,16 +11,50 @@ from glassformer.data.wording import counted
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE
+from glassformer.prediction.label_doubts import Doubts
 from glassformer.prediction.model_folder import TrainedModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """What is said of a trained model by its kind of answer (`PART` of `targets/*/training_card.py`).
+
+    Attributes:
+        kind, answers: the title of the card, and how a text is answered.
+        column: what the learned column holds.
+        learned: more about the learned rows.
+        readers: how the readers share the answer.
+        measured: what held-out rows say, a fact each.
+        limits: the last words of the card.
+        figures: fields of the JSON that training prints.
+        in_short: what held-out rows say, in a few words.
+        doubts: the key of `metrics.json` with doubtful rows, their record, and why a row is doubtful.
+        command: the command that checks all rows, if there is one.
+    """
+
+    kind: str
+    answers: Callable[[TrainedModel], str]
+    column: str
+    learned: Callable[[TrainedModel], str]
+    readers: Callable[[TrainedModel], list[str]]
+    measured: Callable[[TrainedModel], list[str]]
+    limits: str
+    figures: Callable[[TrainedModel], dict[str, Any]]
+    in_short: Callable[[TrainedModel], str]
+    doubts: tuple[str, type[Doubts[Any]], str]
+    command: Callable[[FolderConfig], str | None] = lambda _: None
+
+
+def said_of(trained: TrainedModel) -> Said:
+    """Return what the kind of answer says of a model."""
+    found: Said = trained.config.target.part("training_card")
+    return found
 
 
 def model_card(trained: TrainedModel) -> str:
     """Return the Markdown of the model folder's README.md (Mitchell et al. 2019, reduced to what the run knows)."""
-    config, data = trained.config, trained.config.data
-    best, readers = trained.metrics.get("best", {}), trained.metrics.get("readers")
-    labels = ", ".join(str(label) for label in config.labels)
-    kind = "any number of the labels" if config.multilabel else "one of the labels"
-    parameters = parameter_count(config.model, config.vocab_size, len(config.labels))
+    config, data, said = trained.config, trained.config.data, said_of(trained)
+    parameters = parameter_count(config.model, config.vocab_size, config.n_classes)
     from_others = None if "pretraining" in data else config.init
     origin = "Trained from scratch" if from_others is None else f"Fine-tuned from `{from_others['from']}`"
     shape = (
@@ -37,37 +72,36 @@ def model_card(trained: TrainedModel) -> str:
         _distilled(data)
         if "teacher" in data
         else f"{origin} on {counted(data['rows'], 'row')} of `{data['source']}` "
-        f"({inputs_in_words(config.data, config.inputs)}, label: `{data['label_column']}`)."
+        f"({_inputs_in_words(config.data, config.inputs)}, {said.column}: `{data['label_column']}`)."
+    )
+    counting = (
+        _counted_too(data["validation_rows"]) if config.readers is not None and trained.metrics.get("readers") else ""
     )
     facts = [
-        learned + (_counted_too(data["validation_rows"]) if readers else ""),
-        *([] if readers is None else [_readers(trained, readers)]),
+        learned + said.learned(trained) + counting,
+        *said.readers(trained),
         *([] if silent else [*pretraining, shape, window]),
-        _validation(config, best, readers, data["validation_rows"]),
-        "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
-        if config.temperature == 1
-        else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities.",
+        *said.measured(trained),
         *_unlike(config),
-        *kept_in_words(trained),
+        *_kept(trained),
         *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
         f"Fingerprint of the training rows: `{data['fingerprint']}`.",
     ]
-    return f"""# A glassformer text classifier
+    return f"""# A glassformer {said.kind}
 
-Answers a text with {kind}: {labels}.
+Answers a text with {said.answers(trained)}
 
 {chr(10).join("- " + fact for fact in facts)}
 
-It knows only what such rows taught it. On texts of another kind, language or time its answers and its confidence mean
-little. It has not been checked for unfair treatment of anyone.
+{said.limits}
 
     glassformer predict FOLDER {example_of(config.inputs)}
 """
 
 
-def inputs_in_words(data: Mapping[str, Any], inputs: Inputs | None) -> str:
+def _inputs_in_words(data: Mapping[str, Any], inputs: Inputs | None) -> str:
     """Name the columns that a model reads."""
     if inputs is None:
         return f"text: `{data['text_column']}`"
@@ -90,33 +124,6 @@ def _counted_too(rows: int) -> str:
     return f" The counting reader also learned the {counted(rows, 'validation row')}." if rows else ""
 
 
-def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
-    expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
-    if readers is not None and rows and config.answers_by_counting:
-        return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
-    if "validation_agreement" in best:
-        known = ""
-        if "validation_accuracy" in best:
-            texts = counted(config.data["teacher"]["known_labels"], "text")
-            known = f" On the {texts} with a known label: accuracy {best['validation_accuracy']:.4f}."
-        return (
-            f"On {counted(rows, 'held-out text')}: the answer of its teacher to {best['validation_agreement']:.1%}."
-            f"{known} `glassformer evaluate` measures it on labelled rows."
-        )
-    if "validation_accuracy" in best:
-        of = counted(rows, "validation row, the one", "validation rows, the ones")
-        accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
-        loss = best.get("calibrated_loss", best["validation_loss"])
-        return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
-    if readers is not None:
-        folds, accuracy = readers["folds"], readers["accuracy"]
-        return f"In cross-validation with {folds} folds of the training rows: accuracy {accuracy:.4f}. {expect}"
-    return (
-        "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
-        "measures it."
-    )
-
-
 def _unlike(config: FolderConfig) -> list[str]:
     """Return what the card says about texts that are unlike the training data."""
     if config.unlike is None:
@@ -128,30 +135,11 @@ def _unlike(config: FolderConfig) -> list[str]:
     ]
 
 
-def kept_in_words(trained: TrainedModel) -> list[str]:
+def _kept(trained: TrainedModel) -> list[str]:
     """Return what the card says about the training texts, if the folder has them."""
     if trained.kept is None:
         return []
     return [f"The folder holds the training texts (`{TEXTS_FILE}`): whoever has it can read them."]
-
-
-_AS_PART = {"counting": "a counting reader", "transformer": "the transformer"}
-
-
-def _readers(trained: TrainedModel, readers: dict[str, Any]) -> str:
-    """Say how the readers share the answer."""
-    config = trained.config
-    assert config.readers is not None
-    if config.answers_by_counting:
-        why = "the held-out rows do not show that the transformer helps"
-        if readers["transformer_accuracy"] is None:
-            why = "no transformer was trained"
-        return f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."
-    weights = config.readers.weights
-    parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
-    accuracies = [readers[f"{name}_accuracy"] for name in weights]
-    alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)
-    return f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}."
 
 
 def _pretraining(record: dict[str, Any] | None) -> list[str]:

@@ -15,7 +15,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
-from glassformer.prediction.answering_config import TRANSFORMER, Readers
+from glassformer.prediction.answering_config import Readers
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import BUILT_IN, FittedReader, Fold, Reader, Rows, fit_installed, installed
@@ -178,11 +178,6 @@ def helpful(
             chosen.append(name)
             found = more
     return chosen, found
-
-
-def named(name: str) -> str:
-    """Return a reader as people call it."""
-    return "the transformer" if name == TRANSFORMER else name
 
 
 def _groups(table: Table) -> Array | None:

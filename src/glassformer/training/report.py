@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
-from functools import reduce
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,28 +14,61 @@ from glassformer.data.arrays import Array
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
-from glassformer.evaluation.doubtful_labels import doubtful_labels
-from glassformer.evaluation.evaluate import Cost, LabelledRows, evaluate
-from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
-from glassformer.evaluation.next_steps import next_steps
-from glassformer.evaluation.readers import ReaderOutcome
+from glassformer.evaluation.evaluate import evaluate
+from glassformer.evaluation.evaluate_model import dropped_rows, measures_of, model_summary
+from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome
+from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
-from glassformer.evaluation.result import DataSummary, DroppedRows, Evaluation
+from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import NextStep
-from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import TrainingRows
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels.training_readers import each_alone
-from glassformer.targets.probabilities import probabilities
-from glassformer.targets.review import Thresholds
-from glassformer.training.held_out_figures import HeldOut
 from glassformer.training.preparation import Prepared
 
 MOST_MEASURED, MOST_ANSWERS = 20_000, 400_000
-"""Rows, and rows times classes. More of them would cost time and memory, and hardly change the figures."""
+"""Rows, and rows times scores. More of them would cost time and memory, and hardly change the figures."""
+
+Worded = Callable[[Any], Any]
 
 
-Worded = Callable[[Evaluation], Evaluation]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOut(ABC):
+    """The rows that were held out from training, and what was answered to them.
+
+    Attributes:
+        table: the table that they are rows of.
+        places: their places in `table`, in the order of the answers.
+    """
+
+    known: ClassVar[bool] = True
+    """Whether their right answers are known."""
+
+    table: Table
+    places: Array
+
+    @abstractmethod
+    def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:
+        """Return some of the rows with the answers of the model.
+
+        Args:
+            table: these rows.
+            which: their numbers.
+        """
+
+    @abstractmethod
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:
+        """Return the answers of each reader alone, also of one that the model does not ask."""
+
+    @abstractmethod
+    def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
+        """Return what the rows were used for beside the epoch, and what else is said of that, after a space."""
+
+    @abstractmethod
+    def weighed(self, trained: TrainedModel) -> str | None:
+        """Say how both readers were weighed, if there are two."""
+
+    def told(self, found: Any) -> Any:
+        """Return the figures without those that mean nothing on held-out rows."""
+        return found
 
 
 def training_page(
@@ -45,153 +78,84 @@ def training_page(
 
     Args:
         worded: returns the figures as the report shows them.
-
-    Returns:
-        None if the labels of the rows are not known.
-    """
-    found = measure_held_out(trained, held_out, prepared, folder, texts=texts)
-    if found is None:
-        return None
-    found = worded(found)
-    trained.metrics["next_steps"] = [step.model_dump() for step in found.next_steps]
-    return render(found, trained.metrics["history"], of_training=True)
-
-
-def measure_held_out(
-    trained: TrainedModel,
-    held_out: HeldOut,
-    prepared: Prepared,
-    folder: Path,
-    *,
-    texts: bool = False,
-) -> Evaluation | None:
-    """Measure a model on its held-out rows, or on some of them if there are many. No baseline is trained.
-
-    Args:
-        folder: the model folder to write.
         texts: show the texts of wrong answers and of doubtful labels. Otherwise their rows are named by number.
 
     Returns:
         None if the labels of the rows are not known.
     """
-    if held_out.labels is None:
+    if not held_out.known:
         return None
-    config = trained.config
-    which = measured_rows(len(held_out.labels), min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
-    rows = held_out.table.frame[held_out.places[which]]
-    by_reader = held_out.by_reader(which)
-    table = replace(held_out.table, frame=rows)
+    found = worded(measure_held_out(trained, held_out, prepared, folder, texts=texts))
+    trained.metrics["next_steps"] = [step.model_dump() for step in found.next_steps]
+    return render(found, trained.metrics["history"], of_training=True)
+
+
+def measure_held_out(
+    trained: TrainedModel, held_out: HeldOut, prepared: Prepared, folder: Path, *, texts: bool = False
+) -> Any:
+    """Measure a model on its held-out rows, or on some of them if there are many. No baseline is trained.
+
+    Args:
+        folder: the model folder to write.
+        texts: see `training_page`.
+    """
+    config, count = trained.config, len(held_out.places)
+    which = _measured(count, min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
+    table = replace(held_out.table, frame=held_out.table.frame[held_out.places[which]])
+    rows = held_out.measured(trained, table, which)
+    drawn = f"of {counted(count, 'held-out row')}, {len(which):,} drawn at random were measured for this report"
+    splits, learned = prepared.splits, config.remembered.data
     found = evaluate(
-        LabelledRows(
-            labels=held_out.labels[which],
-            texts=rows["text"].to_list(),
-            rows=rows["row"].to_list(),
-            class_names=config.label_set.names,
-            multilabel=config.multilabel,
-            ordered=config.ordered,
-            seed=config.seed,
+        rows,
+        data=DataSummary(
+            source=table.source,
+            split="held out from training" if splits.validation is not None else "cross-validation",
+            rows=table.frame.height,
+            sha256=fingerprint(table),
+            trained_on=learned.source,
+            training_rows=learned.rows,
         ),
-        reduce(np.add, by_reader.values()),
-        temperature=config.temperature,
-        data=data_summary(table, prepared, config.remembered.data),
         model=model_summary(trained, folder),
-        readers=_readers(held_out, which, trained),
-        thresholds=Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"]),
+        readers=held_out.alone(trained, rows, which),
         cost=Cost(fit_seconds=config.training_seconds),
-        dropped=left_out(prepared),
-        notes=[*held_out.table.notes, *prepared.splits.notes, *notes_of(len(held_out.labels), len(which))],
+        dropped=[
+            dropped for each in (splits.train, splits.validation) if each is not None for dropped in dropped_rows(each)
+        ],
+        notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
     )
-    return _told(found, trained, prepared, folder, texts=texts)
+    return _told(held_out.told(found), held_out, trained, prepared, folder, texts=texts)
 
 
-def measured_rows(rows: int, most: int, seed: int) -> Array:
+def _measured(rows: int, most: int, seed: int) -> Array:
     """Return the numbers of the rows to measure: all of them, or `most` drawn at random."""
     if rows <= most:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
-def notes_of(rows: int, measured: int) -> list[str]:
-    """Return a note if not all held-out rows were measured."""
-    if measured == rows:
-        return []
-    return [f"of {counted(rows, 'held-out row')}, {measured:,} drawn at random were measured for this report"]
-
-
-def _readers(held_out: HeldOut, which: Array, trained: TrainedModel) -> list[ReaderOutcome]:
-    """Return the answers of each reader alone, also of one that the model does not ask."""
-    readers, labels = held_out.readers, held_out.labels
-    if readers is None or labels is None:
-        return []
-    outcomes, multilabel = [], trained.config.multilabel
-    for reader, settings in readers.root.items():
-        found = held_out.scores.get(reader)
-        if found is None:
-            outcomes.append(ReaderOutcome(reader=reader, probs=None))
-            continue
-        weighted = found * (settings.weight or 1)
-        temperature = settings.temperature if settings.weight else fit_temperature(found, labels, multilabel=multilabel)
-        probs = probabilities(weighted[which], temperature=temperature, multilabel=multilabel)
-        outcomes.append(ReaderOutcome(reader=reader, probs=probs))
-    return outcomes
-
-
 def _told(
-    found: Evaluation,
-    trained: TrainedModel,
-    prepared: Prepared,
-    folder: Path,
-    *,
-    texts: bool,
-) -> Evaluation:
+    found: Any, held_out: HeldOut, trained: TrainedModel, prepared: Prepared, folder: Path, *, texts: bool
+) -> Any:
     """Return the figures with what they mean, and what to do next."""
-    config = trained.config
-    added = config.remembered.read_as is not None and bool(config.remembered.read_as.added)
+    config, part = trained.config, measures_of(trained.config)
+    read_as = config.remembered.read_as
+    chosen, more = held_out.chose(trained)
+    said = {"verdict": used_for(chosen, prepared) + more, "reader_verdict": held_out.weighed(trained)}
     errors = [each if texts else each.model_copy(update={"text": ""}) for each in found.worst_errors]
-    found = found.model_copy(
-        update={
-            "duel": found.duel.model_copy(
-                update={
-                    "verdict": used_for(
-                        ["the calibration"]
-                        if config.readers is None
-                        else ["the weights of both readers", "the calibration"],
-                        prepared,
-                    ),
-                    "reader_verdict": _decided(trained),
-                }
-            ),
-            "worst_errors": () if added else tuple(errors),  # the numbers of added rows are those of several tables
-            "label_doubts": doubtful_labels(trained, prepared.splits if texts else "no texts are to be shown"),
-        }
-    )
-    return found.model_copy(update={"next_steps": (measure_it(folder), *next_steps(found, config, folder))})
+    added = read_as is not None and bool(read_as.added)
+    about = {
+        "duel": found.duel.model_copy(update=said),
+        "worst_errors": () if added else tuple(errors),  # the numbers of added rows are those of several tables
+        **part.doubts(trained, prepared.splits if texts else "no texts are to be shown"),
+    }
+    found = found.model_copy(update=about)
+    steps = [step for step in part.next_steps(found, config, folder) if step is not None]
+    return found.model_copy(update={"next_steps": (measure_it(folder), *(_shown(step, found) for step in steps))})
 
 
-def data_summary(measured: Table, prepared: Prepared, learned: TrainingRows) -> DataSummary:
-    """Say which rows were measured, and which ones the model learned."""
-    return DataSummary(
-        source=measured.source,
-        split="held out from training" if prepared.splits.validation is not None else "cross-validation",
-        rows=measured.frame.height,
-        sha256=fingerprint(measured),
-        trained_on=learned.source,
-        training_rows=learned.rows,
-    )
-
-
-def left_out(prepared: Prepared) -> list[DroppedRows]:
-    """Return the rows that were left out of the tables of a run."""
-    tables = (prepared.splits.train, prepared.splits.validation)
-    return [dropped for table in tables if table is not None for dropped in dropped_rows(table)]
-
-
-def measure_it(folder: Path) -> NextStep:
-    """Return the first step after each training."""
-    return NextStep(
-        text="Measure the model on labelled rows that it has not seen, and compare it with a baseline.",
-        command=f"glassformer evaluate {shlex.quote(str(folder))} TEST_TABLE",
-    )
+def _shown(step: NextStep, found: Any) -> NextStep:
+    """Return a step without a link to a section that is not there."""
+    return step if found.duel.readers or step.section != "duel" else step.model_copy(update={"section": None})
 
 
 def used_for(what: list[str], prepared: Prepared) -> str:
@@ -207,11 +171,3 @@ def used_for(what: list[str], prepared: Prepared) -> str:
         f"{said} So expect a little less on new texts: glassformer evaluate on rows that the model has not seen gives "
         "the honest figure."
     )
-
-
-def _decided(trained: TrainedModel) -> str | None:
-    """Say how the readers were weighed, if there are several."""
-    if trained.config.readers is None:
-        return None
-    said = each_alone(trained.config.readers, trained.metrics["readers"])
-    return f"{said[0].upper()}{said[1:]}."

@@ -21,6 +21,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
+from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
 from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.initial_weights import InitialWeights
@@ -30,6 +31,7 @@ from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
 from glassformer.training.recipe import Recipe
+from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, work_in
@@ -112,14 +114,12 @@ class Way:
     """What differs between runs that learn labels and a number.
 
     `lessons` returns what the readers beside the transformer learn. `finish` returns the model and its held-out rows
-    (see `_finished`). `page` returns the report of these rows. `warn` says what a user should know about the model.
+    (see `_finished`). `warn` says what a user should know about the model.
     """
 
     prepare: Callable[..., Prepared]
     lessons: Callable[[Prepared], Lessons]
-    finish: Callable[..., tuple[Any, Any]]
-    card: Callable[[Any], str]
-    page: Callable[[Any, Any, Prepared, Kept], str | None]
+    finish: Callable[..., tuple[TrainedModel, HeldOut | None]]
     warn: Callable[[TrainedModel, Splits, Observer], None]
 
 
@@ -167,7 +167,10 @@ def train_prepared(
             observer.on_message("keeping the training texts: whoever has the model can read them")
             trained = with_training_texts(trained, prepared)
         if kept.out is not None and prepared.processes.leads:
-            save_model(kept.out, trained, card=way.card(trained), report=way.page(trained, held_out, prepared, kept))
+            report = None
+            if held_out is not None and kept.worded is not None:
+                report = training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
+            save_model(kept.out, trained, card=model_card(trained), report=report)
         if kept.snapshots is not None:
             kept.snapshots.end(kept.out)
         return trained

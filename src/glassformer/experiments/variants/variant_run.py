@@ -198,7 +198,7 @@ def _most_frequent(cut: Cut) -> np.ndarray:
     answers = run_baseline(
         MajorityBaseline(len(labels.names)),
         train_texts=train.frame["text"].to_list(),
-        train_labels=labels.encode(train),
+        truth=labels.encode(train),
         texts=cut.measured.frame["text"].to_list(),
     )
-    return correct_rows(answers.probs, labels.encode(cut.measured), multilabel=labels.multilabel)
+    return correct_rows(answers.answers, labels.encode(cut.measured), multilabel=labels.multilabel)

@@ -17,15 +17,13 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
+from glassformer.targets.labels.training_held_out import HeldOutLabels, held_out_figures
 from glassformer.targets.labels.training_readers import lessons_of, readers_in_words, weigh_readers
-from glassformer.training.card import model_card
-from glassformer.training.held_out_figures import HeldOut, held_out_figures
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe
-from glassformer.training.report import training_page
-from glassformer.training.run import Kept, Way, data_record, train_model
+from glassformer.training.run import Way, data_record, train_model
 from glassformer.training.unfinished import versions
 from glassformer.training.unlike import learn_seen
 
@@ -64,7 +62,7 @@ def _finished(
     learned: LearnedReaders | None,
     crossed: tuple[FloatArray, float] | None,
     pretraining: dict[str, Any],
-) -> tuple[TrainedModel, HeldOut | None]:
+) -> tuple[TrainedModel, HeldOutLabels | None]:
     """Calibrate on the held-out rows. Return the model as the model folder will hold it, and these rows.
 
     Args:
@@ -91,7 +89,7 @@ def _finished(
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
-    held_out = HeldOut.of(prepared, readers, learned, logits)
+    held_out = HeldOutLabels.of(prepared, readers, learned, logits)
     figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
     config = FolderConfig(
         model=recipe.model,
@@ -124,20 +122,7 @@ def _finished(
     return trained, held_out
 
 
-def _page(trained: TrainedModel, held_out: HeldOut | None, prepared: Prepared, kept: Kept) -> str | None:
-    if held_out is None or kept.worded is None or kept.out is None:
-        return None
-    return training_page(trained, held_out, prepared, kept.out, kept.worded, texts=kept.texts)
-
-
-PART = Way(
-    prepare=prepare,
-    lessons=lessons_of,
-    finish=_finished,
-    card=model_card,
-    page=_page,
-    warn=_warn_of_no_progress,
-)
+PART = Way(prepare=prepare, lessons=lessons_of, finish=_finished, warn=_warn_of_no_progress)
 """How labels are learned."""
 
 

@@ -13,6 +13,7 @@ import torch
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.wording import counted
 from glassformer.evaluation.metrics import correct_rows
+from glassformer.evaluation.readers import named
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers
 from glassformer.prediction.calibration import fit_temperature
@@ -22,7 +23,7 @@ from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, named, tables_of, weights_of
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, tables_of, weights_of
 
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
 

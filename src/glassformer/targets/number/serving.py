@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from glassformer.evaluation.number_result import NumberEvaluation, NumberMetrics
 from glassformer.evaluation.record import Estimate
 from glassformer.serving.served_target import ServedTarget
+from glassformer.targets.number.evaluation_result import NumberEvaluation, NumberMetrics
 
 
 def _figures(metrics: NumberMetrics) -> dict[str, Estimate]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
@@ -31,15 +31,13 @@ from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
 from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
+from glassformer.targets.number.training_held_out import HeldOutNumberRows, Off, readers_in_words
 from glassformer.targets.number.training_regression import JoinedNumbers, Regression, join_numbers, number_losses
 from glassformer.training.loop import Observer, Trainer
-from glassformer.training.number_card import number_card
-from glassformer.training.number_doubts import number_doubts
-from glassformer.training.number_report import HeldOutNumberRows, Off, number_page
 from glassformer.training.preparation import Prepared, check_head, prepare
-from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, named
+from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Kept, Way, data_record, train_model
+from glassformer.training.run import Way, data_record, train_model
 from glassformer.training.unfinished import versions
 from glassformer.training.unlike import learn_seen
 
@@ -184,7 +182,11 @@ def _finished(
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
     if held_out is not None:
-        trainer.observer.on_message(_in_words(held_out, config.weights))
+        rows_in_words = counted(held_out.rows, "held-out row")
+        if held_out.folds > 1:
+            rows_in_words = f"all {held_out.rows:,} rows, each answered without having been learned"
+        said = readers_in_words(held_out, config.weights)
+        trainer.observer.on_message(f"readers: R² on {rows_in_words}: {said}")
     trained = TrainedModel(
         config=config,
         model=trainer.model.cpu().eval(),
@@ -196,13 +198,7 @@ def _finished(
     return trained, rows
 
 
-def _page(trained: TrainedModel, rows: HeldOutNumberRows | None, prepared: Prepared, kept: Kept) -> str | None:
-    if rows is None or kept.worded is None or kept.out is None:
-        return None
-    return number_page(trained, rows, prepared, kept.out, kept.worded)
-
-
-PART = Way(prepare=prepare_number, lessons=_lessons, finish=_finished, card=number_card, page=_page, warn=_warn)
+PART = Way(prepare=prepare_number, lessons=_lessons, finish=_finished, warn=_warn)
 """How a number is learned."""
 
 
@@ -226,7 +222,7 @@ def _held_out_metrics(
         return {}
     found: dict[str, Any] = {"held_out": held_out.model_dump()}
     if held_out.r2 > 0 and not (source is not None and source.added):
-        doubts = number_doubts(rows.table, rows.places, rows.off.model, numbers_of(rows.table)[rows.places])
+        doubts = rows.doubts()
         found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
     return found
 
@@ -277,11 +273,7 @@ def _weighed(
         distances=distances(np.abs(off)),
         answer=Mean.of(prepared.scale.mean + prepared.scale.deviation * answers),
     )
-    others = {
-        f"{named(name)} alone": each.left_out * prepared.scale.deviation
-        for name, each in alone.items()
-        if len(alone) > 1 and [name] != chosen
-    }
+    others = {name: each.left_out * prepared.scale.deviation for name, each in alone.items() if len(alone) > 1}
     return found.bias, Readers.weighing(weights), figures, Off(model=off, alone=others, ranked=answers)
 
 
@@ -306,20 +298,3 @@ def rank_correlation(answers: np.ndarray[Any, Any], truth: np.ndarray[Any, Any])
     if answers.min() == answers.max() or truth.min() == truth.max():
         return None
     return float(spearmanr(answers, truth).statistic)
-
-
-def _in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str:
-    """Say which reader answers, by the held-out rows."""
-    rows = counted(found.rows, "held-out row")
-    if found.folds > 1:
-        rows = f"all {found.rows:,} rows, each answered without having been learned"
-    said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
-    said = f"readers: R² on {rows}: {said}"
-    others = " and ".join(name for name, weight in weights.items() if weight and name != TRANSFORMER)
-    if TRANSFORMER not in found.readers:
-        return f"{said}. No transformer was trained, so the model answers by {others}"
-    if len(found.readers) == 1:
-        return said
-    if not weights[TRANSFORMER]:
-        return f"{said}. These rows do not show that the transformer helps, so the model answers by {others} alone"
-    return f"{said}, {'both' if len(found.readers) == 2 else 'all'} together {figure(found.r2)}"

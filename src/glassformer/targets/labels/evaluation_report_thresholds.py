@@ -5,9 +5,10 @@ import math
 from collections.abc import Callable
 from html import escape
 
-from glassformer.evaluation.result import ClassThresholds, Evaluation
+from glassformer.evaluation.result import ClassThresholds
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import table
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 STYLE = """
 #chooser { display: grid; gap: .5rem; max-width: 34rem; }
@@ -20,7 +21,7 @@ _AIM = 0.9
 Point = tuple[float, int, int]
 
 
-def thresholds_part(evaluation: Evaluation) -> str:
+def thresholds_part(evaluation: LabelEvaluation) -> str:
     """Show three thresholds for each class, and a place where `thresholds.js` puts a slider over all of them."""
     classes = evaluation.class_thresholds
     if not classes:

@@ -4,9 +4,10 @@ from html import escape
 
 from glassformer.evaluation.charts import Series, axis, line_chart, square_chart, unit_axis
 from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.report import with_interval
 from glassformer.evaluation.result import AutomaticShare, LabelSets, Review
 from glassformer.evaluation.review import BY_CLASS
-from glassformer.evaluation.verdict import share
+from glassformer.evaluation.verdict import interval, share
 from glassformer.pages.html import table
 
 
@@ -162,9 +163,5 @@ def _sizes(sets: LabelSets) -> list[str]:
     return [share(count / rows) for count in (none, one, rows - none - one)]
 
 
-def with_interval(estimate: Estimate) -> str:
-    return f"{share(estimate.value)}<small>{share(estimate.low)} to {share(estimate.high)}</small>"
-
-
 def _plain_interval(estimate: Estimate) -> str:
-    return f"{share(estimate.value)} (95%: {share(estimate.low)} to {share(estimate.high)})"
+    return f"{share(estimate.value)} (95%: {interval(estimate)})"

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap
-from glassformer.evaluation.number_result import NumberMetrics
 from glassformer.evaluation.ranks import correlation, moments
 from glassformer.evaluation.record import Estimate
+from glassformer.targets.number.evaluation_result import NumberMetrics
 
 Numbers = NDArray[np.float64]
 

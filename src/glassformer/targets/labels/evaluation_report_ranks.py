@@ -3,15 +3,15 @@
 from html import escape
 
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report_review import with_interval
-from glassformer.evaluation.result import Evaluation
+from glassformer.evaluation.report import with_interval
 from glassformer.evaluation.verdict import share
 from glassformer.pages.html import table
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 _LAST_COLUMN = 3  # ranks off; larger distances are added up
 
 
-def ranks_section(evaluation: Evaluation) -> str:
+def ranks_section(evaluation: LabelEvaluation) -> str:
     """Compare the model and the baselines by the distance of answer and truth."""
     if not evaluation.ranks:
         return ""

@@ -1,11 +1,13 @@
-"""What to do next with a model of a number: advice that the figures of its evaluation support."""
+"""What to do next with a model of a number."""
 
 from __future__ import annotations
 
 from glassformer.data.wording import counted, short
-from glassformer.evaluation.number_result import NumberEvaluation
-from glassformer.evaluation.verdict import share, slice_name
+from glassformer.evaluation.next_steps import check_doubts, choose, read_slice
+from glassformer.evaluation.verdict import share
 from glassformer.evaluation.weak_spots import NextStep
+from glassformer.targets.number.evaluation_baselines import MeanBaseline
+from glassformer.targets.number.evaluation_result import NumberEvaluation
 
 _MOST_STEPS = 5
 _GROWS = 2.0  # times the error of the lowest quarter of the answers
@@ -17,13 +19,18 @@ _NO_BETTER = (
 )
 
 
-def number_next_steps(evaluation: NumberEvaluation) -> tuple[NextStep, ...]:
-    """Return what to do next, at most five steps. No figure is computed here."""
+def number_steps(evaluation: NumberEvaluation, *_: object) -> tuple[NextStep | None, ...]:
+    """Return what to do next, at most five steps."""
+    slices = None if evaluation.far_off is None else evaluation.far_off.slices
     steps = (
         _choose(evaluation),
         _distrust_intervals(evaluation),
-        _check_numbers(evaluation),
-        _read_slice(evaluation),
+        check_doubts(evaluation.doubts, "number", "far from the answer", "doubts"),
+        read_slice(
+            slices,
+            lambda own, others: f"{own} of them are far off, and {others} of the others",
+            lambda near: 1 - near,
+        ),
         _learn_the_logarithm(evaluation),
         _measure_more(evaluation),
         _collect_more(evaluation),
@@ -34,21 +41,14 @@ def number_next_steps(evaluation: NumberEvaluation) -> tuple[NextStep, ...]:
 def _choose(evaluation: NumberEvaluation) -> NextStep | None:
     """Advise as the comparison with the best baseline does, unless the model won. R² compares with the mean."""
     duel = evaluation.duel
-    if not duel.baselines:
-        return NextStep(text=_NO_BETTER, section="duel") if evaluation.metrics.r2.low <= 0 else None
-    strongest = max(range(len(duel.baselines)), key=lambda at: duel.baselines[at].metrics.r2.value)
-    baseline, difference = duel.baselines[strongest], duel.comparisons[strongest].difference
-    if difference.low > 0:
-        return None
-    if baseline.name == "the mean":
-        said = _NO_BETTER
-    elif difference.high < 0:
-        said = f"Prefer {baseline.name}: it explains more of the variance on these rows."
+    if duel.strongest is None:
+        worse = evaluation.metrics.r2.low <= 0
     else:
-        said = (
-            f"These rows show no clear winner. Measure on more test rows, or choose {baseline.name}, which is simpler."
-        )
-    return NextStep(text=said, section="duel")
+        worse = duel.baselines[duel.strongest].name == MeanBaseline.name
+        worse = worse and duel.comparisons[duel.strongest].difference.low <= 0
+    if worse:
+        return NextStep(text=_NO_BETTER, section="duel")
+    return choose(duel, lambda baseline: f"Prefer {baseline.name}: it explains more of the variance on these rows.")
 
 
 def _distrust_intervals(evaluation: NumberEvaluation) -> NextStep | None:
@@ -61,31 +61,6 @@ def _distrust_intervals(evaluation: NumberEvaluation) -> NextStep | None:
         text=f"Do not rely on the intervals: those of {worst.asked:.0%} hold {share(worst.coverage.value)} of these "
         "numbers. Are the rows like those of training? If they are, hold out more rows.",
         section="intervals",
-    )
-
-
-def _check_numbers(evaluation: NumberEvaluation) -> NextStep | None:
-    doubts = evaluation.doubts
-    if doubts is None:
-        return None
-    have = "has a number" if doubts.doubtful == 1 else "have a number"
-    return NextStep(
-        text=f"Check numbers: {doubts.doubtful:,} of {counted(doubts.rows, 'held-out row')} of {doubts.source} {have} "
-        "far from the answer.",
-        section="doubts",
-    )
-
-
-def _read_slice(evaluation: NumberEvaluation) -> NextStep | None:
-    found = evaluation.far_off
-    if found is None or not found.slices.significantly_worse:
-        return None
-    worst = found.slices.listed[0]
-    return NextStep(
-        text="Read the errors where the model is worst, then collect training rows of their kind "
-        f"({slice_name(worst)}): {share(1 - worst.accuracy.value)} of them are far off, and "
-        f"{share(1 - worst.accuracy_of_rest)} of the others.",
-        section="slices",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 import polars as pl
 
@@ -10,40 +11,45 @@ from glassformer.data.inputs import texts_alone
 from glassformer.data.known import KNOWN
 from glassformer.data.splits import Splits
 from glassformer.data.wording import in_option
-from glassformer.evaluation.weak_spots import DoubtfulLabels, DoubtfulRow
+from glassformer.evaluation.weak_spots import DoubtfulRows
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.prediction.label_doubts import Doubts
 from glassformer.prediction.model_folder import TrainedModel
 
 _LONGEST_TEXT = 320  # characters
 
 
-def doubtful_labels(trained: TrainedModel, seen: Splits | str) -> DoubtfulLabels | None:
-    """Return the doubtful labels that the model folder remembers, or None if there are none.
+def doubtful_rows(
+    trained: TrainedModel,
+    key: str,
+    told_as: type[Doubts[Any]],
+    found_as: type[DoubtfulRows[Any]],
+    seen: Splits | str,
+    command: str | None = None,
+) -> DoubtfulRows[Any] | None:
+    """Return the doubtful rows that the model folder remembers, or None if there are none.
 
     Args:
+        key: where `metrics.json` has them. It is missing in a folder of an older version.
+        told_as, found_as: their records there, and in the result.
         seen: the rows that the model was trained and validated on, or why they cannot be read.
+        command: see `DoubtfulRows`.
     """
-    told = trained.metrics.get("label_doubts")
-    if told is None:  # as in a folder of an older version
-        return None
-    doubts = LabelDoubts.model_validate(told)
-    if not doubts.doubtful:
+    doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
+    if doubts is None or not doubts.doubtful:
         return None
     rows = None if isinstance(seen, str) else (seen.validation or seen.train).frame
-    return DoubtfulLabels(
+    return found_as(
         source=doubts.source,
         rows=doubts.rows,
         doubtful=doubts.doubtful,
-        listed=tuple(
-            DoubtfulRow(**each.model_dump(), text=text_of(each.row, each.label, rows)) for each in doubts.listed
-        ),
-        command=labels_command(trained.config),
+        listed=tuple({**each.model_dump(), "text": _text_of(each.row, each.label, rows)} for each in doubts.listed),
+        command=command,
         cross_fitted=trained.config.data.get("validation_rows") == 0,
     )
 
 
-def text_of(row: int, label: str, rows: pl.DataFrame | None) -> str | None:
+def _text_of(row: int, label: str, rows: pl.DataFrame | None) -> str | None:
     """Return the beginning of the text of a row. None if the table has another label there, so it is another row."""
     if rows is None:
         return None

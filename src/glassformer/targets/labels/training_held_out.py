@@ -13,33 +13,36 @@ import numpy as np
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
+from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
+from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.evaluation import LabelledRows, reader_alone, rows_of
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.training_readers import each_alone
 from glassformer.targets.probabilities import probabilities
+from glassformer.targets.review import Thresholds
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import LearnedReaders
+from glassformer.training.report import HeldOut
 
 MOST_LISTED = 20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class HeldOut:
+class HeldOutLabels(HeldOut):
     """The rows that were held out from training, and what each reader said about them.
 
     Attributes:
-        table: the table that they are rows of.
-        places: their places in `table`, in the order of the logits.
         labels: the right labels. None if they are not known.
         readers: the weights of the readers. None if the model is a transformer alone.
         scores: the logits (rows, n_classes) of each reader that answered.
     """
 
-    table: Table
-    places: Array
     labels: Array | None
     readers: Readers | None
     scores: Mapping[str, FloatArray]
@@ -68,6 +71,39 @@ class HeldOut:
             | ({} if transformer is None else {TRANSFORMER: transformer}),
         )
 
+    @property
+    def known(self) -> bool:  # type: ignore[override] # not the same for all rows
+        return self.labels is not None
+
+    def measured(self, trained: TrainedModel, table: Table, which: Array) -> LabelledRows:
+        assert self.labels is not None
+        thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
+        logits = reduce(np.add, self.by_reader(which).values())
+        return rows_of(trained, table, self.labels[which], logits, thresholds)
+
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
+        if self.readers is None or self.labels is None:
+            return []
+        outcomes, multilabel = [], trained.config.multilabel
+        for reader, settings in self.readers.root.items():
+            found, probs = self.scores.get(reader), None
+            if found is not None:
+                weighted, temperature = found * (settings.weight or 1), settings.temperature
+                if not settings.weight:
+                    temperature = fit_temperature(found, self.labels, multilabel=multilabel)
+                probs = probabilities(weighted[which], temperature=temperature, multilabel=multilabel)
+            outcomes.append(reader_alone(reader, probs))
+        return outcomes
+
+    def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
+        return [*(["the weights of both readers"] if trained.config.readers else []), "the calibration"], ""
+
+    def weighed(self, trained: TrainedModel) -> str | None:
+        if trained.config.readers is None:
+            return None
+        said = each_alone(trained.config.readers, trained.metrics["readers"])
+        return f"{said[0].upper()}{said[1:]}."
+
     def by_reader(self, which: Array | None = None) -> dict[str, FloatArray]:
         """Return the weighted logits of each reader that answered. Their sum is that of the model.
 
@@ -81,7 +117,7 @@ class HeldOut:
 
 
 def held_out_figures(
-    held_out: HeldOut | None,
+    held_out: HeldOutLabels | None,
     prepared: Prepared,
     source: SourceConfig | None,
     temperature: float,
@@ -113,7 +149,7 @@ def held_out_figures(
 
 
 def _label_doubts(
-    held_out: HeldOut, prepared: Prepared, source: SourceConfig | None, probs: FloatArray
+    held_out: HeldOutLabels, prepared: Prepared, source: SourceConfig | None, probs: FloatArray
 ) -> LabelDoubts | None:
     """Compare the labels of the held-out rows with the answers to them, by confident learning (see `doubtful`).
 

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from html import escape
 
 from glassformer.data.wording import counted
+from glassformer.evaluation.report import worst_errors_section
 from glassformer.evaluation.verdict import share
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.page import marked
 from glassformer.explanation.pieces import pieces_of
 from glassformer.pages.html import folded
-
-WITHOUT_TEXTS = " Their texts are not in this page, which lies in the model folder. Look them up by their rows."
 
 
 def errors_section(errors: Sequence[WorstError]) -> str:
@@ -24,12 +23,8 @@ def errors_section(errors: Sequence[WorstError]) -> str:
         if explained
         else ""
     )
-    if not any(error.text for error in errors):
-        said = WITHOUT_TEXTS
-    return (
-        f'<p class="soft">Wrong answers given with the highest confidence: hard texts, or wrong labels.{said}</p>'
-        f'<ol class="errors">{"".join(map(_error, errors))}</ol>'
-    )
+    first = "Wrong answers given with the highest confidence: hard texts, or wrong labels."
+    return worst_errors_section(errors, first, said, _error)
 
 
 def _error(error: WorstError) -> str:

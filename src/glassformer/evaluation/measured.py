@@ -1,0 +1,219 @@
+"""What an evaluation asks of a kind of answer: how rows are measured, and what belongs to its results."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.arrays import Array, IntArray
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.intervals import RESAMPLES
+from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation
+from glassformer.evaluation.verdict import TRANSFORMER
+from glassformer.evaluation.weak_spots import AnyTextChange, ChangedAnswer, InputShare, NextStep, Robustness
+from glassformer.targets.answers import Reader
+
+Answer = Callable[[list[str]], Array]
+"""Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a contestant costs. None: it was not measured."""
+
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Outcome(Cost):
+    """The answers of the model, of a reader or of a baseline on the measured rows, and their cost."""
+
+    name: str
+    description: str
+    answers: Array
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReaderOutcome:
+    """The answers of a reader alone on the measured rows, calibrated by itself.
+
+    `answers` is None if the model does not ask this reader: its weight is 0.
+    """
+
+    reader: Reader
+    answers: Array | None
+    description: str = "a reader of the model"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeasuredRows(ABC):
+    """The measured rows with their right answers and those of the model, and how to measure on them.
+
+    Attributes:
+        truth: (n, …) the right answers.
+        rows: the row number of each text in its file; it is shown with the worst errors.
+        columns: other columns of the same rows (see `other_columns`), to slice by.
+    """
+
+    record: ClassVar[type[Evaluation]]
+    contestants: ClassVar[type[Contestant[Any]]]
+    duels: ClassVar[type[Duel[Any, Any]]]
+    changes: ClassVar[type[Robustness[Any]]]
+    transformer: ClassVar[str] = TRANSFORMER
+    """What the duel calls a model that has one reader."""
+    truths: ClassVar[str] = "labels"
+
+    truth: Array
+    texts: Sequence[str]
+    rows: Sequence[int]
+    columns: pl.DataFrame | None = None
+    seed: int = 0
+    resamples: int = RESAMPLES
+
+    @property
+    @abstractmethod
+    def answers(self) -> Array:
+        """The answers of the model: (n, …)."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape that answers must have."""
+
+    @property
+    def scores(self) -> Array:
+        """What the answers were made of; it must be finite."""
+        return self.answers
+
+    def check(self, answers: Mapping[str, Array]) -> None:
+        """Raise an error if there are no rows, sizes do not match, or scores are NaN or infinite."""
+        count = len(self.truth)
+        if count == 0:
+            raise UsageError(
+                "There is no labelled row to evaluate on; give a table with at least one text and its label."
+            )
+        for what, found in {"logits": self.scores, **answers}.items():
+            if found.shape != self.shape:
+                expected = " × ".join([f"{count:,} rows", *(f"{size:,} classes" for size in self.shape[1:])])
+                raise GlassformerError(f"{what}: expected {expected}, got {found.shape}.")
+        if not len(self.texts) == len(self.rows) == count:
+            raise GlassformerError(
+                f"{count:,} {self.truths}, {len(self.texts):,} texts and {len(self.rows):,} row numbers do not match."
+            )
+        if not np.isfinite(self.scores).all():
+            bad = int((~np.isfinite(self.scores.reshape(count, -1)).all(axis=1)).sum())
+            raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
+
+    def contestant(self, outcome: Outcome) -> Any:
+        """Measure a contestant."""
+        return self.contestants(
+            name=outcome.name,
+            description=outcome.description,
+            fit_seconds=outcome.fit_seconds,
+            predict_seconds=outcome.predict_seconds,
+            size_bytes=outcome.size_bytes,
+            notes=outcome.notes,
+            **self.figures(outcome),
+        )
+
+    @abstractmethod
+    def figures(self, outcome: Outcome) -> dict[str, Any]:
+        """Return `metrics` and what else a contestant of this kind has."""
+
+    @abstractmethod
+    def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:
+        """Compare the model with another contestant and its answers.
+
+        Args:
+            alike: whether both are linear models of counted n-grams, so that none is simpler.
+        """
+
+    @abstractmethod
+    def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        """Return the parts of the evaluation that only this kind of answer has.
+
+        Args:
+            outcomes: those of the baselines, of both readers, and of the model.
+        """
+
+    @abstractmethod
+    def input_share(
+        self, places: IntArray, answers: Array, without: Array, seed: int, **named: Any
+    ) -> InputShare | None:
+        """Return what an input gives. None if it cannot be said.
+
+        Args:
+            places: the rows that were drawn.
+            answers, without: the answers to them, and without the values of the input.
+            named: the other fields of the result.
+        """
+
+    @abstractmethod
+    def change(self, change: Changed) -> AnyTextChange:
+        """Return what a small change of texts did to the answers."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Changed:
+    """The answers to texts before and after a small change.
+
+    Attributes:
+        named: what its record holds besides.
+        places: (changes,) the number of each changed text among the measured rows. A text may occur several times.
+        before, after: (changes, …) the answers.
+        keeps_truth: whether the right answers are still right.
+        lengths: (changes,) those of the texts before.
+        example: returns the record of a change, from its number and both answers.
+    """
+
+    named: Mapping[str, Any]
+    places: IntArray
+    before: Array
+    after: Array
+    keeps_truth: bool
+    lengths: Sequence[int]
+    example: Callable[[int, Any, Any], ChangedAnswer[Any]]
+
+    def by_text(self, values: Array) -> Array:
+        """Return for each text the mean over its changes."""
+        _, of_text = np.unique(self.places, return_inverse=True)
+        means: Array = np.bincount(of_text, values) / np.bincount(of_text)
+        return means
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measures:
+    """What a kind of answer adds to the evaluation (`PART` of `targets/*/evaluation.py`).
+
+    Attributes:
+        truth: the right answers of a table.
+        notes: sentences about a table and its right answers.
+        answers: the answers that follow from the weighted scores of each reader (`Answering.reader_logits`).
+        rows: the measured rows, from the scores of each reader.
+        readers: the answers of each reader alone, from its scores without a weight (`Answering.scores`).
+        baselines: those to fit to rows of some groups.
+        doubts: the fields of the evaluation about rows of training that the model doubts.
+        explained: the worst errors with the words that led to them.
+        next_steps: what to do next.
+        counts_rows: whether the leading figure is a share of the rows.
+    """
+
+    record: type[Evaluation]
+    truth: Callable[..., Array]
+    notes: Callable[..., list[str]]
+    answers: Callable[..., Array]
+    rows: Callable[..., MeasuredRows]
+    readers: Callable[..., list[ReaderOutcome]]
+    baselines: Callable[..., list[Any]]
+    doubts: Callable[..., dict[str, Any]]
+    explained: Callable[..., tuple[Any, ...]]
+    next_steps: Callable[..., tuple[NextStep | None, ...]]
+    counts_rows: bool

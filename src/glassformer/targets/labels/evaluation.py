@@ -1,0 +1,301 @@
+"""How a model that answers with labels is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.arrays import Array, DoubleArray, IntArray
+from glassformer.data.inputs import texts_alone
+from glassformer.data.labels import conflicting_rows
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
+from glassformer.data.wording import counted
+from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
+from glassformer.evaluation.doubtful_rows import doubtful_rows, labels_command
+from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
+from glassformer.evaluation.measured import Changed, MeasuredRows, Measures, Outcome, ReaderOutcome
+from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
+from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
+from glassformer.evaluation.ranks import ranks_of
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.reliability import confidences, reliability
+from glassformer.evaluation.result import Calibration, Duel
+from glassformer.evaluation.review import review
+from glassformer.evaluation.robustness import EXAMPLES, SEED
+from glassformer.evaluation.slices import find_slices
+from glassformer.evaluation.verdict import verdict
+from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness, TextChange
+from glassformer.evaluation.worst_errors import explain_worst, worst_errors
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.labels.evaluation_result import (
+    DoubtfulLabel,
+    LabelComparison,
+    LabelContestant,
+    LabelEvaluation,
+    LabelInputShare,
+)
+from glassformer.targets.labels.evaluation_steps import label_steps
+from glassformer.targets.labels.target import Labels
+from glassformer.targets.probabilities import THRESHOLD, probabilities
+from glassformer.targets.review import Thresholds
+
+_DESCRIPTIONS: dict[Reader, str] = {
+    "counting": "the model’s logistic regression on n-grams of words and characters",
+    "transformer": "the model without its counting reader",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelledRows(MeasuredRows):
+    """The measured rows. Truth are class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+
+    Attributes:
+        logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
+        ordered: whether each class is more than the one before it.
+        thresholds: those that held-out rows of training gave. None if the model does not know them.
+    """
+
+    record: ClassVar = LabelEvaluation
+    contestants: ClassVar = LabelContestant
+    duels: ClassVar = Duel[LabelContestant, LabelComparison]
+    changes: ClassVar = Robustness[TextChange]
+
+    logits: Array
+    class_names: Sequence[str]
+    multilabel: bool
+    ordered: bool = False
+    temperature: float = 1.0
+    thresholds: Thresholds | None = None
+
+    @cached_property
+    def answers(self) -> DoubleArray:
+        return probabilities(self.logits, temperature=self.temperature, multilabel=self.multilabel)
+
+    @property
+    def scores(self) -> Array:
+        return self.logits
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return len(self.truth), len(self.class_names)
+
+    def right(self, answers: Array, places: IntArray | None = None) -> Array:
+        """Return which rows are answered rightly, of all rows or of those at these places."""
+        truth = self.truth if places is None else self.truth[places]
+        return correct_rows(answers, truth, multilabel=self.multilabel)
+
+    def figures(self, outcome: Outcome) -> dict[str, Any]:
+        about: Any = (outcome.answers, self.truth, self.class_names)
+        kind = self.multilabel
+        return {
+            "metrics": measure(*about, multilabel=kind, seed=self.seed, resamples=self.resamples),
+            "ranking": ranking(*about, multilabel=kind),
+        }
+
+    def compare(
+        self, model: LabelContestant, other: LabelContestant, answers: Array, *, alike: bool
+    ) -> LabelComparison:
+        correct, other_correct = self.right(self.answers), self.right(answers)
+        difference = bootstrap_mean(
+            correct.astype(np.int8) - other_correct.astype(np.int8), seed=self.seed, resamples=self.resamples
+        )
+        only_model, only_other, p = mcnemar(correct, other_correct)
+        return LabelComparison(
+            baseline=other.name,
+            difference=difference,
+            only_model_right=only_model,
+            only_baseline_right=only_other,
+            mcnemar_p=p,
+            verdict=verdict(
+                model=model.name,
+                baseline=other.name,
+                accuracy=model.metrics.accuracy.value,
+                baseline_accuracy=other.metrics.accuracy.value,
+                macro_f1=model.metrics.macro_f1.value,
+                baseline_macro_f1=other.metrics.macro_f1.value,
+                difference=difference,
+                p=p,
+                rows=len(self.truth),
+                alike=alike,
+            ),
+        )
+
+    def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        kind, probs, names = {"multilabel": self.multilabel}, self.answers, self.class_names
+        drawn: Any = {"seed": self.seed, "resamples": self.resamples}
+        confusion = None if self.multilabel else confusion_counts(probs, self.truth)
+        by_name = {each.name: each.answers for each in outcomes}
+        return {
+            "class_names": tuple(names),
+            **kind,
+            "calibration": self._calibration(),
+            "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
+            "class_curves": class_curves(probs, self.truth, names, **kind),
+            "ranks": ranks_of(by_name, self.truth, **drawn) if self.ordered else (),
+            "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
+            "review": review(probs, self.truth, names, thresholds=self.thresholds, **kind, **drawn),
+            "slices": find_slices([texts_alone(text) for text in self.texts], self.right(probs), self.columns),
+            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **kind),
+        }
+
+    def _calibration(self) -> Calibration:
+        raw = probabilities(self.logits, multilabel=self.multilabel)
+        return Calibration(
+            temperature=self.temperature,
+            before=reliability(*confidences(raw, self.truth, self.multilabel)),
+            after=reliability(*confidences(self.answers, self.truth, self.multilabel)),
+        )
+
+    def input_share(self, places: IntArray, answers: Array, without: Array, seed: int, **named: Any) -> LabelInputShare:
+        right, right_without = self.right(answers, places), self.right(without, places)
+        return LabelInputShare(
+            accuracy=float(right.mean()),
+            accuracy_without=float(right_without.mean()),
+            gain=bootstrap_mean(right.astype(np.int8) - right_without, seed=seed, resamples=self.resamples),
+            **named,
+        )
+
+    def change(self, change: Changed) -> TextChange:
+        before, after = self._given(change.before), self._given(change.after)
+        differs = (before != after).any(axis=1)
+        right, still_right = (self.right(each, change.places) for each in (change.before, change.after))
+        return TextChange(
+            answers_changed=self._mean_share(change.by_text(differs)),
+            accuracy_before=float(change.by_text(right).mean()),
+            accuracy_after=float(change.by_text(still_right).mean()) if change.keeps_truth else None,
+            examples=tuple(
+                change.example(i, self._names(before[i]), self._names(after[i]))
+                for i in _shortest(change.lengths, change.places, differs)
+            ),
+            **change.named,
+        )
+
+    def _given(self, probs: Array) -> Array:
+        """Return which labels are given: (texts, n_classes)."""
+        given: Array = (
+            probs >= THRESHOLD if self.multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
+        )
+        return given
+
+    def _names(self, given: Array) -> tuple[str, ...]:
+        return tuple(self.class_names[int(c)] for c in np.flatnonzero(given))
+
+    def _mean_share(self, shares: Array) -> Estimate:
+        """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
+        if 0 < shares.mean() < 1:
+            return bootstrap_mean(shares, seed=SEED, resamples=self.resamples)
+        return share_right(shares > 0, seed=SEED, resamples=self.resamples)
+
+
+def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:
+    """Return the first change that turned the answer, for each of the shortest such texts."""
+    first = {int(places[i]): int(i) for i in np.flatnonzero(differs)[::-1]}
+    return [first[place] for place in sorted(first, key=lambda place: (lengths[first[place]], place))[:EXAMPLES]]
+
+
+def _truth(config: FolderConfig, table: Table) -> Array:
+    return config.label_set.encode(table)
+
+
+def _notes(config: FolderConfig, table: Table, truth: Array) -> list[str]:
+    notes = []
+    if conflicts := conflicting_rows(table):
+        occur = counted(len(conflicts), "text occurs", "texts occur")
+        notes.append(f"{occur} with different labels, so no model can get every row right")
+    if not config.multilabel and len(set(truth.tolist())) == 1:
+        only = config.label_set.names[int(truth[0])]
+        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+    return notes
+
+
+def _answers(target: Labels, weighed: Mapping[Reader, Scores]) -> DoubleArray:
+    total = np.sum(list(weighed.values()), axis=0)
+    return probabilities(total, temperature=target.temperature, multilabel=target.multilabel)
+
+
+def rows_of(
+    trained: TrainedModel, table: Table, truth: Array, logits: Array, thresholds: Thresholds | None, **drawn: Any
+) -> LabelledRows:
+    """Return rows of a table with the logits that the model gave them."""
+    config = trained.config
+    return LabelledRows(
+        truth=truth,
+        texts=table.frame["text"].to_list(),
+        rows=table.frame["row"].to_list(),
+        logits=logits,
+        class_names=config.label_set.names,
+        multilabel=config.multilabel,
+        ordered=config.ordered,
+        temperature=config.temperature,
+        thresholds=thresholds,
+        seed=config.seed,
+        **drawn,
+    )
+
+
+def _rows(
+    predictor: Predictor, table: Table, truth: Array, scores: Mapping[Reader, Array], columns: pl.DataFrame | None
+) -> LabelledRows:
+    logits = np.sum(list(predictor.weighed(scores, len(truth)).values()), axis=0)
+    held_out = predictor.held_out
+    thresholds = None if held_out is None else held_out.thresholds
+    return rows_of(predictor.trained, table, truth, logits, thresholds, columns=columns)
+
+
+def _readers(predictor: Predictor, scores: Mapping[Reader, Array], rows: int) -> list[ReaderOutcome]:
+    """Return the answers of each reader, calibrated by its own temperature. A model with one reader has none."""
+    config = predictor.trained.config
+    if config.readers is None:
+        return []
+    weighed = predictor.weighed(scores, rows)
+    outcomes = []
+    for reader, settings in config.readers.root.items():
+        probs = None
+        if settings.weight:
+            probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=config.multilabel)
+        outcomes.append(reader_alone(reader, probs))
+    return outcomes
+
+
+def reader_alone(reader: Reader, probs: Array | None) -> ReaderOutcome:
+    """Return the probabilities of a reader alone, None if it is not asked."""
+    return ReaderOutcome(
+        reader=reader, answers=probs, description=_DESCRIPTIONS.get(reader, "a reader of another package")
+    )
+
+
+def _baselines(config: FolderConfig, groups: Array | None) -> list[Any]:
+    n_classes = config.n_classes
+    return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=config.multilabel, groups=groups)]
+
+
+def _doubts(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+    command = labels_command(trained.config)
+    return {
+        "label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, DoubtfulRows[DoubtfulLabel], seen, command)
+    }
+
+
+PART = Measures(
+    record=LabelEvaluation,
+    truth=_truth,
+    notes=_notes,
+    answers=_answers,
+    rows=_rows,
+    readers=_readers,
+    baselines=_baselines,
+    doubts=_doubts,
+    explained=explain_worst,
+    next_steps=label_steps,
+    counts_rows=True,
+)

@@ -1,0 +1,66 @@
+"""What to do next with a model of labels."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from glassformer.evaluation.doubtful_rows import labels_command
+from glassformer.evaluation.next_steps import check_doubts, choose, read_slice
+from glassformer.evaluation.result import Contestant
+from glassformer.evaluation.verdict import macro_f1_against, share
+from glassformer.evaluation.weak_spots import NextStep
+from glassformer.labels.learning_curve import fewest_rows
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.targets.labels.evaluation_result import LabelEvaluation
+
+_AUTOMATIC = 0.9
+
+
+def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep | None, ...]:
+    """Return what to do next, at most five steps."""
+    duel, metrics = evaluation.duel, evaluation.metrics
+
+    def lost(baseline: Contestant[Any]) -> str:
+        rival = baseline.metrics.macro_f1.value
+        against = (duel.model.name, metrics.macro_f1.value, baseline.name, rival)
+        if macro_f1_against(*against, more_accurate=baseline.name):
+            return (
+                f"Choose by what counts for you: {baseline.name} has the higher accuracy, the model the higher "
+                "macro F1."
+            )
+        return f"Prefer {baseline.name}: it is more accurate on these rows."
+
+    return (
+        choose(duel, lost),
+        check_doubts(evaluation.label_doubts, "label", "that the model doubts", "labels"),
+        read_slice(
+            evaluation.slices, lambda own, others: f"it is right on {own} of them, and on {others} of the others", float
+        ),
+        _let_review(evaluation, folder),
+        _label_more(evaluation, config),
+    )
+
+
+def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
+    """Advise to send the least sure answers to a person, if fewer of the others are wrong."""
+    if evaluation.review is None:
+        return None
+    errors = {each.asked: each.error.value for each in evaluation.review.shares if each.threshold or each.asked == 1}
+    if _AUTOMATIC not in errors or errors[_AUTOMATIC] >= errors[1.0]:
+        return None
+    return NextStep(
+        text=f"Let a person see the least sure tenth of the answers: of the surest {_AUTOMATIC:.0%}, "
+        f"{share(errors[_AUTOMATIC])} are wrong, of all {share(errors[1.0])}.",
+        section="review",
+        command=f"glassformer predict {shlex.quote(str(folder))} `file='new.csv'` `automatic={_AUTOMATIC:g}`",
+    )
+
+
+def _label_more(evaluation: LabelEvaluation, config: FolderConfig) -> NextStep | None:
+    """Advise to estimate what more labels would bring, if the training table has enough rows for an estimate."""
+    command, rows = labels_command(config), evaluation.data.training_rows or 0
+    if command is None or rows < fewest_rows(len(evaluation.class_names)) or evaluation.metrics.accuracy.value == 1:
+        return None
+    return NextStep(text="Find out what 1,000 more labelled rows would bring.", command=command)

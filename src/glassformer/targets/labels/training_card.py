@@ -1,0 +1,120 @@
+"""What is said of a trained model of labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glassformer.data.wording import counted
+from glassformer.evaluation.doubtful_rows import labels_command
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import LabelDoubts
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.training.card import Said
+
+
+def _answers(trained: TrainedModel) -> str:
+    kind = "any number of the labels" if trained.config.multilabel else "one of the labels"
+    return f"{kind}: {', '.join(str(label) for label in trained.config.labels)}."
+
+
+_AS_PART = {"counting": "a counting reader", "transformer": "the transformer"}
+
+
+def _readers(trained: TrainedModel) -> list[str]:
+    """Say how the readers share the answer."""
+    config, readers = trained.config, trained.metrics.get("readers")
+    if readers is None or config.readers is None:
+        return []
+    if config.answers_by_counting:
+        why = "the held-out rows do not show that the transformer helps"
+        if readers["transformer_accuracy"] is None:
+            why = "no transformer was trained"
+        return [f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."]
+    weights = config.readers.weights
+    parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
+    accuracies = [readers[f"{name}_accuracy"] for name in weights]
+    alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)
+    return [f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}."]
+
+
+def _measured(trained: TrainedModel) -> list[str]:
+    config = trained.config
+    best, readers, rows = (
+        trained.metrics.get("best", {}),
+        trained.metrics.get("readers"),
+        config.data["validation_rows"],
+    )
+    calibrated = (
+        "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
+        if config.temperature == 1
+        else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities."
+    )
+    return [_validation(config, best, readers, rows), calibrated]
+
+
+def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
+    expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
+    if readers is not None and rows and config.answers_by_counting:
+        return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
+    if "validation_agreement" in best:
+        known = ""
+        if "validation_accuracy" in best:
+            texts = counted(config.data["teacher"]["known_labels"], "text")
+            known = f" On the {texts} with a known label: accuracy {best['validation_accuracy']:.4f}."
+        return (
+            f"On {counted(rows, 'held-out text')}: the answer of its teacher to {best['validation_agreement']:.1%}."
+            f"{known} `glassformer evaluate` measures it on labelled rows."
+        )
+    if "validation_accuracy" in best:
+        of = counted(rows, "validation row, the one", "validation rows, the ones")
+        accuracy = best["validation_accuracy"] if readers is None else readers["accuracy"]
+        loss = best.get("calibrated_loss", best["validation_loss"])
+        return f"On {of} that chose this epoch: accuracy {accuracy:.4f}, loss {loss:.4f}. {expect}"
+    if readers is not None:
+        folds, accuracy = readers["folds"], readers["accuracy"]
+        return f"In cross-validation with {folds} folds of the training rows: accuracy {accuracy:.4f}. {expect}"
+    return (
+        "No rows were held out for validation, so nothing is known about new texts yet; `glassformer evaluate` "
+        "measures it."
+    )
+
+
+def _figures(trained: TrainedModel) -> dict[str, Any]:
+    config, metrics = trained.config, trained.metrics
+    readers = {"readers": metrics.get("readers"), "best": metrics["best"]}
+    return {"labels": list(config.labels), "temperature": config.temperature, **readers}
+
+
+def _in_short(trained: TrainedModel) -> str:
+    best, readers = trained.metrics["best"], trained.metrics.get("readers")
+    if readers and readers["folds"] > 1:
+        return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
+    if readers and trained.config.answers_by_counting:
+        return f"validation accuracy {readers['accuracy']:.4f}"
+    if "validation_accuracy" not in best:
+        return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
+    accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
+    return (
+        f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
+        f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
+    )
+
+
+def _judged(best: dict[str, Any]) -> str:
+    return "calibrated loss" if "calibrated_loss" in best else "validation loss"
+
+
+PART = Said(
+    kind="text classifier",
+    answers=_answers,
+    column="label",
+    learned=lambda _: "",
+    readers=_readers,
+    measured=_measured,
+    limits="It knows only what such rows taught it. On texts of another kind, language or time its answers and its "
+    "confidence mean\nlittle. It has not been checked for unfair treatment of anyone.",
+    figures=_figures,
+    in_short=_in_short,
+    doubts=("label_doubts", LabelDoubts, "a label that the model doubts"),
+    command=labels_command,
+)

@@ -1,0 +1,303 @@
+"""How a model that answers with a number is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.arrays import Array, IntArray, Numbers
+from glassformer.data.inputs import texts_alone
+from glassformer.data.numbers import check_varies, numbers_of
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
+from glassformer.data.wording import counted, short
+from glassformer.errors import quoted
+from glassformer.evaluation.doubtful_rows import doubtful_rows
+from glassformer.evaluation.intervals import bootstrap_mean, share_right
+from glassformer.evaluation.measured import Changed, MeasuredRows, Measures, Outcome, ReaderOutcome
+from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import Comparison, Contestant, Duel
+from glassformer.evaluation.robustness import EXAMPLES, SEED
+from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
+from glassformer.evaluation.verdict import TWO_READERS, share
+from glassformer.evaluation.verdict import numbers_of as in_words
+from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import NumberDoubts
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
+from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
+from glassformer.targets.number.evaluation_result import (
+    AnswerRange,
+    DoubtfulNumber,
+    FarOff,
+    IntervalCoverage,
+    NumberError,
+    NumberEvaluation,
+    NumberInputShare,
+    NumberMetrics,
+    NumberTextChange,
+)
+from glassformer.targets.number.evaluation_steps import number_steps
+from glassformer.targets.number.target import Number, number_of
+
+ASKED = (0.8, 0.9, 0.95)
+WORST_ERRORS, MOST_POINTS = 20, 1_000
+_ROOM, _MANY_OUTSIDE = 0.1, 0.1  # a tenth of the rows, by more than a tenth of the range
+_FAR = 0.8  # of the rows are nearer than a row that is far off
+_PARTS = 4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NumberedRows(MeasuredRows):
+    """The measured rows. Truth and answers are numbers (n,).
+
+    Attributes:
+        values: the answers of the model.
+        target: the column that was learned.
+        distances: half of the width of the intervals, for each share of numbers that they should hold.
+        away: that of the intervals of answers. None if there are none.
+        ranked: the answers of Spearman's correlation, by the name of the contestant, if they are others.
+    """
+
+    record: ClassVar = NumberEvaluation
+    contestants: ClassVar = Contestant[NumberMetrics]
+    duels: ClassVar = Duel[Contestant[NumberMetrics], Comparison]
+    changes: ClassVar = Robustness[NumberTextChange]
+    transformer: ClassVar = TWO_READERS
+    truths: ClassVar = "numbers"
+
+    values: Numbers
+    target: str
+    distances: Mapping[float, float] = field(default_factory=dict)
+    away: float | None = None
+    ranked: Mapping[str, Numbers] = field(default_factory=dict)
+
+    @property
+    def answers(self) -> Numbers:
+        return self.values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.truth),)
+
+    @property
+    def _drawn(self) -> dict[str, Any]:
+        return {"seed": self.seed, "resamples": self.resamples}
+
+    def figures(self, outcome: Outcome) -> dict[str, Any]:
+        ranked = self.ranked.get(outcome.name)
+        return {"metrics": measure_numbers(outcome.answers, self.truth, ranked=ranked, **self._drawn)}
+
+    def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:  # noqa: ARG002
+        own, theirs = ((each - self.truth) ** 2 for each in (self.answers, answers))
+        difference = difference_in_r2(own, theirs, self.truth, **self._drawn)
+        verdict = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
+        return Comparison(baseline=other.name, difference=difference, verdict=verdict)
+
+    def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:  # noqa: ARG002
+        step = max(1, -(-len(self.truth) // MOST_POINTS))
+        off = np.abs(self.answers - self.truth)
+        return {
+            "target": self.target,
+            "intervals": tuple(
+                IntervalCoverage(asked=asked, distance=far, coverage=share_right(off <= far, seed=self.seed))
+                for asked, far in self.distances.items()
+            ),
+            "points": tuple(zip(self.truth[::step].tolist(), self.answers[::step].tolist(), strict=True)),
+            "by_answer": by_answer(self.answers, self.truth, self.away),
+            "far_off": far_off(self.texts, self.answers, self.truth, self.columns),
+            "worst_errors": self._worst(),
+        }
+
+    def _worst(self) -> tuple[NumberError, ...]:
+        """Return the rows that are farthest off, the farthest first."""
+        order = np.argsort(-np.abs(self.truth - self.answers), kind="stable")[:WORST_ERRORS].tolist()
+        return tuple(
+            NumberError(
+                row=self.rows[i],
+                text=self.texts[i],
+                truth=float(self.truth[i]),
+                prediction=float(self.answers[i]),
+            )
+            for i in order
+        )
+
+    def input_share(
+        self, places: IntArray, answers: Array, without: Array, seed: int, **named: Any
+    ) -> NumberInputShare | None:
+        right = self.truth[places]
+        spread = float(((right - right.mean()) ** 2).sum())
+        if not spread:
+            return None
+        own, others = ((each - right) ** 2 for each in (answers, without))
+        return NumberInputShare(
+            r2=1 - float(own.sum()) / spread,
+            r2_without=1 - float(others.sum()) / spread,
+            gain=difference_in_r2(own, others, right, seed=seed, resamples=self.resamples),
+            **named,
+        )
+
+    def change(self, change: Changed) -> NumberTextChange:
+        moved, truth = np.abs(change.after - change.before), self.truth[change.places]
+        off = [float(change.by_text(np.abs(each - truth)).mean()) for each in (change.before, change.after)]
+        farthest = np.argsort(-moved, kind="stable")[:EXAMPLES].tolist()
+        return NumberTextChange(
+            moved=bootstrap_mean(change.by_text(moved), seed=SEED, resamples=self.resamples),
+            mae_before=off[0],
+            mae_after=off[1] if change.keeps_truth else None,
+            examples=tuple(
+                change.example(i, float(change.before[i]), float(change.after[i])) for i in farthest if moved[i]
+            ),
+            **change.named,
+        )
+
+
+def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: int) -> str:
+    """Say which of two explains more of the variance, or that the rows do not show it.
+
+    Args:
+        theirs: R² of the other one.
+    """
+    figures = f"R² {share(difference.value + theirs)} against {share(theirs)} ({in_words(difference)})"
+    on = f"on {counted(rows, 'row')}: {figures}."
+    if difference.low > 0:
+        return f"{name[:1].upper()}{name[1:]} is better than {other} {on}"
+    if difference.high < 0:
+        return f"{other[:1].upper()}{other[1:]} is better than {name} {on}"
+    return f"No clear winner between {name} and {other} {on}"
+
+
+def far_off(
+    texts: Sequence[str], answers: Numbers, truth: Numbers, columns: pl.DataFrame | None = None
+) -> FarOff | None:
+    """Find slices of the rows (see `find_slices`) on which answers are far off more often.
+
+    Returns:
+        None if all answers are equally far off.
+    """
+    off = np.abs(answers - truth)
+    distance = float(np.quantile(off, _FAR))
+    near = off <= distance
+    if near.all():
+        return None
+    return FarOff(distance=distance, slices=find_slices([texts_alone(text) for text in texts], near, columns))
+
+
+def by_answer(answers: Numbers, truth: Numbers, distance: float | None) -> tuple[AnswerRange, ...]:
+    """Return the errors of each quarter of the rows, lowest answers first. Nothing if there are few rows.
+
+    Args:
+        distance: half of the width of the interval of 90%. None if there is none.
+    """
+    if len(answers) < _PARTS * FEWEST_ROWS:
+        return ()
+    off = answers - truth
+    return tuple(
+        AnswerRange(
+            low=float(answers[part].min()),
+            high=float(answers[part].max()),
+            rows=len(part),
+            mae=float(np.abs(off[part]).mean()),
+            bias=float(off[part].mean()),
+            held=None if distance is None else float((np.abs(off[part]) <= distance).mean()),
+        )
+        for part in np.array_split(np.argsort(answers, kind="stable"), _PARTS)
+    )
+
+
+def _truth(_: FolderConfig, table: Table) -> Numbers:
+    return numbers_of(table)
+
+
+def differences(config: FolderConfig, table: Table, truth: Numbers) -> list[str]:
+    """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
+    check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
+    target, column, found = number_of(config.target), table.label_column, list[str]()
+    scale = target.scale
+    if column is not None and column.casefold() != target.column.casefold():
+        found.append(
+            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
+            "`label=` names another column"
+        )
+    room = _ROOM * (scale.highest - scale.lowest)
+    outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
+    if outside > _MANY_OUTSIDE:
+        measured = f"{short(truth.min())} to {short(truth.max())}"
+        learned = f"{short(scale.lowest)} to {short(scale.highest)}"
+        found.append(
+            f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. Is "
+            "it the same number, in the same unit?"
+        )
+    return found
+
+
+def _answers(target: Number, weighed: Mapping[Reader, Scores]) -> Numbers:
+    return target.values(weighed)
+
+
+def _rows(
+    predictor: Predictor, table: Table, truth: Numbers, scores: Mapping[Reader, Array], columns: pl.DataFrame | None
+) -> NumberedRows:
+    config = predictor.trained.config
+    target = number_of(config.target)
+    distances = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
+    return NumberedRows(
+        truth=truth,
+        texts=table.frame["text"].to_list(),
+        rows=table.frame["row"].to_list(),
+        values=target.values(predictor.weighed(scores, len(truth))),
+        target=target.column,
+        distances={asked: far for asked, far in distances.items() if far is not None},
+        away=target.distance(predictor.held_out),
+        columns=columns,
+        seed=config.seed,
+    )
+
+
+def _readers(predictor: Predictor, scores: Mapping[Reader, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG001
+    """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
+    weights, target = predictor.trained.config.weights, number_of(predictor.trained.config.target)
+    if len(weights) < 2:
+        return []
+    found = [
+        ReaderOutcome(
+            reader=reader,
+            answers=target.alone(predictor.held_out, reader, scores[reader]) if reader in scores else None,
+        )
+        for reader in weights
+    ]
+    return found if any(each.answers is not None for each in found) else []
+
+
+def _baselines(_: FolderConfig, groups: Array | None) -> list[Any]:
+    return [MeanBaseline(), RidgeBaseline(groups)]
+
+
+def _doubts(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+    return {"doubts": doubtful_rows(trained, "number_doubts", NumberDoubts, DoubtfulRows[DoubtfulNumber], seen)}
+
+
+def _explained(_: Predictor, errors: tuple[NumberError, ...]) -> tuple[NumberError, ...]:
+    return errors
+
+
+PART = Measures(
+    record=NumberEvaluation,
+    truth=_truth,
+    notes=differences,
+    answers=_answers,
+    rows=_rows,
+    readers=_readers,
+    baselines=_baselines,
+    doubts=_doubts,
+    explained=_explained,
+    next_steps=number_steps,
+    counts_rows=False,
+)

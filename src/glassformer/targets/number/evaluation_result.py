@@ -1,0 +1,126 @@
+"""The records of the evaluation of a model that answers with a number."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, Figures
+from glassformer.evaluation.weak_spots import (
+    AnyTextChange,
+    ChangedAnswer,
+    DoubtedRow,
+    DoubtfulRows,
+    InputShare,
+    Robustness,
+    Slices,
+)
+
+
+class NumberMetrics(Figures):
+    """The metrics of answers with a number.
+
+    `r2` is 1 − squared error / squared distance from the mean of the measured rows. `mae` and `rmse` are in the unit of
+    the number: the mean absolute error, and the root of the mean squared error. `spearman` is the rank correlation,
+    None if all answers are the same.
+    """
+
+    named: ClassVar[str] = "R² "
+
+    r2: Estimate
+    mae: Estimate
+    rmse: Estimate
+    spearman: Estimate | None
+
+    @property
+    def leading(self) -> Estimate:
+        return self.r2
+
+
+class IntervalCoverage(Record):
+    """Intervals that held-out rows of training gave, and the share of the measured rows that they hold.
+
+    An interval reaches from `distance` below the answer to `distance` above it.
+    """
+
+    asked: float
+    distance: float
+    coverage: Estimate
+
+
+class NumberError(Record):
+    """A row whose answer is far off."""
+
+    row: int
+    text: str
+    truth: float
+    prediction: float
+
+
+class AnswerRange(Record):
+    """The rows whose answers lie from `low` to `high`: a quarter of all.
+
+    `mae` is their mean absolute error, `bias` the mean of answer − truth, `held` the share of these rows whose number
+    lies in the interval of 90%. It is None if the model has no such intervals.
+    """
+
+    low: float
+    high: float
+    rows: int
+    mae: float
+    bias: float
+    held: float | None
+
+
+class FarOff(Record):
+    """Where answers are far off: by more than `distance`, as a fifth of all are.
+
+    In `slices`, a row that is not far off counts as right.
+    """
+
+    distance: float
+    slices: Slices
+
+
+class NumberTextChange(AnyTextChange):
+    """A change of texts that have a number. `moved` is how far an answer moves, the mean over texts.
+
+    `mae_after` is None if the right number may have changed.
+    """
+
+    moved: Estimate
+    mae_before: float
+    mae_after: float | None
+    examples: tuple[ChangedAnswer[float], ...]
+
+
+class DoubtfulNumber(DoubtedRow):
+    """A row whose number is far from the answer. `label` is the number as the table has it."""
+
+    answer: float
+
+
+class NumberInputShare(InputShare):
+    """What an input gives: R² with it, and without it."""
+
+    r2: float
+    r2_without: float
+
+
+class NumberEvaluation(Evaluation):
+    """The results for a number.
+
+    `points` are (truth, answer) of at most 1,000 rows, evenly drawn. `intervals` is empty if the model knows none.
+    """
+
+    target: str
+    metrics: NumberMetrics
+    duel: Duel[Contestant[NumberMetrics], Comparison]
+    intervals: tuple[IntervalCoverage, ...]
+    points: tuple[tuple[float, float], ...]
+    by_answer: tuple[AnswerRange, ...] = ()
+    far_off: FarOff | None = None
+    robustness: Robustness[NumberTextChange] | None = None
+    inputs: tuple[NumberInputShare, ...] = ()
+    doubts: DoubtfulRows[DoubtfulNumber] | None = None
+    worst_errors: tuple[NumberError, ...]

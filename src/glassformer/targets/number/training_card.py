@@ -1,0 +1,76 @@
+"""What is said of a trained model of a number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from glassformer.data.wording import counted, figure, short
+from glassformer.prediction.label_doubts import NumberDoubts
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.target import number_of
+from glassformer.training.card import Said
+
+_AS_PART = {"counting": "ridge regression on n-grams", "transformer": "the transformer"}
+
+
+def _learned(trained: TrainedModel) -> str:
+    scale = number_of(trained.config.target).scale
+    return f" Numbers from {short(scale.lowest)} to {short(scale.highest)}, with a mean of {short(scale.mean)}."
+
+
+def _readers(trained: TrainedModel) -> list[str]:
+    if trained.config.answers_by_counting:
+        return ["Answers by counting n-grams alone (ridge regression)."]
+    weights = trained.config.weights
+    if len(weights) == 1:
+        return ["Answers by the transformer alone."]
+    parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
+    return [f"Adds up {', and '.join(parts)}."]
+
+
+def _measured(trained: TrainedModel) -> list[str]:
+    held_out = number_of(trained.config.target).held_out(trained.metrics)
+    if held_out is None:
+        return []
+    within = held_out.distances[89]
+    interval = (
+        "" if within is None else f" Of new texts like these, 90% should lie within {short(within)} of the answer."
+    )
+    return [
+        f"On {counted(held_out.rows, 'row')} that it had not learned: R² {figure(held_out.r2)}, mean absolute error "
+        f"{short(held_out.mae)}.{interval}"
+    ]
+
+
+def _figures(trained: TrainedModel) -> dict[str, Any]:
+    target = number_of(trained.config.target)
+    held_out = target.held_out(trained.metrics)
+    return {
+        "target": target.column,
+        "scale": target.scale.model_dump(),
+        "readers": {"bias": target.bias, **trained.config.weights},
+        "held_out": None if held_out is None else held_out.model_dump(exclude={"distances"}),
+    }
+
+
+def _in_short(trained: TrainedModel) -> str:
+    held_out = number_of(trained.config.target).held_out(trained.metrics)
+    if held_out is None:
+        return "nothing was held out"
+    kind = "validation" if held_out.folds == 1 else "cross-validated"
+    return f"{kind} R² {figure(held_out.r2)}, mean absolute error {short(held_out.mae)}"
+
+
+PART = Said(
+    kind="model of a number",
+    answers=lambda trained: f"a number: `{number_of(trained.config.target).column}`.",
+    column="number",
+    learned=_learned,
+    readers=_readers,
+    measured=_measured,
+    limits="It knows only what such rows taught it. On texts of another kind, language or time its answers mean "
+    "little.",
+    figures=_figures,
+    in_short=_in_short,
+    doubts=("number_doubts", NumberDoubts, "a number far from the answer"),
+)

@@ -1,0 +1,132 @@
+"""The rows that the training of a number held out: how far off their answers are, and which numbers are doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from glassformer.data.arrays import Array, Numbers
+from glassformer.data.numbers import numbers_of
+from glassformer.data.table import Table
+from glassformer.data.wording import figure
+from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
+from glassformer.evaluation.readers import named
+from glassformer.evaluation.verdict import TWO_READERS
+from glassformer.prediction.answering_config import TRANSFORMER
+from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.evaluation import NumberedRows
+from glassformer.targets.number.evaluation_report import in_unit
+from glassformer.targets.number.evaluation_result import NumberEvaluation
+from glassformer.targets.number.held_out import HeldOutNumbers
+from glassformer.targets.number.target import COVERAGE, number_of
+from glassformer.training.report import HeldOut
+
+MOST_LISTED = 20
+_RESAMPLES = 500  # a quarter of those of `evaluate`, so that 20,000 rows take seconds
+_FEWEST_ROWS = 20
+_FENCE = 3  # interquartile ranges beyond the quartiles: Tukey's outer fence, once in 400,000 rows with normal errors
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Off:
+    """How far each held-out row is off: truth − answer, in the unit of the number, if all is fitted without this row.
+
+    Attributes:
+        model: (rows,)
+        alone: (rows,) for each reader alone, if there are two.
+        ranked: (rows,) answers whose weights were fitted to all rows, on any scale. Without its row, an answer moves
+            away from the truth, which can turn the order of answers that hardly differ.
+    """
+
+    model: Numbers
+    alone: Mapping[str, Numbers]
+    ranked: Numbers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOutNumberRows(HeldOut):
+    """The rows that were held out from training, and how far each of them is off."""
+
+    off: Off
+
+    def measured(self, trained: TrainedModel, table: Table, which: Array) -> NumberedRows:
+        target, truth = number_of(trained.config.target), numbers_of(table)
+        return NumberedRows(
+            truth=truth,
+            texts=table.frame["text"].to_list(),
+            rows=table.frame["row"].to_list(),
+            values=truth - self.off.model[which],
+            target=target.column,
+            away=target.distance(target.held_out(trained.metrics)),
+            seed=trained.config.seed,
+            resamples=_RESAMPLES,
+            ranked={TWO_READERS: self.off.ranked[which]},
+        )
+
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
+        return [ReaderOutcome(reader=name, answers=rows.truth - own[which]) for name, own in self.off.alone.items()]
+
+    def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
+        target = number_of(trained.config.target)
+        distance = target.distance(target.held_out(trained.metrics))
+        said = (
+            ""
+            if distance is None
+            else f" An interval of {COVERAGE:.0%} reaches {in_unit(distance)} to each side of an answer."
+        )
+        what = "the weights of both readers" if self.off.alone else "how answers are scaled"
+        return [what, "the width of the intervals"], said
+
+    def weighed(self, trained: TrainedModel) -> str | None:
+        held_out = number_of(trained.config.target).held_out(trained.metrics)
+        if held_out is None or not self.off.alone:
+            return None
+        said = readers_in_words(held_out, trained.config.weights)
+        return f"{said[0].upper()}{said[1:]}."
+
+    def told(self, found: NumberEvaluation) -> NumberEvaluation:
+        return found if found.metrics.r2.low > 0 else found.model_copy(update={"by_answer": ()})  # see `Off.ranked`
+
+    def doubts(self) -> NumberDoubts | None:
+        """Return the rows whose errors are beyond Tukey's outer fences (1977, §2D).
+
+        Returns:
+            None if there are too few rows to say so.
+        """
+        off, numbers = self.off.model, numbers_of(self.table)[self.places]
+        first, third = np.quantile(off, (0.25, 0.75))
+        if len(off) < _FEWEST_ROWS or first == third:
+            return None
+        beyond = np.maximum(first - off, off - third)
+        found = np.flatnonzero(beyond > _FENCE * (third - first))
+        found = found[np.argsort(-beyond[found], kind="stable")]
+        rows, labels = self.table.frame["row"].to_numpy()[self.places], self.table.frame["label"]
+        return NumberDoubts(
+            source=self.table.source,
+            rows=len(off),
+            doubtful=len(found),
+            listed=tuple(
+                DoubtedNumber(
+                    row=int(rows[at]),
+                    label=str(labels[int(self.places[at])]),
+                    answer=float(f"{numbers[at] - off[at]:.6g}"),
+                )
+                for at in found[:MOST_LISTED]
+            ),
+        )
+
+
+def readers_in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str:
+    """Say which reader answers, by R² on held-out rows."""
+    said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
+    others = " and ".join(name for name, weight in weights.items() if weight and name != TRANSFORMER)
+    if TRANSFORMER not in found.readers:
+        return f"{said}. No transformer was trained, so the model answers by {others}"
+    if len(found.readers) == 1:
+        return said
+    if not weights[TRANSFORMER]:
+        return f"{said}. These rows do not show that the transformer helps, so the model answers by {others} alone"
+    return f"{said}, {'both' if len(found.readers) == 2 else 'all'} together {figure(found.r2)}"
