@@ -35,8 +35,6 @@ def language_model_tables(found: Document) -> Iterator[str]:
         f"({data['test_split']}). Intervals are bootstrap intervals over test texts. Each model that is trained by "
         f"steps had {found['minutes']:g} minutes ({steps}); seed {found['seed']}."
     )
-    yield "The first text of our model, as it came (temperature .8, top-p .95, at most 100 tokens):"
-    yield _quoted(found["samples"][:SHOWN])
 
 
 def _model_row(name: str, system: Document) -> tuple[str, ...]:

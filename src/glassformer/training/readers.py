@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
+import torch
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
@@ -146,7 +147,9 @@ def _fit_or_read(
                 inputs=prepared.splits.train.inputs,
                 seed=prepared.recipe.training.seed,
             )
-            fitted = fit_installed(name, rows, folds)
+            with torch.random.fork_rng(devices=[]):  # training goes on with the numbers of its own seed
+                torch.manual_seed(rows.seed)
+                fitted = fit_installed(name, rows, folds)
         if work is not None:
             _keep(work, fitted)
     return fitted
