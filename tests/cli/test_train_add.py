@@ -139,3 +139,27 @@ def test_models_that_no_rows_can_be_added_to(reviews: Trained, more: Path, tmp_p
     refused("changed since the model was trained", read_as=other)
     refused("rows in memory", read_as=None)
     refused("learned from another model", teacher={"rows": {"data": config["data"], "recipe": config["recipe"]}})
+
+
+def test_numbers_and_ordered_classes_are_added(tmp_path: Path) -> None:
+    rows = [
+        (f"the {word} film {number}", str(grade))
+        for number in range(80)
+        for grade, word in enumerate(["bad", "fine", "good"])
+    ]
+    table = write_csv(tmp_path / "t.csv", rows, ("text", "grade"))
+    more = write_csv(
+        tmp_path / "more.csv", [(f"a superb film {number}", "3") for number in range(20)], ("text", "grade")
+    )
+    for task, flags in (("number", ()), ("ordered", ("--order", "0,1,2,3"))):
+        named = ("--label", "grade", "--task", task, "--set", "model.counting=none", *QUICK)
+        assert glassformer("train", table, "--out", tmp_path / task, *named).code == 0
+        grown = ("--init", tmp_path / task, "--add", more, *flags, "--out", tmp_path / f"{task}2")
+        said = glassformer("train", *grown)
+        assert said.code == 0, said.err
+        assert "the head too" in said.err
+        config = json.loads((tmp_path / f"{task}2" / "config.json").read_text())
+        assert config["data"]["rows"] + config["data"]["validation_rows"] == 260
+        assert (config["target"].get("labels") or config["target"]["scale"]["highest"]) in (["0", "1", "2", "3"], 3)
+    other = ("--init", tmp_path / "number", "--add", more, "--order", "0,1,2,3", "--out", tmp_path / "o")
+    misused(glassformer("train", *other), "has learned no ordered classes; leave it out")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from glassformer import TextClassifier
+from glassformer import TextClassifier, TextRegressor
 from glassformer.errors import UsageError
 from tests.cli.terminal import QUICK, glassformer
 from tests.estimators.samples import ALONE, LISTS, TEXTS, small
@@ -66,6 +66,49 @@ def test_several_labels_grow() -> None:
     classifier.add(NEW, [["c"], ["a", "c"]] * 4)
     assert classifier.classes_.tolist() == ["b", "a", "c"]
     assert classifier.predict(NEW).shape == (8, 3)
+
+
+@pytest.mark.parametrize("head", ["classes", "ordered"])
+def test_ordered_classes_grow_where_their_order_says(head: str) -> None:
+    settings = HOLDING_OUT | {"model.head": head}
+    classifier = small(epochs=1, order=["n", "p"], settings=settings).fit(numbered(TEXTS), LABELS)
+    classifier.add(["a good new film", "a bad new film"], ["p", "n"])
+    assert classifier.predictor_.trained.config.ordered
+    assert classifier.predictor_.trained.config.init is not None
+    with pytest.raises(UsageError, match=r"`order=` lacks 'm', the label of texts\[0\]; it names \['n', 'p'\]"):
+        classifier.add(numbered(NEW), ["m"] * 8)
+    classifier.set_params(order=["n", "m", "p"]).add(numbered(NEW), ["m"] * 8)
+    config = classifier.predictor_.trained.config
+    assert (config.ordered, config.labels) == (True, ("n", "m", "p"))
+    assert config.data["rows"] + config.data["validation_rows"] == 34
+    classifier.set_params(order=["m", "p"])
+    with pytest.raises(UsageError, match="`order='m,p'` lacks the label 'n'"):
+        classifier.add(["one more film"], ["m"])
+
+
+@pytest.mark.parametrize("counting", ["auto", "none"])
+def test_a_regressor_learns_more_numbers(counting: str, tmp_path: Path) -> None:
+    numbers, settings = [float(len(text) % 5) for text in numbered(TEXTS)], HOLDING_OUT | {"model.counting": counting}
+    regressor = TextRegressor("tiny", epochs=1, settings=settings).fit(numbered(TEXTS), numbers)
+    before = regressor.predictor_.trained.config
+    regressor.add(numbered(NEW), [9.5] * 8, replay=0.5)
+    config = regressor.predictor_.trained.config
+    assert config.data["rows"] + config.data["validation_rows"] == 32
+    assert config.init == {"from": "this model", "fingerprint": config.init["fingerprint"]} if config.init else None
+    assert config.target.scale.highest == 9.5 > before.target.scale.highest
+    with pytest.raises(UsageError, match="8 texts but 1 number"):
+        regressor.add(NEW, [1.0])
+    with pytest.raises(UsageError, match="learned rows in memory"):
+        TextRegressor.load(regressor.save(tmp_path / "m")).add(NEW, [1.0] * 8)
+
+
+def test_a_head_of_numbers_goes_on() -> None:
+    numbers = [float(number % 3) for number in range(24)]
+    regressor = TextRegressor("tiny", epochs=3, settings=HOLDING_OUT).fit(numbered(TEXTS), numbers)
+    before = regressor.predictor_.trained.model.state_dict()
+    regressor.set_params(epochs=1, learning_rate=1e-9).add(["one more film"], [2.0])
+    after = regressor.predictor_.trained.model.state_dict()
+    assert all(np.allclose(before[name], after[name], atol=1e-5) for name in before)
 
 
 def test_the_table_of_a_loaded_classifier_is_read_again(folder: Path) -> None:
@@ -130,9 +173,6 @@ def fixed() -> TextClassifier:
 def test_models_that_cannot_grow() -> None:
     with pytest.raises(NotFittedError):
         small().add(NEW, ["m"] * 8)
-    ordered = small(epochs=1, order=["n", "p"]).fit(TEXTS, LABELS)
-    with pytest.raises(UsageError, match="ordered classes, among which a new one has no place"):
-        ordered.add(NEW, ["m"] * 8)
     weighed = small(epochs=1).fit(TEXTS, LABELS, sample_weight=np.ones(24))
     with pytest.raises(UsageError, match="learned rows with weights"):
         weighed.add(NEW, ["m"] * 8)

@@ -33,8 +33,8 @@ def check_named(data: str | None, replay: float | None) -> None:
 
 
 _BESIDE_ADD = {
-    "out", "init", "add", "replay", "set_", "epochs", "learning_rate", "device", "data_dir", "snapshots", "keep_texts",
-    "resume", "overwrite", "quiet", "json",
+    "out", "init", "add", "replay", "order", "set_", "epochs", "learning_rate", "device", "data_dir", "snapshots",
+    "keep_texts", "resume", "overwrite", "quiet", "json",
 }  # fmt: skip
 """The options of `train` that go with --add. The others contradict it."""
 
@@ -50,6 +50,7 @@ def addition(
     *,
     replay: float | None,
     settings: Mapping[str, Any],
+    order: str | None,
     given: Mapping[str, Any],
     data_dir: Path | None,
 ) -> Beginning:
@@ -57,11 +58,13 @@ def addition(
 
     Args:
         settings: settings of the recipe by dotted name.
+        order: ordered classes, if new ones are among them.
         given: the values of all options of `train` by their names.
 
     Raises:
         UsageError: the flags contradict each other, or what `add_to` raises.
     """
+    from glassformer.data.wording import names_in
     from glassformer.training.adding import add_to
 
     if init is None:
@@ -77,7 +80,14 @@ def addition(
             f"--out {out} is the model of --init, which would be lost if training stopped; name another one"
         )
     doing(f"reading the rows of {init}, and {added}")
-    found = add_to(Path(init), added, replay=1.0 if replay is None else replay, settings=settings, data_dir=data_dir)
+    found = add_to(
+        Path(init),
+        added,
+        replay=1.0 if replay is None else replay,
+        settings=settings,
+        order=None if order is None else tuple(names_in(order)),
+        data_dir=data_dir,
+    )
     if found.init is not None:
         say(
             "note: on the tables of docs/how-to/add.md, training anew on all rows was as accurate and about as fast. "

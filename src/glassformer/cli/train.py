@@ -90,7 +90,8 @@ def train(
     if processes.leads:
         prepare_out(out, **vars(again))
     if add is not None:
-        begun = addition(init, add, out, replay=replay, settings=overrides, given=context.params, data_dir=data_dir)
+        how: dict[str, Any] = {"settings": overrides, "order": order, "given": context.params, "data_dir": data_dir}
+        begun = addition(init, add, out, replay=replay, **how)
     else:
         check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)

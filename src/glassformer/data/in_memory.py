@@ -102,10 +102,8 @@ def as_added_table(
         raise InputError(f"labels[{odd[0]}] is {brief_value(labels[odd[0]])}, and this model gives {kind}")
     by_name = names_of([*labels, list(known) if multilabel else known[0]], multilabel=multilabel)
     names = [[label_name(each) for each in value] if multilabel else label_name(value) for value in labels]
-    table = _table((texts, inputs, "text"), names, multilabel=multilabel)
-    if table.frame.is_empty():
-        raise InputError("there is no text to add")
-    return replace(table, source="the added rows"), {label_name(label): label for label in known} | by_name
+    table = _added(_table((texts, inputs, "text"), names, multilabel=multilabel))
+    return table, {label_name(label): label for label in known} | by_name
 
 
 def as_number_table(
@@ -127,6 +125,17 @@ def as_number_table(
             what = f"every text has the number {float(table.frame['label'][0]):g}"
         raise InputError(f"{what}, so there is nothing to learn; give texts with different numbers")
     return replace(table, label_column="number")
+
+
+def as_added_numbers(texts: list[str], numbers: Any, inputs: Inputs | None) -> Table:
+    """Return rows that a model of a number learns later as a table (see `as_added_table`)."""
+    return _added(_table((texts, inputs, "text"), list(map(repr, as_numbers(numbers))), each="number"))
+
+
+def _added(table: Table) -> Table:
+    if table.frame.is_empty():
+        raise InputError("there is no text to add")
+    return replace(table, source="the added rows")
 
 
 def _table(

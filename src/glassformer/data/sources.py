@@ -174,17 +174,18 @@ def read_sources(
     if config.fold_labels:
         train = fold_labels(train)
         own = own and fold_labels(own, flat_labels(train).unique().to_list())
-    if config.task == "ordered":
-        train = replace(train, order=ordered_labels(train, config.order))
     test = config.test or (config.train if config.train in KNOWN else None)
     labels = flat_labels(train).unique().to_list() if config.added else []
     columns: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels, "split": "train"}
     columns["inputs"] = train.inputs
+    added = tuple(read_like_training(name, config, data_dir, **columns) for name in config.added)
+    if config.task == "ordered":
+        train = replace(train, order=ordered_labels(reduce(joined, added, train), config.order))
     return Sources(
         train=train,
         validation=own,
         test=None if test is None else read(test, "test"),
-        added=tuple(read_like_training(name, config, data_dir, **columns) for name in config.added),
+        added=added,
         replay=config.replay,
     )
 

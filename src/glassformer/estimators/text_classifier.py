@@ -11,27 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.arrays import BoolArray, DoubleArray
 from glassformer.data.in_memory import as_added_table, as_documents, as_table, settings_by_name, unequal
-from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels
+from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels, ordered_names
 from glassformer.data.in_memory_rows import warn_caller
-from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
+from glassformer.data.table import Table
 from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
-from glassformer.estimators.text_estimator import TextEstimator, warn_of_dropped, warn_of_empty
-from glassformer.explanation.explain import explain
-from glassformer.explanation.explanation import Explanation
+from glassformer.estimators.text_estimator import Named, TextEstimator
 from glassformer.prediction.devices import choose_device
-from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.labels.training import from_memory, train_classifier
+from glassformer.targets.labels.training import from_memory
 from glassformer.targets.probabilities import THRESHOLD
-from glassformer.training.adding import add_in_memory, check_can_grow
-from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.loop import Observer
-from glassformer.training.snapshots import Snapshots
 
 
 class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -85,9 +77,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         time_lapse_: the snapshots of `fit`, or None. `time_lapse_.write(path)` writes a page, which shows some texts.
     """
 
-    _format, _card = FolderConfig.formats["labels"], model_card
-    _sources: Sources | None
-    """The rows that were learned, for `add`. None if the model was loaded."""
+    _answers = "labels"
 
     def __init__(
         self,
@@ -116,6 +106,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         super().__init__(
             preset,
             recipe=recipe,
+            minutes=minutes,
             init=init,
             pretrain=pretrain,
             unlabelled=unlabelled,
@@ -125,16 +116,15 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             text=text,
             columns=columns,
             settings=settings,
+            snapshots=snapshots,
+            keep_texts=keep_texts,
             device=device,
             verbose=verbose,
             observer=observer,
         )
-        self.minutes = minutes
         self.class_weight = class_weight
         self.fold_labels = fold_labels
         self.order = order
-        self.snapshots = snapshots
-        self.keep_texts = keep_texts
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
@@ -166,72 +156,37 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
                 f"the labels look like several in one string, with {separator!r} in between; each string is learned as "
                 "one class. For several labels per text, give a list of labels to each"
             )
-        snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
-        sources, recipe, how = self._run(table, start, class_weights=class_weights(self.class_weight, by_name))
-        trained = train_classifier(
-            sources, recipe, minutes=self.minutes, snapshots=snapshots, keep_texts=self.keep_texts, **how
-        )
-        warn_of_dropped(table)
-        self._answer_with(trained, sources, by_name, given.columns)
-        self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
-        return self
+        named, weights = self._named(by_name, given.columns), class_weights(self.class_weight, by_name)
+        return self._learn(table, start, named=named, class_weights=weights)
 
-    def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803
-        """Train further on the old rows and on these, whose labels may be new: see docs/how-to/add.md.
-
-        The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded classifier, the table
-        that it was trained on is read again. The recipe is that of the model; the parameters `epochs`, `learning_rate`
-        and `settings` change it.
-
-        Args:
-            replay: the share of the old rows that the transformer learns again.
-
-        Raises:
-            UsageError: rows cannot be added to such a classifier, or its old rows cannot be read; or see `fit`.
-        """
-        check_is_fitted(self)
+    def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
         config = self.predictor_.trained.config
-        check_can_grow(config, "this model")
         given = given_labels(y, self.classes_.tolist() if config.multilabel else None)
         old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
         labels = folded(given.values, old_names) if self.fold_labels else given.values
-        texts, several = self._read(X), config.multilabel
-        new, by_name = as_added_table(texts, labels, config.labels, config.inputs, multilabel=several)
-        # The seed decides which rows are held out, and the shape is that of the weights.
-        own = self._overrides({"seed": None}).items()
-        settings = {name: value for name, value in own if name.startswith("training.")}
-        sources, recipe, init = add_in_memory(
-            self.predictor_.trained, self._sources, new, replay=replay, settings=settings
-        )
-        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer(), "init": init}
-        trained = train_classifier(sources, recipe, keep_texts=self.keep_texts, **how)
-        warn_of_dropped(new)
+        new, by_name = as_added_table(texts, labels, config.labels, config.inputs, multilabel=config.multilabel)
         columns = config.remembered.data.label_columns
         if columns is not None:
             columns = (*columns, *(label for label in by_name.values() if label not in columns))
-        self._answer_with(trained, sources, by_name, columns)
-        return self
+        order = None if self.order is None else ordered_names(self.order, by_name, labels)
+        return new, self._named(by_name, columns), order
 
-    def _answer_with(
-        self, trained: TrainedModel, sources: Sources, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None
-    ) -> None:
-        """Answer with a model that was trained on rows in memory.
+    def _named(self, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None) -> Named:
+        """Return what gives a model that was trained on rows in memory the labels of the caller.
 
         Args:
             by_name: the labels by their names.
             columns: the labels of the columns, if the labels were a matrix.
         """
-        values = tuple(by_name[str(name)] for name in trained.config.labels)
-        trained = from_memory(trained, values, fold_labels=self.fold_labels, label_columns=columns)
-        self._take(Predictor(trained, device=choose_device(self.device)))
-        self._sources = sources
-
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_sources": None}  # a pickle must not hold the training texts
+        return lambda trained: from_memory(
+            trained,
+            tuple(by_name[str(name)] for name in trained.config.labels),
+            fold_labels=self.fold_labels,
+            label_columns=columns,
+        )
 
     def _take(self, predictor: Predictor) -> None:
         super()._take(predictor)
-        self._sources = None
         config = predictor.trained.config
         columns = config.remembered.data.label_columns
         labels = np.array(config.labels)
@@ -240,7 +195,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         if columns is not None:
             self._order = np.array([config.labels.index(column) for column in columns])
         self.classes_ = labels[self._order]
-        self.time_lapse_ = None
 
     @classmethod
     def _parameters_of(cls, config: Any) -> dict[str, Any]:
@@ -308,21 +262,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def explain(self, text: Any, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
-        """Explain why the model prefers a label, by default the most probable one: what each word adds.
-
-        In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
-        counterfactual, and show attention heads and neighbours of words (see docs/how-to/explain.md).
-
-        Args:
-            nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
-
-        Raises:
-            InputError: the text is empty or not a string, or there is no such label.
-            UsageError: there is no such method, or the model does not keep its training texts.
-        """
-        return explain(self.predictor_, self._read_one(text), label=label, method=method, nearest=nearest)
-
     def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> BoolArray:  # noqa: N803
         """Return which answers a person should see (texts,), if this share of them is automatic.
 
@@ -344,12 +283,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         least = self.predictor_.thresholds.label_threshold(coverage)
         return self._answer(X).label_sets(least)
-
-    def _answer(self, texts: Iterable[Any]) -> LabelAnswers:
-        given = self._read(texts)
-        answers: LabelAnswers = self.predictor_.answer(given)
-        warn_of_empty(answers.empty)
-        return answers
 
     def distil(
         self,

@@ -21,25 +21,35 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.explanation.explain import explain
+from glassformer.explanation.explanation import Explanation
 from glassformer.prediction.devices import choose_device
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
+from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
+from glassformer.prediction.nearest import NearestTexts
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import folder_of
 from glassformer.readers.counting.unlike import NOT_KEPT, Seen
+from glassformer.targets.parts import part
+from glassformer.training.adding import add_in_memory, check_can_grow
+from glassformer.training.card import model_card
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.run import train_model
+from glassformer.training.snapshots import Snapshots
 from glassformer.training.unfinished import prepare_out
 
 _LOADED_BY = {
     FolderConfig.formats["labels"]: ("labels", "TextClassifier"),
     FolderConfig.formats["number"]: ("a number", "TextRegressor"),
 }
+Named = Callable[[TrainedModel], TrainedModel]
+"""Adds to a trained model what only the caller knows of its rows."""
 
 
 class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -47,17 +57,20 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
 
     Attributes:
         history_: a row of figures for each epoch.
+        time_lapse_: the snapshots of `fit`, or None. `time_lapse_.write(path)` writes a page, which shows some texts.
     """
 
-    _format: ClassVar[str]
-    """The format of its model folders."""
-    _card: ClassVar[Callable[[Any], str]]
+    _answers: ClassVar[str]
+    """What it answers with: the folder of its targets, in `targets/`."""
+    _sources: Sources | None
+    """The rows that were learned, for `add`. None if the model was loaded."""
 
     def __init__(
         self,
         preset: str | None = None,
         *,
         recipe: str | None = None,
+        minutes: float | None = None,
         init: str | None = None,
         pretrain: str | None = None,
         unlabelled: Sequence[str] | None = None,
@@ -67,12 +80,15 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         text: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
         settings: Mapping[str, Any] | None = None,
+        snapshots: int | None = None,
+        keep_texts: bool = False,
         device: str = "auto",
         verbose: int = 0,
         observer: Observer | None = None,
     ) -> None:
         self.preset = preset
         self.recipe = recipe
+        self.minutes = minutes
         self.init = init
         self.pretrain = pretrain
         self.unlabelled = unlabelled
@@ -82,6 +98,8 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         self.text = text
         self.columns = columns
         self.settings = settings
+        self.snapshots = snapshots
+        self.keep_texts = keep_texts
         self.device = device
         self.verbose = verbose
         self.observer = observer
@@ -92,19 +110,61 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         known = None if start is None else start.inputs
         return start, {"text": self.text, "columns": self.columns, "known": known}
 
-    def _run(
-        self, table: Table, start: InitialWeights | None, **training: Any
-    ) -> tuple[Sources, Recipe, dict[str, Any]]:
-        """Return what is trained on, how, and other arguments of the function that trains.
+    def _learn(
+        self, table: Table, start: InitialWeights | None, *, named: Named = lambda trained: trained, **training: Any
+    ) -> Self:
+        """Train on a table, and answer with the result.
 
         Args:
             start: the weights to start from.
             training: more settings of the recipe's section `training`. None is the recipe's.
         """
+        snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
         unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
-        how = {"device": choose_device(self.device), "observer": self._observer(), "init": start}
-        return Sources(train=table, unlabelled=unlabelled), recipe, how
+        sources = Sources(train=table, unlabelled=unlabelled)
+        how = {"init": start, "minutes": self.minutes, "snapshots": snapshots}
+        self._train(sources, recipe, named, dropped=table, **how)
+        self.time_lapse_ = None if snapshots is None else snapshots.time_lapse
+        return self
+
+    def _train(self, sources: Sources, recipe: Recipe, named: Named, *, dropped: Table, **how: Any) -> None:
+        """Train, and answer with the result. Warn of the rows of a table that are left out."""
+        how |= {"device": choose_device(self.device), "observer": self._observer(), "keep_texts": self.keep_texts}
+        trained = train_model(sources, recipe, way=part(self._answers, "training"), **how)
+        warn_of_dropped(dropped)
+        self._take(Predictor(named(trained), device=choose_device(self.device)))
+        self._sources = sources
+
+    def add(self, X: Iterable[Any], y: Iterable[Any], *, replay: float = 1.0) -> Self:  # noqa: N803 (scikit-learn's)
+        """Train further on the old rows and on these: see docs/how-to/add.md.
+
+        The rows of `fit` are kept in memory for this. `save` does not write them. For a loaded model, the table that it
+        was trained on is read again. The recipe is that of the model; the parameters `epochs`, `learning_rate` and
+        `settings` change it. Labels may be new. Of ordered ones, `set_params(order=…)` says first where they stand.
+
+        Args:
+            replay: the share of the old rows that the transformer learns again.
+
+        Raises:
+            UsageError: rows cannot be added to such a model, or its old rows cannot be read; or see `fit`.
+        """
+        check_is_fitted(self)
+        trained = self.predictor_.trained
+        check_can_grow(trained.config, "this model")
+        new, named, order = self._added(self._read(X), y)
+        # The seed decides which rows are held out, and the shape is that of the weights.
+        own = self._overrides({"seed": None}).items()
+        settings = {name: value for name, value in own if name.startswith("training.")}
+        sources, recipe, init = add_in_memory(
+            trained, self._sources, new, replay=replay, settings=settings, order=order
+        )
+        self._train(sources, recipe, named, dropped=new, init=init)
+        return self
+
+    @abstractmethod
+    def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
+        """Return more rows as a table, what names the answers, and the order of all labels if they have one."""
 
     def _overrides(self, training: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings of the recipe that the parameters replace."""
@@ -120,11 +180,14 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
     def _observer(self) -> Observer | None:
         return ProgressLine() if self.observer is None and self.verbose else self.observer
 
-    @abstractmethod
     def _take(self, predictor: Any) -> None:
         """Answer with this model from now on."""
         self.predictor_ = predictor
         self.history_ = predictor.trained.metrics.get("history", [])
+        self._sources, self.time_lapse_ = None, None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_sources": None}  # a pickle must not hold the training texts
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "predictor_")
@@ -139,6 +202,40 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """Return a text, or a row as the model reads it."""
         check_is_fitted(self)
         return self._read([given])[0] if is_row(given) else given
+
+    def _answer(self, texts: Iterable[Any], **asked: Any) -> Any:
+        """Return the answers to texts or rows. Warn of those without words."""
+        given = self._read(texts)
+        answers = self.predictor_.answer(given, **asked)
+        warn_of_empty(answers.empty)
+        return answers
+
+    def explain(self, text: Any, *, label: Any = None, method: str | None = None, nearest: bool = False) -> Explanation:
+        """Explain why the model gives its answer: what each word adds to a label, or to the number in its unit.
+
+        In a notebook the result shows itself as a page. `glassformer.explanation.explain.explain` can also search for a
+        counterfactual, and show attention heads and neighbours of words (see docs/how-to/explain.md).
+
+        Args:
+            label: the label that is explained, by default the most probable one. A number has none.
+            nearest: list the nearest training texts too. The model must keep its training texts (`keep_texts`).
+
+        Raises:
+            InputError: the text is empty or not a string, the row lacks a column, or there is no such label.
+            UsageError: there is no such method, or the model does not keep its training texts.
+        """
+        given = self._read_one(text)
+        return explain(self.predictor_, given, label=label, method=method, nearest=nearest)
+
+    def nearest(self, text: Any, *, count: int = 5) -> NearestTexts:
+        """Return the training texts that are nearest to a text, if the model keeps them (`keep_texts`).
+
+        Raises:
+            UsageError: it does not, or makes no vector of a text.
+        """
+        check_is_fitted(self)
+        found: NearestTexts = self.predictor_.search.nearest(self._read_one(text), count=count)
+        return found
 
     def unlike_training(self, X: Iterable[Any]) -> BoolArray:  # noqa: N803 (scikit-learn's)
         """Return which texts are unlike the training data (texts,). `unseen_share` says how much.
@@ -184,7 +281,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         check_is_fitted(self)
         trained = self.predictor_.trained
         prepare_out(Path(folder), resume=False, overwrite=overwrite)
-        save_model(Path(folder), trained, card=type(self)._card(trained))
+        save_model(Path(folder), trained, card=model_card(trained))
         shutil.rmtree(Path(folder) / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
         return Path(folder)
 
@@ -201,7 +298,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         place = folder_of(folder)
         found = format_of(place)
-        if found in _LOADED_BY and found != cls._format:
+        if found in _LOADED_BY and found != FolderConfig.formats[cls._answers]:
             answers, other = _LOADED_BY[found]
             raise UsageError(f"{place} holds a model that answers with {answers}; read it with `{other}.load`")
         return cls._of(load_model(place, CLASSIFIER), device)

@@ -41,6 +41,8 @@ class Target(BaseModel, ABC):
     """The type in which the scores of the readers are added up."""
     multilabel: ClassVar[bool] = False
     """Whether each score is a decision of its own."""
+    ordered: ClassVar[bool] = False
+    """Whether each label is more than the one before it."""
 
     kind: str
     """The name that `task` gives it."""
@@ -53,6 +55,11 @@ class Target(BaseModel, ABC):
     @abstractmethod
     def width(self) -> int:
         """The number of scores of a text."""
+
+    @property
+    @abstractmethod
+    def outputs(self) -> tuple[str, ...]:
+        """The name of each score."""
 
     @property
     def names(self) -> tuple[str, ...] | None:

@@ -9,11 +9,12 @@ from typing import Any
 
 from glassformer.data.columns import same_column
 from glassformer.data.known import check_source
+from glassformer.data.labels import ordered_labels
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.evaluation.evaluate_model import seen_rows
 from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
@@ -35,7 +36,13 @@ class Beginning:
 
 
 def add_to(
-    folder: Path, added: str, *, replay: float, settings: Mapping[str, Any], data_dir: Path | None = None
+    folder: Path,
+    added: str,
+    *,
+    replay: float,
+    settings: Mapping[str, Any],
+    order: tuple[str, ...] | None = None,
+    data_dir: Path | None = None,
 ) -> Beginning:
     """Prepare the further training of a model on its old rows and those of a table.
 
@@ -46,6 +53,7 @@ def add_to(
         added: the table. Its columns are those of the training table.
         replay: the share of the old rows that the transformer learns again.
         settings: settings of the recipe by dotted name, which replace those of the model.
+        order: ordered classes from lowest to highest, old and new ones. None: those of the model.
 
     Raises:
         UsageError: the model or the table is of a kind that does not go with this, or the old rows cannot be read.
@@ -54,13 +62,18 @@ def add_to(
         raise UsageError(f"`add=`: {folder} is a checkpoint without rows of its own; `init=` names a model folder here")
     if not folder.is_dir():
         raise UsageError(f"`init={str(folder)!r}`: no such model folder")
-    if format_of(folder) != FolderConfig.formats["labels"]:
-        raise UsageError(f"`add=`: {folder} is no classifier, and rows can only be added to one")
+    if format_of(folder) not in FolderConfig.formats.values():
+        raise UsageError(f"`add=`: {folder} is no classifier and no model of a number; rows are added to such a model")
     check_source(added)
     trained = load_model(folder, CLASSIFIER)
     source = _rows_of(trained.config, folder, data_dir)
     _check_share(replay)
-    source = source.model_copy(update={"added": (*source.added, added), "replay": replay})
+    update: dict[str, Any] = {"added": (*source.added, added), "replay": replay}
+    if order is not None:
+        if not trained.config.target.ordered:
+            raise UsageError(f"`order=`: {folder} has learned no ordered classes; leave it out")
+        update["order"] = order
+    source = source.model_copy(update=update)
     validation = trained.config.remembered.recipe.validation
     try:
         sources = read_sources(source, validation, data_dir, inputs=trained.config.inputs)
@@ -86,13 +99,20 @@ def _lacks_label(added: str, config: FolderConfig) -> str | None:
 
 
 def add_in_memory(
-    trained: TrainedModel, old: Sources | None, new: Table, *, replay: float, settings: Mapping[str, Any]
+    trained: TrainedModel,
+    old: Sources | None,
+    new: Table,
+    *,
+    replay: float,
+    settings: Mapping[str, Any],
+    order: tuple[str, ...] | None = None,
 ) -> tuple[Sources, Recipe, InitialWeights | None]:
     """Prepare the same for rows in memory, and a model that can grow (see `check_can_grow`).
 
     Args:
         old: the rows that the model has learned. None: the model folder that it was read from says where they are.
         new: the rows that are added.
+        order: see `add_to`.
 
     Raises:
         UsageError: see `add_to`.
@@ -109,6 +129,9 @@ def add_in_memory(
     if "weight" in old.train.frame.columns:
         raise UsageError(f"`add=`: this model has learned rows with weights, which new rows do not have. {_AGAIN}.")
     sources = replace(old, added=(*old.added, new), replay=replay)
+    if old.train.order is not None:
+        ordered = ordered_labels(sources.labelled, order or old.train.order)
+        sources = replace(sources, train=replace(old.train, order=ordered))
     recipe, init = _further(trained, sources, settings, "this model")
     return sources, recipe, init
 
@@ -124,7 +147,7 @@ def _further(
             f"`replay={sources.replay:g}`: {name} held out no rows, so training begins anew and needs all old rows; "
             "leave it out"
         )
-    init = None if held_out is None else InitialWeights.of(trained, name)
+    init = None if held_out is None else replace(InitialWeights.of(trained, name), labels=trained.config.target.outputs)
     return _recipe(trained.config, init, settings), init
 
 
@@ -141,7 +164,7 @@ def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> Sourc
     """
     check_can_grow(config, str(folder))
     remembered = config.remembered
-    found = remembered_rows(remembered, config.label_set.encode, data_dir)
+    found = seen_rows(config, data_dir)
     if isinstance(found, str) or remembered.read_as is None:
         raise UsageError(
             f"`add=`: {found}. A model that learns new rows alone forgets the old ones, so they are needed too. "
@@ -154,8 +177,6 @@ def check_can_grow(config: FolderConfig, name: str) -> None:
     """Raise `UsageError` if rows cannot be added to such a model."""
     if "teacher" in config.data:
         raise UsageError(f"`add=`: {name} learned from another model and not from labels. {_AGAIN}.")
-    if config.label_set.ordered:
-        raise UsageError(f"`add=`: {name} has ordered classes, among which a new one has no place. {_AGAIN}.")
     if config.remembered.recipe.validation.group is not None:
         raise UsageError(f"`add=`: {name} holds out whole groups, which new rows may belong to. {_AGAIN}.")
 

@@ -132,12 +132,16 @@ class Prepared:
     @cached_property
     def train_labels(self) -> Array:
         """The labels of the training rows as numbers."""
-        return self.labels.encode(self.splits.train)
+        return self.encoded(self.splits.train)
+
+    def encoded(self, table: Table) -> Array:
+        """Return the labels of a table as numbers."""
+        return self.labels.encode(table)
 
     @cached_property
     def validation_labels(self) -> Array | None:
         """The labels of the validation rows as numbers. None if nothing is held out."""
-        return None if self.splits.validation is None else self.labels.encode(self.splits.validation)
+        return None if self.splits.validation is None else self.encoded(self.splits.validation)
 
     @property
     def held_out_labels(self) -> Array | None:
@@ -186,7 +190,7 @@ class Prepared:
         learned = self.learned
         return TrainingData(
             train=encode(learned.frame["text"], self.tokenizer, self.work, "train"),
-            train_labels=self.train_labels if learned is self.splits.train else self.labels.encode(learned),
+            train_labels=self.train_labels if learned is self.splits.train else self.encoded(learned),
             validation=None
             if validation is None
             else encode(validation.frame["text"], self.tokenizer, self.work, "validation"),
@@ -304,8 +308,10 @@ def recipe_for_inputs(recipe: Recipe, sources: Sources, init: InitialWeights | N
     if not isinstance(recipe.model, ModelConfig):
         raise UsageError(f"model.design = {recipe.model.design!r} reads one text, not {len(inputs.texts)}")
     try:
-        shape = recipe.model.model_dump(exclude={"design"})
-        return recipe.model_copy(update={"model": SeveralTextsConfig(**shape, texts=len(inputs.texts))})
+        shape: dict[str, Any] = recipe.model.model_dump(exclude={"design"}) | {"texts": len(inputs.texts)}
+        if init is not None and init.new_words and known is not None:  # words that were learned stand after it
+            shape["separator"] = init.tokenizer.separator_id
+        return recipe.model_copy(update={"model": SeveralTextsConfig(**shape)})
     except ValidationError as error:
         why = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise UsageError(f"recipe: model: {why}") from error

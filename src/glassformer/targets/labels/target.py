@@ -26,9 +26,6 @@ _SHOWN, _KNOWN = 20, 10
 class Labels(Target):
     """Labels with probabilities. Scores are logits."""
 
-    ordered: ClassVar[bool] = False
-    """Whether each label is more than the one before it."""
-
     labels: tuple[LabelValue, ...] = Field(min_length=1)
     """In the order of the logits."""
     temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
@@ -45,8 +42,12 @@ class Labels(Target):
         return len(self.labels)
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def outputs(self) -> tuple[str, ...]:
         return tuple(map(label_name, self.labels))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.outputs
 
     def held_out(self, metrics: Mapping[str, Any]) -> HeldOutAnswers | None:
         found = metrics.get("held_out_answers")

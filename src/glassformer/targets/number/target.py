@@ -91,6 +91,10 @@ class Number(Target):
         return 1
 
     @property
+    def outputs(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    @property
     def base(self) -> float:
         """The answer to which the readers add: the mean of the training rows and the bias."""
         return self.scale.mean + self.bias * self.scale.deviation

@@ -48,15 +48,7 @@ class PreparedNumber(Prepared):
 
     scale: Scale
 
-    @cached_property
-    def train_labels(self) -> np.ndarray[Any, Any]:
-        return self._scaled(self.splits.train)
-
-    @cached_property
-    def validation_labels(self) -> np.ndarray[Any, Any] | None:
-        return None if self.splits.validation is None else self._scaled(self.splits.validation)
-
-    def _scaled(self, table: Table) -> np.ndarray[Any, Any]:
+    def encoded(self, table: Table) -> np.ndarray[Any, Any]:
         """Return the numbers as both readers learn them: (rows,), float32."""
         return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
 
