@@ -90,7 +90,12 @@ def train(
     if processes.leads:
         prepare_out(out, **vars(again))
     if add is not None:
-        how: dict[str, Any] = {"settings": overrides, "order": order, "given": context.params, "data_dir": data_dir}
+        how: dict[str, Any] = {
+            "settings": overrides,
+            "order": reading.order,
+            "given": context.params,
+            "data_dir": data_dir,
+        }
         begun = addition(init, add, out, replay=replay, **how)
     else:
         check_named(data, replay)
