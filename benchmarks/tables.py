@@ -25,6 +25,7 @@ from benchmarks.tables_inputs import inputs_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
+from benchmarks.tables_matrix import matrix_table
 from benchmarks.tables_measured import attacks_table, measured_table
 from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
@@ -66,6 +67,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
     systems = read_results(results / "reproduce")
     return {
         "aims": lambda _: aims_table(results),
+        "matrix": lambda _: matrix_table(),
         "measured": lambda names: measured_table(results, names.split("+")),
         "attacks": lambda name: attacks_table(results / f"{name}.json", ROOT / "tests" / "attacks"),
         "results": lambda name: reproduced(name, systems),

@@ -1,0 +1,87 @@
+"""What is refused, and why. A line that is not needed any more makes `tests/test_matrix.py` fail: delete it."""
+
+from dataclasses import dataclass
+
+NOT_YET = "not yet"
+"""The table of the docs shows no footnote for it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Cells of the matrix that are refused.
+
+    Attributes:
+        things: by name, see `tests/matrix/things.py`.
+        targets: the kinds of targets. Empty: all.
+        inputs: the kinds of inputs. Empty: all.
+        why: a sentence for the docs.
+    """
+
+    things: tuple[str, ...]
+    targets: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    why: str = NOT_YET
+
+    def holds(self, thing: str, target: str, inputs: str) -> bool:
+        return thing in self.things and all(
+            not named or one in named for one, named in ((target, self.targets), (inputs, self.inputs))
+        )
+
+
+SEVERAL = ("several texts", "text with columns")
+REFUSED: tuple[Refusal, ...] = (
+    Refusal(
+        things=(
+            "train --snapshots",
+            "trace",
+            "distil",
+            "export transformers",
+            "export web",
+            "serve feedback",
+        ),
+        inputs=SEVERAL,
+    ),
+    Refusal(
+        things=(
+            "train --add",
+            "train --snapshots",
+            "compare",
+            "trace",
+            "labels",
+            "labels --next",
+            "search",
+            "compare-variants",
+            "distil",
+            "export transformers",
+            "export onnx-int8",
+            "export web",
+            "serve table",
+            "Python add",
+        ),
+        targets=("number",),
+    ),
+    Refusal(things=("train --add", "labels", "labels --next", "distil", "Python add"), targets=("ordered",)),
+    Refusal(things=("labels", "labels --next"), targets=("several",)),
+)
+NO_TABLE = {
+    "pretrain": "learns from texts without labels",
+    "generate": "a language model writes",
+    "align evaluate": "the stages of an assistant",
+    "align pairs": "the stages of an assistant",
+    "align sft": "the stages of an assistant",
+    "align reward": "the stages of an assistant",
+    "align dpo": "the stages of an assistant",
+    "align rl": "the stages of an assistant",
+    "reproduce": "the published systems, which answer with classes",
+    "course": "exercises",
+    "recipes": "lists recipes",
+    "version": "says which version it is",
+    "data list": "known data sets",
+    "data get": "known data sets",
+}
+"""Commands that need no labelled table and no model of one, and what they do."""
+
+
+def reason(thing: str, target: str, inputs: str) -> str | None:
+    """Return why a cell is refused; None if it must work."""
+    return next((refused.why for refused in REFUSED if refused.holds(thing, target, inputs)), None)
