@@ -43,7 +43,6 @@ REFUSED: tuple[Refusal, ...] = (
     ),
     Refusal(
         things=(
-            "train --add",
             "train --snapshots",
             "compare",
             "trace",
@@ -56,11 +55,10 @@ REFUSED: tuple[Refusal, ...] = (
             "export onnx-int8",
             "export web",
             "serve table",
-            "Python add",
         ),
         targets=("number",),
     ),
-    Refusal(things=("train --add", "labels", "labels --next", "distil", "Python add"), targets=("ordered",)),
+    Refusal(things=("labels", "labels --next", "distil"), targets=("ordered",)),
     Refusal(things=("labels", "labels --next"), targets=("several",)),
 )
 NO_TABLE = {
