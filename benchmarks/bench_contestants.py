@@ -22,7 +22,8 @@ from benchmarks.models import classifier
 from glassformer.cli.output import duration
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
-from glassformer.evaluation.baselines import Baseline, TfidfBaseline, run_baseline
+from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
+from glassformer.evaluation.measured import Baseline
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import Recipe, load_recipe

@@ -156,7 +156,7 @@ def _run(experiment: Experiment, entry: Entry, sources: Sources, seed: int) -> d
         "shares": (),
     }
     if trained.config.inputs is not None:
-        measured = measures_of(trained.config).rows(predictor, sources.test, labels, predictor.scores(rows), None)
+        measured = measures_of(trained.config).answered(predictor, sources.test, labels, predictor.scores(rows))
         found["shares"] = input_shares(partial(answers_of, predictor), measured, trained.config.inputs)
     return found
 

@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from benchmarks.bench_opponents import FastText, NaiveBayesRegression
-from glassformer.evaluation.baselines import Baseline
+from glassformer.evaluation.measured import Baseline
 
 FRUIT, TOOLS, BIRDS = ("pear plum", "fig plum", "pear fig"), ("saw axe", "file axe", "saw file"), ("rook crow", "crow")
 

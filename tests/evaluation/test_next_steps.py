@@ -35,8 +35,7 @@ def config(*, multilabel: bool = False, **read_as: Any) -> FolderConfig:
 
 
 def steps_of(evaluation: LabelEvaluation, of: FolderConfig | None = None) -> tuple[NextStep, ...]:
-    steps = label_steps(evaluation, of or config(), Path("runs/my reviews"))
-    return tuple(step for step in steps if step is not None)
+    return label_steps(evaluation, of or config(), Path("runs/my reviews"))
 
 
 def against(evaluation: LabelEvaluation, difference: float, *, macro_f1: float) -> LabelEvaluation:

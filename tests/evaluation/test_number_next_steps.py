@@ -17,7 +17,7 @@ from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import DoubtfulRows
 from glassformer.prediction.label_doubts import NumberDoubts
-from glassformer.targets.number.evaluation import PART, NumberedRows, differences
+from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.evaluation_result import DoubtfulNumber, IntervalCoverage, NumberEvaluation
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.held_out import Scale
@@ -103,7 +103,7 @@ def test_few_measured_rows_leave_r2_open() -> None:
     open_r2 = Estimate(value=0.5, low=-0.1, high=0.8)
     found = evaluation(TRUTH + DRAW.normal(0, 30, ROWS))
     found = found.model_copy(update={"metrics": found.metrics.model_copy(update={"r2": open_r2})})
-    assert "R² may be anything from −0.10 to 0.80" in (number_steps(found)[0] or found.next_steps[0]).text
+    assert "R² may be anything from −0.10 to 0.80" in number_steps(found)[0].text
 
 
 def doubts(table: Table, off: Any) -> NumberDoubts | None:
@@ -116,7 +116,7 @@ def shown(found: NumberDoubts, seen: Splits | str) -> DoubtfulRows[DoubtfulNumbe
     trained: Any = SimpleNamespace(
         metrics={"number_doubts": found.model_dump()}, config=SimpleNamespace(data={"validation_rows": 60})
     )
-    doubtful: DoubtfulRows[DoubtfulNumber] | None = PART.doubts(trained, seen)["doubts"]
+    doubtful: DoubtfulRows[DoubtfulNumber] | None = NumberedRows.doubts(trained, seen)["doubts"]
     return doubtful
 
 
@@ -155,7 +155,7 @@ def test_another_column_or_range_is_warned_of() -> None:
     scale = Scale(mean=3.0, deviation=1.0, lowest=1.0, highest=5.0)
     config: Any = SimpleNamespace(target=Number(column="rating", scale=scale))
     table = replace(scored(3), label_column="Rating")
-    assert differences(config, table, np.array([1.0, 5.0, 5.3])) == []
-    named, ranged = differences(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
+    assert NumberedRows.notes(config, table, np.array([1.0, 5.0, 5.3])) == []
+    named, ranged = NumberedRows.notes(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
     assert "the column 'price' is measured, but the model learned 'rating'" in named
     assert "67% of the numbers, 2 to 1200, are far outside of those of training, 1 to 5" in ranged

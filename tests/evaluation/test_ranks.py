@@ -7,7 +7,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.evaluation.verdict import how_far_off
-from glassformer.targets.labels.evaluation_report_ranks import ranks_section
+from glassformer.targets.labels.evaluation_report import ranks_section
 from tests.evaluation.samples import sample_evaluation
 
 

@@ -14,7 +14,7 @@ from glassformer.evaluation.report import render, seconds, size, write_report
 from glassformer.evaluation.result import ClassThresholds, DataSummary
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.targets.labels.evaluation import LabelledRows
-from glassformer.targets.labels.evaluation_report_errors import errors_section
+from glassformer.targets.labels.evaluation_report import errors_section
 from glassformer.targets.labels.evaluation_report_thresholds import thresholds_part
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from tests.evaluation.samples import HISTORY, sample_evaluation

@@ -8,7 +8,7 @@ import pytest
 from glassformer.evaluation import slices
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.report import render
-from glassformer.evaluation.report_slices import slices_section
+from glassformer.evaluation.report_sections import slices_section
 from glassformer.evaluation.slices import FEWEST_ROWS, NO_NUMBER, NO_VALUE, find_slices
 from glassformer.evaluation.verdict import slice_name, where_worse
 from glassformer.evaluation.weak_spots import Slice, Slices

@@ -110,7 +110,7 @@ def _membership(predictor: Predictor, splits: Splits, say: Say) -> Membership:
 
 def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model learned and those that were held out, or say why this is impossible."""
-    check = partial(measures_of(config).truth, config)
+    check = partial(measures_of(config).truth_of, config)
     if "teacher" in config.data:
         return "the model is a student, which learned answers of its teacher; audit the teacher for its labelled rows"
     if train is None:

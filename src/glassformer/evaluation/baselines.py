@@ -7,7 +7,6 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float, Shaped
@@ -18,7 +17,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, ShuffleSplit, StratifiedKFold
 
-from glassformer.evaluation.measured import Outcome
+from glassformer.evaluation.measured import Baseline, Outcome
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.row_features import RowFeatures
 
@@ -32,19 +31,6 @@ ROWS_TO_PRUNE = 1_000
 MAX_ITERATIONS = 1_000
 
 Folds = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # rows to learn from, held-out rows
-
-
-class Baseline(Protocol):
-    """A linear or constant model that learns from texts and answers others."""
-
-    name: str
-    description: str
-    notes: tuple[str, ...]
-
-    @property
-    def size_bytes(self) -> int: ...
-    def fit(self, texts: Sequence[str], truth: Shaped[np.ndarray, "n ..."]) -> object: ...
-    def answers(self, texts: Sequence[str]) -> Float[np.ndarray, "n ..."]: ...
 
 
 def run_baseline(

@@ -25,7 +25,7 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import run_baseline
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import Cost, MeasuredRows, Measures, Outcome
+from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
@@ -41,9 +41,9 @@ from glassformer.targets.labels.target import labels_of
 Say = Callable[[str], None]
 
 
-def measures_of(config: FolderConfig) -> Measures:
+def measures_of(config: FolderConfig) -> type[MeasuredRows]:
     """Return how the answers of a model are measured."""
-    found: Measures = config.target.part("evaluation")
+    found: type[MeasuredRows] = config.target.part("evaluation")
     return found
 
 
@@ -112,8 +112,7 @@ def evaluate_model(
     errors = part.explained(predictor, found.worst_errors)
     more = {"robustness": changes, "worst_errors": errors, **part.doubts(trained, seen)}
     found = found.model_copy(update=more)
-    steps = [step for step in part.next_steps(found, config, folder) if step is not None]
-    return found.model_copy(update={"next_steps": tuple(steps)})
+    return found.model_copy(update={"next_steps": part.next_steps(found, config, folder)})
 
 
 def read_measured(
@@ -146,7 +145,7 @@ def read_measured(
 
 def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
     """Return the rows that a model was trained and validated on, or why they cannot be read."""
-    return remembered_rows(config.remembered, partial(measures_of(config).truth, config), data_dir)
+    return remembered_rows(config.remembered, partial(measures_of(config).truth_of, config), data_dir)
 
 
 def measure_model(
@@ -175,7 +174,7 @@ def measure_model(
     """
     trained, config = predictor.trained, predictor.trained.config
     part = measures_of(config)
-    truth, texts = part.truth(config, table), table.frame["text"].to_list()
+    truth, texts = part.truth_of(config, table), table.frame["text"].to_list()
     notes = [*table.notes, *part.notes(config, table, truth)]
     predict_seconds = None
     if scores is None:
@@ -193,7 +192,7 @@ def measure_model(
         notes += overlap
         baselines = _run_baselines(learned, config, texts, say)
     files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
-    rows = part.rows(predictor, table, truth, scores, columns)
+    rows = part.answered(predictor, table, truth, scores, columns=columns)
     found = evaluate(
         rows,
         data=DataSummary(
@@ -241,7 +240,7 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
 
 def _named_rows(config: FolderConfig, source: SourceConfig, data_dir: Path | None) -> Splits:
     """Read the rows that the model saw from the table that the user gives."""
-    seen = split_again(config.remembered, partial(measures_of(config).truth, config), source, data_dir)
+    seen = split_again(config.remembered, partial(measures_of(config).truth_of, config), source, data_dir)
     if seen is None:
         raise UsageError(
             f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "
@@ -279,7 +278,7 @@ def _joined(table: Table, more: pl.DataFrame) -> Table:
 
 def _run_baselines(rows: Table, config: FolderConfig, texts: list[str], say: Say) -> list[Outcome]:
     part, train_texts = measures_of(config), rows.frame["text"].to_list()
-    truth = part.truth(config, rows)
+    truth = part.truth_of(config, rows)
     groups = rows.frame["group"].to_numpy() if "group" in rows.frame.columns else None
     say(f"training the baselines on all {len(train_texts):,} rows that {config.learner} saw")
     return [

@@ -5,18 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import polars as pl
 
 from glassformer.data.arrays import Array, IntArray
+from glassformer.data.splits import Splits
+from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.intervals import RESAMPLES
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation
 from glassformer.evaluation.verdict import TRANSFORMER
-from glassformer.evaluation.weak_spots import AnyTextChange, ChangedAnswer, InputShare, NextStep, Robustness
-from glassformer.targets.answers import Reader
+from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import TrainedModel
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.answers import Reader, Scores
 
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
@@ -53,9 +59,24 @@ class ReaderOutcome:
     description: str = "a reader of the model"
 
 
+class Baseline(Protocol):
+    """A linear or constant model that learns from texts and answers others."""
+
+    name: str
+    description: str
+    notes: tuple[str, ...]
+
+    @property
+    def size_bytes(self) -> int: ...
+    def fit(self, texts: Sequence[str], truth: Array) -> object: ...
+    def answers(self, texts: Sequence[str]) -> Array: ...
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeasuredRows(ABC):
     """The measured rows with their right answers and those of the model, and how to measure on them.
+
+    Each kind of answer has its own (`PART` of `targets/*/evaluation.py`).
 
     Attributes:
         truth: (n, …) the right answers.
@@ -70,6 +91,8 @@ class MeasuredRows(ABC):
     transformer: ClassVar[str] = TRANSFORMER
     """What the duel calls a model that has one reader."""
     truths: ClassVar[str] = "labels"
+    counts_rows: ClassVar[bool] = True
+    """Whether the leading figure is a share of the rows."""
 
     truth: Array
     texts: Sequence[str]
@@ -82,6 +105,12 @@ class MeasuredRows(ABC):
     @abstractmethod
     def answers(self) -> Array:
         """The answers of the model: (n, …)."""
+
+    @classmethod
+    def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
+        """Return rows of a table with what was answered to them."""
+        texts, rows = table.frame["text"].to_list(), table.frame["row"].to_list()
+        return cls(truth=truth, texts=texts, rows=rows, seed=trained.config.seed, **about)
 
     @property
     @abstractmethod
@@ -157,63 +186,75 @@ class MeasuredRows(ABC):
         """
 
     @abstractmethod
-    def change(self, change: Changed) -> AnyTextChange:
-        """Return what a small change of texts did to the answers."""
+    def change(
+        self, places: IntArray, before: Array, after: Array, lengths: Sequence[int]
+    ) -> tuple[dict[str, Any], list[tuple[int, Any, Any]]]:
+        """Return what a small change of texts did to the answers.
+
+        Args:
+            places: (changes,) the number of each changed text among the rows. A text may occur several times.
+            before, after: (changes, …) the answers.
+            lengths: (changes,) those of the texts before.
+
+        Returns:
+            Figures, and examples: the number of a change and both answers. A figure whose name ends in `_after` is only
+            meant if the right answers are still right.
+        """
+
+    @classmethod
+    @abstractmethod
+    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
+        """Return the right answers of a table. Raises `UsageError` if it has others than the model."""
+
+    @classmethod
+    @abstractmethod
+    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
+        """Return sentences about a table and its right answers."""
+
+    @classmethod
+    @abstractmethod
+    def answers_of(cls, target: Any, weighed: Mapping[str, Scores]) -> Array:
+        """Return the answers that follow from the weighted scores of each reader (`Answering.reader_logits`)."""
+
+    @classmethod
+    @abstractmethod
+    def answered(
+        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+    ) -> Self:
+        """Return rows of a table, from the scores of each reader without a weight (`Answering.scores`)."""
+
+    @classmethod
+    @abstractmethod
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
+        """Return the answers of each reader alone. Nothing if there is one reader."""
+
+    @classmethod
+    @abstractmethod
+    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
+        """Return the baselines, not yet fitted.
+
+        Args:
+            groups: a group for each training row.
+        """
+
+    @classmethod
+    @abstractmethod
+    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+        """Return the fields of the evaluation about rows of training that the model doubts."""
+
+    @classmethod
+    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG003
+        """Return the worst errors with the words that led to them."""
+        return tuple(errors)
+
+    @classmethod
+    @abstractmethod
+    def next_steps(cls, found: Any, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
+        """Return what to do next, at most five steps."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Changed:
-    """The answers to texts before and after a small change.
-
-    Attributes:
-        named: what its record holds besides.
-        places: (changes,) the number of each changed text among the measured rows. A text may occur several times.
-        before, after: (changes, …) the answers.
-        keeps_truth: whether the right answers are still right.
-        lengths: (changes,) those of the texts before.
-        example: returns the record of a change, from its number and both answers.
-    """
-
-    named: Mapping[str, Any]
-    places: IntArray
-    before: Array
-    after: Array
-    keeps_truth: bool
-    lengths: Sequence[int]
-    example: Callable[[int, Any, Any], ChangedAnswer[Any]]
-
-    def by_text(self, values: Array) -> Array:
-        """Return for each text the mean over its changes."""
-        _, of_text = np.unique(self.places, return_inverse=True)
-        means: Array = np.bincount(of_text, values) / np.bincount(of_text)
-        return means
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measures:
-    """What a kind of answer adds to the evaluation (`PART` of `targets/*/evaluation.py`).
-
-    Attributes:
-        truth: the right answers of a table.
-        notes: sentences about a table and its right answers.
-        answers: the answers that follow from the weighted scores of each reader (`Answering.reader_logits`).
-        rows: the measured rows, from the scores of each reader.
-        readers: the answers of each reader alone, from its scores without a weight (`Answering.scores`).
-        baselines: those to fit to rows of some groups.
-        doubts: the fields of the evaluation about rows of training that the model doubts.
-        explained: the worst errors with the words that led to them.
-        next_steps: what to do next.
-        counts_rows: whether the leading figure is a share of the rows.
-    """
-
-    record: type[Evaluation]
-    truth: Callable[..., Array]
-    notes: Callable[..., list[str]]
-    answers: Callable[..., Array]
-    rows: Callable[..., MeasuredRows]
-    readers: Callable[..., list[ReaderOutcome]]
-    baselines: Callable[..., list[Any]]
-    doubts: Callable[..., dict[str, Any]]
-    explained: Callable[..., tuple[Any, ...]]
-    next_steps: Callable[..., tuple[NextStep | None, ...]]
-    counts_rows: bool
+def by_text(places: IntArray, values: Array) -> Array:
+    """Return for each text the mean over its changes."""
+    _, of_text = np.unique(places, return_inverse=True)
+    means: Array = np.bincount(of_text, values) / np.bincount(of_text)
+    return means

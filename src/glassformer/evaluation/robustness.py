@@ -10,9 +10,9 @@ from jaxtyping import Int
 from glassformer.data.arrays import Array
 from glassformer.data.inputs import shown, texts_alone, with_texts_changed
 from glassformer.data.wording import counted
-from glassformer.evaluation.measured import Answer, Changed, MeasuredRows
+from glassformer.evaluation.measured import Answer, MeasuredRows
 from glassformer.evaluation.text_changes import negated, with_typos, without_punctuation
-from glassformer.evaluation.weak_spots import ChangedAnswer, Robustness
+from glassformer.evaluation.weak_spots import Robustness
 from glassformer.prediction.predictor import Predictor
 
 MOST_ROWS, MOST_CHARACTERS = 500, 150_000  # answering them takes about a quarter of an evaluation on 1,000 rows
@@ -50,7 +50,7 @@ def answers_of(predictor: Predictor, texts: list[str], on_progress: Callable[[fl
     asked = dict(zip(read, texts, strict=True))
     numbers = {key: number for number, key in enumerate(asked)}
     weighed = predictor.reader_logits(list(asked.values()), on_progress=on_progress)
-    found: Array = config.target.part("evaluation").answers(config.target, weighed)
+    found: Array = config.target.part("evaluation").answers_of(config.target, weighed)
     return found[[numbers[key] for key in read]]
 
 
@@ -63,36 +63,28 @@ def robustness(answer: Answer, rows: MeasuredRows) -> Robustness[Any]:
         return rows.changes(rows=len(own), changes=())
     answers = answer([*own, *(text for found in changed.values() for _, text in found)])
     sizes = np.cumsum([len(own), *map(len, changed.values())])
-    changes = []
+    changes: list[dict[str, Any]] = []
     for (name, found), first, end in zip(changed.items(), sizes[:-1], sizes[1:], strict=True):
-        places = np.array([place for place, _ in found])
-
-        def example(i: int, before: Any, after: Any, found: list[tuple[int, str]] = found) -> ChangedAnswer[Any]:
-            place, text = found[i]
-            return ChangedAnswer(
-                row=int(rows.rows[int(drawn[place])]),
-                before=shown(own[place]),
-                after=shown(text),
-                answer_before=before,
-                answer_after=after,
-            )
-
+        places, lengths = np.array([place for place, _ in found]), [len(own[place]) for place, _ in found]
+        figures, examples = rows.change(drawn[places], answers[places], answers[first:end], lengths)
         changes.append(
-            rows.change(
-                Changed(
-                    named={
-                        "name": name,
-                        "rows": len(np.unique(places)),
-                        "draws": TYPO_DRAWS if name == "typos" else 1,
-                    },
-                    places=drawn[places],
-                    before=answers[places],
-                    after=answers[first:end],
-                    keeps_truth=name != NEGATION,
-                    lengths=[len(own[place]) for place, _ in found],
-                    example=example,
-                )
-            )
+            figures
+            | ({key: None for key in figures if key.endswith("_after")} if name == NEGATION else {})
+            | {
+                "name": name,
+                "rows": len(np.unique(places)),
+                "draws": TYPO_DRAWS if name == "typos" else 1,
+                "examples": [
+                    {
+                        "row": int(rows.rows[int(drawn[places[i]])]),
+                        "before": shown(own[places[i]]),
+                        "after": shown(found[i][1]),
+                        "answer_before": before,
+                        "answer_after": after,
+                    }
+                    for i, before, after in examples
+                ],
+            }
         )
     return rows.changes(rows=len(own), changes=tuple(changes))
 

@@ -3,9 +3,10 @@
 from typing import Any, Generic, Literal, TypeVar
 
 from glassformer.evaluation.record import Estimate, Record
+from glassformer.prediction.label_doubts import Doubted
 
-Doubted = TypeVar("Doubted", bound="DoubtedRow")
-Change = TypeVar("Change", bound="AnyTextChange")
+_Row = TypeVar("_Row", bound=Doubted)
+Change = TypeVar("Change", bound="AnyTextChange[Any]")
 _Answer = TypeVar("_Answer")
 
 
@@ -90,7 +91,7 @@ class ChangedAnswer(Record, Generic[_Answer]):
     answer_after: _Answer
 
 
-class AnyTextChange(Record):
+class AnyTextChange(Record, Generic[_Answer]):
     """What a small change of the texts did to the answers. Texts that it left as they were do not count.
 
     `rows` are the texts that it altered. If it is random, each text was changed `draws` times, and the figures are
@@ -100,16 +101,15 @@ class AnyTextChange(Record):
     name: str
     rows: int
     draws: int = 1
-    examples: tuple[ChangedAnswer[Any], ...]
+    examples: tuple[ChangedAnswer[_Answer], ...]
 
 
-class TextChange(AnyTextChange):
+class TextChange(AnyTextChange[tuple[str, ...]]):
     """A change of texts that have labels. `accuracy_after` is None if the right label may have changed."""
 
     answers_changed: Estimate
     accuracy_before: float
     accuracy_after: float | None
-    examples: tuple[ChangedAnswer[tuple[str, ...]], ...]
 
 
 class Robustness(Record, Generic[Change]):
@@ -119,28 +119,18 @@ class Robustness(Record, Generic[Change]):
     changes: tuple[Change, ...]
 
 
-class DoubtedRow(Record):
-    """A held-out row of training whose label is probably wrong.
-
-    `text` is its beginning, None if the training table cannot be read any more.
-    """
-
-    row: int
-    label: str
-    text: str | None
-
-
-class DoubtfulRows(Record, Generic[Doubted]):
+class DoubtfulRows(Record, Generic[_Row]):
     """The labels of training that the model doubts: those of `doubtful` of the `rows` rows held out from it.
 
-    `listed` are the most doubtful of them, with their row numbers in `source`. `command` checks the whole training
+    `listed` are the most doubtful of them, with their row numbers in `source`, and the beginnings of their texts, None
+    if the training table cannot be read any more. `command` checks the whole training
     table; it is None if `labels` cannot read this table.
     """
 
     source: str
     rows: int
     doubtful: int
-    listed: tuple[Doubted, ...]
+    listed: tuple[_Row, ...]
     command: str | None
     cross_fitted: bool = False
     """Whether the rows are all those of training, each answered by a model that had not learned it."""

@@ -149,8 +149,8 @@ def _told(
         **part.doubts(trained, prepared.splits if texts else "no texts are to be shown"),
     }
     found = found.model_copy(update=about)
-    steps = [step for step in part.next_steps(found, config, folder) if step is not None]
-    return found.model_copy(update={"next_steps": (measure_it(folder), *(_shown(step, found) for step in steps))})
+    steps = [_shown(step, found) for step in part.next_steps(found, config, folder)]
+    return found.model_copy(update={"next_steps": (measure_it(folder), *steps)})
 
 
 def _shown(step: NextStep, found: Any) -> NextStep:

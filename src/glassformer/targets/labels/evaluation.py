@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import polars as pl
 
 from glassformer.data.arrays import Array, DoubleArray, IntArray
 from glassformer.data.inputs import texts_alone
@@ -19,7 +19,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.doubtful_rows import doubtful_rows, labels_command
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
-from glassformer.evaluation.measured import Changed, MeasuredRows, Measures, Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
 from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
 from glassformer.evaluation.ranks import ranks_of
@@ -30,7 +30,7 @@ from glassformer.evaluation.review import review
 from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import verdict
-from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness, TextChange
+from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
 from glassformer.evaluation.worst_errors import explain_worst, worst_errors
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
@@ -49,7 +49,7 @@ from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import THRESHOLD, probabilities
 from glassformer.targets.review import Thresholds
 
-_DESCRIPTIONS: dict[Reader, str] = {
+_DESCRIPTIONS = {
     "counting": "the model’s logistic regression on n-grams of words and characters",
     "transformer": "the model without its counting reader",
 }
@@ -165,20 +165,18 @@ class LabelledRows(MeasuredRows):
             **named,
         )
 
-    def change(self, change: Changed) -> TextChange:
-        before, after = self._given(change.before), self._given(change.after)
-        differs = (before != after).any(axis=1)
-        right, still_right = (self.right(each, change.places) for each in (change.before, change.after))
-        return TextChange(
-            answers_changed=self._mean_share(change.by_text(differs)),
-            accuracy_before=float(change.by_text(right).mean()),
-            accuracy_after=float(change.by_text(still_right).mean()) if change.keeps_truth else None,
-            examples=tuple(
-                change.example(i, self._names(before[i]), self._names(after[i]))
-                for i in _shortest(change.lengths, change.places, differs)
-            ),
-            **change.named,
-        )
+    def change(
+        self, places: IntArray, before: Array, after: Array, lengths: Sequence[int]
+    ) -> tuple[dict[str, Any], list[tuple[int, Any, Any]]]:
+        was, now = self._given(before), self._given(after)
+        differs = (was != now).any(axis=1)
+        figures = {
+            "answers_changed": self._mean_share(by_text(places, differs)),
+            "accuracy_before": float(by_text(places, self.right(before, places)).mean()),
+            "accuracy_after": float(by_text(places, self.right(after, places)).mean()),
+        }
+        shortest = _shortest(lengths, places, differs)
+        return figures, [(i, self._names(was[i]), self._names(now[i])) for i in shortest]
 
     def _given(self, probs: Array) -> Array:
         """Return which labels are given: (texts, n_classes)."""
@@ -196,6 +194,76 @@ class LabelledRows(MeasuredRows):
             return bootstrap_mean(shares, seed=SEED, resamples=self.resamples)
         return share_right(shares > 0, seed=SEED, resamples=self.resamples)
 
+    @classmethod
+    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
+        return config.label_set.encode(table)
+
+    @classmethod
+    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
+        notes = []
+        if conflicts := conflicting_rows(table):
+            occur = counted(len(conflicts), "text occurs", "texts occur")
+            notes.append(f"{occur} with different labels, so no model can get every row right")
+        if not config.multilabel and len(set(truth.tolist())) == 1:
+            only = config.label_set.names[int(truth[0])]
+            notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+        return notes
+
+    @classmethod
+    def answers_of(cls, target: Labels, weighed: Mapping[str, Scores]) -> DoubleArray:
+        total = np.sum(list(weighed.values()), axis=0)
+        return probabilities(total, temperature=target.temperature, multilabel=target.multilabel)
+
+    @classmethod
+    def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
+        config = trained.config
+        kind = {"multilabel": config.multilabel, "ordered": config.ordered, "temperature": config.temperature}
+        return super().of(trained, table, truth, class_names=config.label_set.names, **kind, **about)
+
+    @classmethod
+    def answered(
+        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+    ) -> Self:
+        logits = np.sum(list(predictor.weighed(scores, len(truth)).values()), axis=0)
+        thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
+        return cls.of(predictor.trained, table, truth, logits=logits, thresholds=thresholds, **about)
+
+    @classmethod
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
+        config = predictor.trained.config
+        if config.readers is None:
+            return []
+        weighed = predictor.weighed(scores, rows)
+        outcomes = []
+        for reader, settings in config.readers.root.items():
+            probs = None
+            if settings.weight:
+                probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=config.multilabel)
+            outcomes.append(reader_alone(reader, probs))
+        return outcomes
+
+    @classmethod
+    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
+        n_classes = config.n_classes
+        return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=config.multilabel, groups=groups)]
+
+    @classmethod
+    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+        command = labels_command(trained.config)
+        found_as = DoubtfulRows[DoubtfulLabel]
+        return {"label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, found_as, seen, command)}
+
+    @classmethod
+    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:
+        return explain_worst(predictor, errors)
+
+    @classmethod
+    def next_steps(cls, found: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
+        return label_steps(found, config, folder)
+
+
+PART = LabelledRows
+
 
 def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:
     """Return the first change that turned the answer, for each of the shortest such texts."""
@@ -203,99 +271,8 @@ def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[
     return [first[place] for place in sorted(first, key=lambda place: (lengths[first[place]], place))[:EXAMPLES]]
 
 
-def _truth(config: FolderConfig, table: Table) -> Array:
-    return config.label_set.encode(table)
-
-
-def _notes(config: FolderConfig, table: Table, truth: Array) -> list[str]:
-    notes = []
-    if conflicts := conflicting_rows(table):
-        occur = counted(len(conflicts), "text occurs", "texts occur")
-        notes.append(f"{occur} with different labels, so no model can get every row right")
-    if not config.multilabel and len(set(truth.tolist())) == 1:
-        only = config.label_set.names[int(truth[0])]
-        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
-    return notes
-
-
-def _answers(target: Labels, weighed: Mapping[Reader, Scores]) -> DoubleArray:
-    total = np.sum(list(weighed.values()), axis=0)
-    return probabilities(total, temperature=target.temperature, multilabel=target.multilabel)
-
-
-def rows_of(
-    trained: TrainedModel, table: Table, truth: Array, logits: Array, thresholds: Thresholds | None, **drawn: Any
-) -> LabelledRows:
-    """Return rows of a table with the logits that the model gave them."""
-    config = trained.config
-    return LabelledRows(
-        truth=truth,
-        texts=table.frame["text"].to_list(),
-        rows=table.frame["row"].to_list(),
-        logits=logits,
-        class_names=config.label_set.names,
-        multilabel=config.multilabel,
-        ordered=config.ordered,
-        temperature=config.temperature,
-        thresholds=thresholds,
-        seed=config.seed,
-        **drawn,
-    )
-
-
-def _rows(
-    predictor: Predictor, table: Table, truth: Array, scores: Mapping[Reader, Array], columns: pl.DataFrame | None
-) -> LabelledRows:
-    logits = np.sum(list(predictor.weighed(scores, len(truth)).values()), axis=0)
-    held_out = predictor.held_out
-    thresholds = None if held_out is None else held_out.thresholds
-    return rows_of(predictor.trained, table, truth, logits, thresholds, columns=columns)
-
-
-def _readers(predictor: Predictor, scores: Mapping[Reader, Array], rows: int) -> list[ReaderOutcome]:
-    """Return the answers of each reader, calibrated by its own temperature. A model with one reader has none."""
-    config = predictor.trained.config
-    if config.readers is None:
-        return []
-    weighed = predictor.weighed(scores, rows)
-    outcomes = []
-    for reader, settings in config.readers.root.items():
-        probs = None
-        if settings.weight:
-            probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=config.multilabel)
-        outcomes.append(reader_alone(reader, probs))
-    return outcomes
-
-
 def reader_alone(reader: Reader, probs: Array | None) -> ReaderOutcome:
     """Return the probabilities of a reader alone, None if it is not asked."""
     return ReaderOutcome(
         reader=reader, answers=probs, description=_DESCRIPTIONS.get(reader, "a reader of another package")
     )
-
-
-def _baselines(config: FolderConfig, groups: Array | None) -> list[Any]:
-    n_classes = config.n_classes
-    return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=config.multilabel, groups=groups)]
-
-
-def _doubts(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-    command = labels_command(trained.config)
-    return {
-        "label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, DoubtfulRows[DoubtfulLabel], seen, command)
-    }
-
-
-PART = Measures(
-    record=LabelEvaluation,
-    truth=_truth,
-    notes=_notes,
-    answers=_answers,
-    rows=_rows,
-    readers=_readers,
-    baselines=_baselines,
-    doubts=_doubts,
-    explained=explain_worst,
-    next_steps=label_steps,
-    counts_rows=True,
-)

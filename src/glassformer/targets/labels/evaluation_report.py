@@ -8,19 +8,15 @@ from html import escape
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import heat_map
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report import Look, with_interval
-from glassformer.evaluation.report_inputs import inputs_section
-from glassformer.evaluation.report_labels import doubts_section
-from glassformer.evaluation.report_robustness import robustness_section
-from glassformer.evaluation.report_slices import slices_section
+from glassformer.evaluation.report import Look, with_interval, worst_errors_section
+from glassformer.evaluation.report_sections import doubts_section, inputs_section, robustness_section, slices_section
 from glassformer.evaluation.result import Calibration, ClassScores, Review
 from glassformer.evaluation.verdict import how_far_off, interval, p_value, rarely_found, share, signed, where_worse
-from glassformer.evaluation.weak_spots import Robustness, TextChange
-from glassformer.explanation.page import MARKED_STYLE
-from glassformer.pages.html import asset, scrolling, table
-from glassformer.targets.labels.evaluation_report_errors import errors_section, names
+from glassformer.evaluation.weak_spots import ErrorReasons, Robustness, TextChange, WorstError
+from glassformer.explanation.page import MARKED_STYLE, marked
+from glassformer.explanation.pieces import pieces_of
+from glassformer.pages.html import asset, folded, scrolling, table
 from glassformer.targets.labels.evaluation_report_plots import calibration_plots, ranking_curves
-from glassformer.targets.labels.evaluation_report_ranks import ranks_section
 from glassformer.targets.labels.evaluation_report_review import review_section
 from glassformer.targets.labels.evaluation_report_thresholds import STYLE as THRESHOLDS_STYLE
 from glassformer.targets.labels.evaluation_report_thresholds import thresholds_part
@@ -33,6 +29,7 @@ from glassformer.targets.labels.evaluation_result import (
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
+_LAST_COLUMN = 3  # ranks off; larger distances are added up
 
 
 def _sections(evaluation: LabelEvaluation, *, of_training: bool) -> dict[str, tuple[str, str]]:
@@ -254,6 +251,73 @@ def _method(evaluation: LabelEvaluation, *, of_training: bool) -> str:
         "classes is the mean of each class against the rest. "
         f"Log loss is in nats. {learned}"
     )
+
+
+def ranks_section(evaluation: LabelEvaluation) -> str:
+    """Compare the model and the baselines by the distance of answer and truth."""
+    if not evaluation.ranks:
+        return ""
+    widest = min(_LAST_COLUMN, max(len(each.off_by) for each in evaluation.ranks) - 1)
+    head = ["", "mean distance", "Spearman", "kappa", "right"]
+    head += [f"{k} off" if k < _LAST_COLUMN else f"{k} or more off" for k in range(1, widest + 1)]
+    rows = []
+    for each in evaluation.ranks:
+        off = [*each.off_by, *[0] * (widest + 1 - len(each.off_by))]
+        off = [*off[:widest], sum(off[widest:])]
+        cells = [f"{count:,}<small>{share(count / evaluation.metrics.rows)}</small>" for count in off]
+        numbers = [with_interval(each.mae), _or_none(each.spearman), _or_none(each.kappa)]
+        rows.append((escape(each.name), [*numbers, *cells]))
+    order = " &lt; ".join(map(escape, evaluation.class_names))
+    return f"<p>The classes have an order: {order}. An answer one class off is better than one two off.</p>" + table(
+        "Mean distance: in classes, smaller is better. Spearman: rank correlation of answers and truth. Kappa: "
+        "agreement beyond chance, where a distance counts by its square. Intervals: 95%, bootstrap.",
+        head,
+        rows,
+        ours=len(rows) - 1,
+    )
+
+
+def _or_none(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else with_interval(estimate)
+
+
+def errors_section(errors: Sequence[WorstError]) -> str:
+    """Show wrong answers, those with the highest confidence first."""
+    if not errors:
+        return "<p>No row was answered wrongly.</p>"
+    explained = sum(error.reasons is not None for error in errors)
+    said = (
+        f" The words of {counted(explained, 'text')} are coloured by what they add to the answer. These shares were "
+        "not checked; <code>glassformer explain</code> checks those of any text."
+        if explained
+        else ""
+    )
+    first = "Wrong answers given with the highest confidence: hard texts, or wrong labels."
+    return worst_errors_section(errors, first, said, _error)
+
+
+def _error(error: WorstError) -> str:
+    said = (
+        f"row {error.row:,} · truth <b>{names(error.truth)}</b> · answered <s>{names(error.prediction)}</s> with "
+        f"confidence {share(error.confidence)}"
+    )
+    if error.reasons is None:
+        return f'<li><p class="soft">{said}</p>{folded(error.text) if error.text else ""}</li>'
+    words = "".join(map(marked, pieces_of(error.text, error.reasons.words)))
+    return f'<li><p class="soft">{said}<br>{_legend(error.reasons)}</p><div class="text" dir="auto">{words}</div></li>'
+
+
+def _legend(reasons: ErrorReasons) -> str:
+    against = f"against {escape(reasons.label)}" if reasons.rival is None else f"for {escape(reasons.rival)}"
+    return (
+        f'<mark class="for" style="--share: 25%">speaks for {escape(reasons.label)}</mark> · '
+        f'<mark class="against" style="--share: 25%">speaks {against}</mark>'
+    )
+
+
+def names(labels: Sequence[str]) -> str:
+    """Return the labels of a text as HTML."""
+    return escape(", ".join(labels)) if labels else "no label"
 
 
 PART = Look(

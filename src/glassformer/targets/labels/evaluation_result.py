@@ -18,7 +18,6 @@ from glassformer.evaluation.result import (
     Review,
 )
 from glassformer.evaluation.weak_spots import (
-    DoubtedRow,
     DoubtfulRows,
     InputShare,
     Robustness,
@@ -26,6 +25,7 @@ from glassformer.evaluation.weak_spots import (
     TextChange,
     WorstError,
 )
+from glassformer.prediction.label_doubts import DoubtedLabel
 
 
 class LabelContestant(Contestant[Metrics]):
@@ -55,11 +55,10 @@ class LabelInputShare(InputShare):
     accuracy_without: float
 
 
-class DoubtfulLabel(DoubtedRow):
-    """A row whose label is probably wrong. `probability` is that of `suggested`."""
+class DoubtfulLabel(DoubtedLabel):
+    """A held-out row of training whose label is probably wrong."""
 
-    suggested: str
-    probability: float
+    text: str | None
 
 
 class LabelEvaluation(Evaluation):

@@ -18,7 +18,7 @@ from glassformer.targets.labels.evaluation_result import LabelEvaluation
 _AUTOMATIC = 0.9
 
 
-def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep | None, ...]:
+def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
     """Return what to do next, at most five steps."""
     duel, metrics = evaluation.duel, evaluation.metrics
 
@@ -32,7 +32,7 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
             )
         return f"Prefer {baseline.name}: it is more accurate on these rows."
 
-    return (
+    steps = (
         choose(duel, lost),
         check_doubts(evaluation.label_doubts, "label", "that the model doubts", "labels"),
         read_slice(
@@ -41,6 +41,7 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
         _let_review(evaluation, folder),
         _label_more(evaluation, config),
     )
+    return tuple(step for step in steps if step is not None)
 
 
 def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:

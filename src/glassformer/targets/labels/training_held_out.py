@@ -21,7 +21,7 @@ from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.labels.evaluation import LabelledRows, reader_alone, rows_of
+from glassformer.targets.labels.evaluation import LabelledRows, reader_alone
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.labels.training_readers import each_alone
 from glassformer.targets.probabilities import probabilities
@@ -79,7 +79,7 @@ class HeldOutLabels(HeldOut):
         assert self.labels is not None
         thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
         logits = reduce(np.add, self.by_reader(which).values())
-        return rows_of(trained, table, self.labels[which], logits, thresholds)
+        return LabelledRows.of(trained, table, self.labels[which], logits=logits, thresholds=thresholds)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         if self.readers is None or self.labels is None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import polars as pl
 
 from glassformer.data.arrays import Array, IntArray, Numbers
 from glassformer.data.inputs import texts_alone
@@ -18,19 +18,19 @@ from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
 from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
-from glassformer.evaluation.measured import Changed, MeasuredRows, Measures, Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Comparison, Contestant, Duel
 from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
 from glassformer.evaluation.verdict import TWO_READERS, share
 from glassformer.evaluation.verdict import numbers_of as in_words
-from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness
+from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.evaluation_result import (
@@ -72,6 +72,7 @@ class NumberedRows(MeasuredRows):
     changes: ClassVar = Robustness[NumberTextChange]
     transformer: ClassVar = TWO_READERS
     truths: ClassVar = "numbers"
+    counts_rows: ClassVar = False
 
     values: Numbers
     target: str
@@ -111,10 +112,37 @@ class NumberedRows(MeasuredRows):
                 for asked, far in self.distances.items()
             ),
             "points": tuple(zip(self.truth[::step].tolist(), self.answers[::step].tolist(), strict=True)),
-            "by_answer": by_answer(self.answers, self.truth, self.away),
-            "far_off": far_off(self.texts, self.answers, self.truth, self.columns),
+            "by_answer": self._by_answer(),
+            "far_off": self._far_off(off),
             "worst_errors": self._worst(),
         }
+
+    def _far_off(self, off: Numbers) -> FarOff | None:
+        """Find slices of the rows on which answers are far off more often. None if all are equally far off."""
+        distance = float(np.quantile(off, _FAR))
+        near = off <= distance
+        if near.all():
+            return None
+        slices = find_slices([texts_alone(text) for text in self.texts], near, self.columns)
+        return FarOff(distance=distance, slices=slices)
+
+    def _by_answer(self) -> tuple[AnswerRange, ...]:
+        """Return the errors of each quarter of the rows, lowest answers first. Nothing if there are few rows."""
+        answers, away = self.answers, self.away
+        if len(answers) < _PARTS * FEWEST_ROWS:
+            return ()
+        off = answers - self.truth
+        return tuple(
+            AnswerRange(
+                low=float(answers[part].min()),
+                high=float(answers[part].max()),
+                rows=len(part),
+                mae=float(np.abs(off[part]).mean()),
+                bias=float(off[part].mean()),
+                held=None if away is None else float((np.abs(off[part]) <= away).mean()),
+            )
+            for part in np.array_split(np.argsort(answers, kind="stable"), _PARTS)
+        )
 
     def _worst(self) -> tuple[NumberError, ...]:
         """Return the rows that are farthest off, the farthest first."""
@@ -144,19 +172,94 @@ class NumberedRows(MeasuredRows):
             **named,
         )
 
-    def change(self, change: Changed) -> NumberTextChange:
-        moved, truth = np.abs(change.after - change.before), self.truth[change.places]
-        off = [float(change.by_text(np.abs(each - truth)).mean()) for each in (change.before, change.after)]
+    def change(
+        self,
+        places: IntArray,
+        before: Array,
+        after: Array,
+        lengths: Sequence[int],  # noqa: ARG002
+    ) -> tuple[dict[str, Any], list[tuple[int, Any, Any]]]:
+        moved, truth = np.abs(after - before), self.truth[places]
+        figures = {
+            "moved": bootstrap_mean(by_text(places, moved), seed=SEED, resamples=self.resamples),
+            "mae_before": float(by_text(places, np.abs(before - truth)).mean()),
+            "mae_after": float(by_text(places, np.abs(after - truth)).mean()),
+        }
         farthest = np.argsort(-moved, kind="stable")[:EXAMPLES].tolist()
-        return NumberTextChange(
-            moved=bootstrap_mean(change.by_text(moved), seed=SEED, resamples=self.resamples),
-            mae_before=off[0],
-            mae_after=off[1] if change.keeps_truth else None,
-            examples=tuple(
-                change.example(i, float(change.before[i]), float(change.after[i])) for i in farthest if moved[i]
-            ),
-            **change.named,
-        )
+        return figures, [(i, float(before[i]), float(after[i])) for i in farthest if moved[i]]
+
+    @classmethod
+    def truth_of(cls, config: FolderConfig, table: Table) -> Numbers:  # noqa: ARG003
+        return numbers_of(table)
+
+    @classmethod
+    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
+        """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
+        check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
+        target, column, found = number_of(config.target), table.label_column, list[str]()
+        scale = target.scale
+        if column is not None and column.casefold() != target.column.casefold():
+            found.append(
+                f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
+                "`label=` names another column"
+            )
+        room = _ROOM * (scale.highest - scale.lowest)
+        outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
+        if outside > _MANY_OUTSIDE:
+            measured = f"{short(truth.min())} to {short(truth.max())}"
+            learned = f"{short(scale.lowest)} to {short(scale.highest)}"
+            found.append(
+                f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. "
+                "Is it the same number, in the same unit?"
+            )
+        return found
+
+    @classmethod
+    def answers_of(cls, target: Number, weighed: Mapping[str, Scores]) -> Numbers:
+        return target.values(weighed)
+
+    @classmethod
+    def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
+        target = number_of(trained.config.target)
+        away = target.distance(target.held_out(trained.metrics))
+        return super().of(trained, table, truth, target=target.column, away=away, **about)
+
+    @classmethod
+    def answered(
+        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+    ) -> Self:
+        target = number_of(predictor.trained.config.target)
+        far = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
+        distances = {asked: distance for asked, distance in far.items() if distance is not None}
+        values = target.values(predictor.weighed(scores, len(truth)))
+        return cls.of(predictor.trained, table, truth, values=values, distances=distances, **about)
+
+    @classmethod
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG003
+        """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
+        weights, target = predictor.trained.config.weights, number_of(predictor.trained.config.target)
+        alone = {
+            name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in weights
+        }
+        if len(weights) < 2 or all(answers is None for answers in alone.values()):
+            return []
+        return [ReaderOutcome(reader=name, answers=answers) for name, answers in alone.items()]
+
+    @classmethod
+    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:  # noqa: ARG003
+        return [MeanBaseline(), RidgeBaseline(groups)]
+
+    @classmethod
+    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+        found_as = DoubtfulRows[DoubtfulNumber]
+        return {"doubts": doubtful_rows(trained, "number_doubts", NumberDoubts, found_as, seen)}
+
+    @classmethod
+    def next_steps(cls, found: NumberEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:  # noqa: ARG003
+        return number_steps(found)
+
+
+PART = NumberedRows
 
 
 def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: int) -> str:
@@ -172,132 +275,3 @@ def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: i
     if difference.high < 0:
         return f"{other[:1].upper()}{other[1:]} is better than {name} {on}"
     return f"No clear winner between {name} and {other} {on}"
-
-
-def far_off(
-    texts: Sequence[str], answers: Numbers, truth: Numbers, columns: pl.DataFrame | None = None
-) -> FarOff | None:
-    """Find slices of the rows (see `find_slices`) on which answers are far off more often.
-
-    Returns:
-        None if all answers are equally far off.
-    """
-    off = np.abs(answers - truth)
-    distance = float(np.quantile(off, _FAR))
-    near = off <= distance
-    if near.all():
-        return None
-    return FarOff(distance=distance, slices=find_slices([texts_alone(text) for text in texts], near, columns))
-
-
-def by_answer(answers: Numbers, truth: Numbers, distance: float | None) -> tuple[AnswerRange, ...]:
-    """Return the errors of each quarter of the rows, lowest answers first. Nothing if there are few rows.
-
-    Args:
-        distance: half of the width of the interval of 90%. None if there is none.
-    """
-    if len(answers) < _PARTS * FEWEST_ROWS:
-        return ()
-    off = answers - truth
-    return tuple(
-        AnswerRange(
-            low=float(answers[part].min()),
-            high=float(answers[part].max()),
-            rows=len(part),
-            mae=float(np.abs(off[part]).mean()),
-            bias=float(off[part].mean()),
-            held=None if distance is None else float((np.abs(off[part]) <= distance).mean()),
-        )
-        for part in np.array_split(np.argsort(answers, kind="stable"), _PARTS)
-    )
-
-
-def _truth(_: FolderConfig, table: Table) -> Numbers:
-    return numbers_of(table)
-
-
-def differences(config: FolderConfig, table: Table, truth: Numbers) -> list[str]:
-    """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
-    check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
-    target, column, found = number_of(config.target), table.label_column, list[str]()
-    scale = target.scale
-    if column is not None and column.casefold() != target.column.casefold():
-        found.append(
-            f"warning: the column {quoted(column)} is measured, but the model learned {quoted(target.column)}; "
-            "`label=` names another column"
-        )
-    room = _ROOM * (scale.highest - scale.lowest)
-    outside = float(((truth < scale.lowest - room) | (truth > scale.highest + room)).mean())
-    if outside > _MANY_OUTSIDE:
-        measured = f"{short(truth.min())} to {short(truth.max())}"
-        learned = f"{short(scale.lowest)} to {short(scale.highest)}"
-        found.append(
-            f"warning: {outside:.0%} of the numbers, {measured}, are far outside of those of training, {learned}. Is "
-            "it the same number, in the same unit?"
-        )
-    return found
-
-
-def _answers(target: Number, weighed: Mapping[Reader, Scores]) -> Numbers:
-    return target.values(weighed)
-
-
-def _rows(
-    predictor: Predictor, table: Table, truth: Numbers, scores: Mapping[Reader, Array], columns: pl.DataFrame | None
-) -> NumberedRows:
-    config = predictor.trained.config
-    target = number_of(config.target)
-    distances = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
-    return NumberedRows(
-        truth=truth,
-        texts=table.frame["text"].to_list(),
-        rows=table.frame["row"].to_list(),
-        values=target.values(predictor.weighed(scores, len(truth))),
-        target=target.column,
-        distances={asked: far for asked, far in distances.items() if far is not None},
-        away=target.distance(predictor.held_out),
-        columns=columns,
-        seed=config.seed,
-    )
-
-
-def _readers(predictor: Predictor, scores: Mapping[Reader, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG001
-    """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
-    weights, target = predictor.trained.config.weights, number_of(predictor.trained.config.target)
-    if len(weights) < 2:
-        return []
-    found = [
-        ReaderOutcome(
-            reader=reader,
-            answers=target.alone(predictor.held_out, reader, scores[reader]) if reader in scores else None,
-        )
-        for reader in weights
-    ]
-    return found if any(each.answers is not None for each in found) else []
-
-
-def _baselines(_: FolderConfig, groups: Array | None) -> list[Any]:
-    return [MeanBaseline(), RidgeBaseline(groups)]
-
-
-def _doubts(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-    return {"doubts": doubtful_rows(trained, "number_doubts", NumberDoubts, DoubtfulRows[DoubtfulNumber], seen)}
-
-
-def _explained(_: Predictor, errors: tuple[NumberError, ...]) -> tuple[NumberError, ...]:
-    return errors
-
-
-PART = Measures(
-    record=NumberEvaluation,
-    truth=_truth,
-    notes=differences,
-    answers=_answers,
-    rows=_rows,
-    readers=_readers,
-    baselines=_baselines,
-    doubts=_doubts,
-    explained=_explained,
-    next_steps=number_steps,
-    counts_rows=False,
-)

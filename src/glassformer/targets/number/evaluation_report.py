@@ -9,10 +9,7 @@ from glassformer.data.wording import figure, short
 from glassformer.evaluation.charts import HEIGHT, axis, frame, svg, x_at, y_at
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import Look, with_interval, worst_errors_section
-from glassformer.evaluation.report_inputs import inputs_section
-from glassformer.evaluation.report_labels import doubts_section
-from glassformer.evaluation.report_robustness import robustness_section
-from glassformer.evaluation.report_slices import worse_slices
+from glassformer.evaluation.report_sections import doubts_section, inputs_section, robustness_section, worse_slices
 from glassformer.evaluation.result import Contestant
 from glassformer.evaluation.verdict import share
 from glassformer.evaluation.weak_spots import Robustness

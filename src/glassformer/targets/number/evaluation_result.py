@@ -8,13 +8,12 @@ from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, Figures
 from glassformer.evaluation.weak_spots import (
     AnyTextChange,
-    ChangedAnswer,
-    DoubtedRow,
     DoubtfulRows,
     InputShare,
     Robustness,
     Slices,
 )
+from glassformer.prediction.label_doubts import DoubtedNumber
 
 
 class NumberMetrics(Figures):
@@ -82,7 +81,7 @@ class FarOff(Record):
     slices: Slices
 
 
-class NumberTextChange(AnyTextChange):
+class NumberTextChange(AnyTextChange[float]):
     """A change of texts that have a number. `moved` is how far an answer moves, the mean over texts.
 
     `mae_after` is None if the right number may have changed.
@@ -91,13 +90,12 @@ class NumberTextChange(AnyTextChange):
     moved: Estimate
     mae_before: float
     mae_after: float | None
-    examples: tuple[ChangedAnswer[float], ...]
 
 
-class DoubtfulNumber(DoubtedRow):
-    """A row whose number is far from the answer. `label` is the number as the table has it."""
+class DoubtfulNumber(DoubtedNumber):
+    """A held-out row of training whose number is far from the answer."""
 
-    answer: float
+    text: str | None
 
 
 class NumberInputShare(InputShare):

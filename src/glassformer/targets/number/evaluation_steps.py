@@ -19,7 +19,7 @@ _NO_BETTER = (
 )
 
 
-def number_steps(evaluation: NumberEvaluation, *_: object) -> tuple[NextStep | None, ...]:
+def number_steps(evaluation: NumberEvaluation) -> tuple[NextStep, ...]:
     """Return what to do next, at most five steps."""
     slices = None if evaluation.far_off is None else evaluation.far_off.slices
     steps = (

@@ -53,18 +53,9 @@ class HeldOutNumberRows(HeldOut):
     off: Off
 
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> NumberedRows:
-        target, truth = number_of(trained.config.target), numbers_of(table)
-        return NumberedRows(
-            truth=truth,
-            texts=table.frame["text"].to_list(),
-            rows=table.frame["row"].to_list(),
-            values=truth - self.off.model[which],
-            target=target.column,
-            away=target.distance(target.held_out(trained.metrics)),
-            seed=trained.config.seed,
-            resamples=_RESAMPLES,
-            ranked={TWO_READERS: self.off.ranked[which]},
-        )
+        truth, ranked = numbers_of(table), {TWO_READERS: self.off.ranked[which]}
+        values = truth - self.off.model[which]
+        return NumberedRows.of(trained, table, truth, values=values, ranked=ranked, resamples=_RESAMPLES)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         return [ReaderOutcome(reader=name, answers=rows.truth - own[which]) for name, own in self.off.alone.items()]
