@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import Trained, write_csv
@@ -107,6 +108,27 @@ def test_it_is_measured_beside_baselines(both: Trained) -> None:
     assert page.count("<circle") >= 250
     document = glassformer("evaluate", both.folder, both.table, "--json", "--train", both.table).document
     assert document["target"] == "score"
+
+
+def test_two_models_of_a_number_are_compared_row_by_row(scores: Trained, both: Trained, reviews: Trained) -> None:
+    command = ("compare", scores.folder, both.folder, both.table)
+    found, said = glassformer(*command, "--json").document, glassformer(*command).out
+    truth = [float(each) for each in pl.read_csv(both.table, infer_schema=False)["score"]]
+    texts = pl.read_csv(both.table)["text"].to_list()
+    off = [
+        [abs(answer - right) for answer, right in zip(Predictor.load(each).answer(texts).values, truth, strict=True)]
+        for each in (scores.folder, both.folder)
+    ]
+    assert found["mae_a"]["value"] == pytest.approx(sum(off[0]) / len(truth))
+    assert found["a_nearer"] == sum(a < b for a, b in zip(*off, strict=True))
+    assert found["a_nearer"] + found["b_nearer"] == len(truth)
+    gaps = [b - a for a, b in zip(*off, strict=True)]
+    assert found["most_a_nearer"][0]["row"] == 1 + gaps.index(max(gaps))
+    assert found["difference"]["value"] == pytest.approx(found["r2_a"]["value"] - found["r2_b"]["value"])
+    assert found["verdict"] in said
+    assert f"{both.folder} is nearer: {found['b_nearer']} texts" in said
+    misused(glassformer("compare", scores.folder, reviews.folder, both.table), "only models of the same kind of answer")
+    misused(glassformer(*command, "--fold-labels"), "--fold-labels", "answers with a number")
 
 
 def test_the_shares_of_words_add_up_to_the_number(both: Trained, scores: Trained) -> None:

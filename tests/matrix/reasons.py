@@ -44,7 +44,6 @@ REFUSED: tuple[Refusal, ...] = (
     Refusal(
         things=(
             "train --snapshots",
-            "compare",
             "trace",
             "labels",
             "labels --next",

@@ -124,8 +124,13 @@ def read_measured(
     label: str | None = None,
     multilabel: str | None = None,
     fold_labels: bool = False,
+    reader: FolderConfig | None = None,
 ) -> Table:
-    """Read a labelled table as a model needs it: see `evaluate_model`."""
+    """Read a labelled table as a model needs it: see `evaluate_model`.
+
+    Args:
+        reader: the model that reads the rows, if it is another one.
+    """
     asked = {"multilabel": multilabel, "fold_labels": fold_labels}
     for setting in (name for name, value in asked.items() if value):
         labels_of(config.target, f"`{setting}=`")
@@ -138,7 +143,7 @@ def read_measured(
         label=label,
         multilabel=multilabel,
         labels=config.target.names or (),
-        inputs=config.inputs,
+        inputs=(reader or config).inputs,
         fold=fold_labels or remembered.fold_labels,
     )
 

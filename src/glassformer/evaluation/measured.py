@@ -16,7 +16,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.intervals import RESAMPLES
-from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation
+from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
@@ -110,7 +110,7 @@ class MeasuredRows(ABC):
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         """Return rows of a table with what was answered to them."""
         texts, rows = table.frame["text"].to_list(), table.frame["row"].to_list()
-        return cls(truth=truth, texts=texts, rows=rows, seed=trained.config.seed, **about)
+        return cls(truth=truth, texts=texts, rows=rows, **({"seed": trained.config.seed} | about))
 
     @property
     @abstractmethod
@@ -200,6 +200,24 @@ class MeasuredRows(ABC):
             Figures, and examples: the number of a change and both answers. A figure whose name ends in `_after` is only
             meant if the right answers are still right.
         """
+
+    @abstractmethod
+    def compared(self, other: Any, **about: Any) -> ModelComparison:
+        """Compare the answers of this model, A, with those of another one, B, to the same rows.
+
+        Args:
+            about: the other fields of the result.
+        """
+
+    @classmethod
+    @abstractmethod
+    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
+        """Return why two models cannot be compared. Empty if they can."""
+
+    @classmethod
+    @abstractmethod
+    def in_words(cls, config: FolderConfig) -> str:
+        """Say what a model answers with."""
 
     @classmethod
     @abstractmethod

@@ -344,3 +344,27 @@ class Evaluation(Record):
     def part(cls, room: str) -> Any:
         """Return what the kind of answer that was measured adds to a room: see `Target.part`."""
         return part(cls.__module__.split(".")[-2], room)
+
+
+class ModelComparison(Record):
+    """The comparison of model A with model B on the same rows. `difference` is in the leading figure, A − B."""
+
+    model_a: str
+    model_b: str
+    data: str
+    data_sha256: str
+    rows: int
+    difference: Estimate
+    verdict: str
+    notes: tuple[str, ...]
+    seed: int
+
+    @property
+    def figures(self) -> tuple[str, str]:
+        """The figures of both models in words."""
+        raise NotImplementedError
+
+    @property
+    def parted(self) -> dict[str, tuple[int, list[tuple[str, str]]]]:
+        """What only one model does well: how many texts, and for some of them what is said of it, and the text."""
+        raise NotImplementedError

@@ -21,7 +21,6 @@ from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.paired_comparison import compare_right_rows
 from glassformer.evaluation.seen_rows import remembered_rows
 from glassformer.evaluation.verdict import rarely_found
 from glassformer.prediction.answered_rows import refuse_taken, texts_in
@@ -29,6 +28,7 @@ from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.answers import Answers
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.evaluation_comparison import compare_right_rows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")

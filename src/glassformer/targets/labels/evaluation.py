@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from glassformer.data.arrays import Array, DoubleArray, IntArray
-from glassformer.data.inputs import texts_alone
+from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -37,6 +37,13 @@ from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.labels.evaluation_comparison import (
+    Flip,
+    LabelModelComparison,
+    compare_right_rows,
+    how_labels_differ,
+    some,
+)
 from glassformer.targets.labels.evaluation_result import (
     DoubtfulLabel,
     LabelComparison,
@@ -194,6 +201,52 @@ class LabelledRows(MeasuredRows):
             return bootstrap_mean(shares, seed=SEED, resamples=self.resamples)
         return share_right(shares > 0, seed=SEED, resamples=self.resamples)
 
+    def compared(self, other: LabelledRows, **about: Any) -> LabelModelComparison:
+        both, names = (self, other), (about["model_a"], about["model_b"])
+        right = [each.right(each.answers) for each in both]
+        macro_f1 = [self._macro_f1(each) for each in both]
+        found = compare_right_rows(names, right, [each.value for each in macro_f1], seed=self.seed)
+        given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
+        truth = self.truth > 0 if self.multilabel else self.truth[:, None] == np.arange(len(self.class_names))
+
+        def flips(chosen: Array) -> tuple[Flip, ...]:
+            return tuple(
+                Flip(
+                    row=self.rows[i],
+                    text=shown(self.texts[i]),
+                    truth=_shown(self._names(truth[i])),
+                    answer_a=given[0][i],
+                    answer_b=given[1][i],
+                )
+                for i in np.flatnonzero(chosen).tolist()
+            )
+
+        return LabelModelComparison(
+            accuracy_a=found.accuracies[0],
+            accuracy_b=found.accuracies[1],
+            macro_f1_a=macro_f1[0],
+            macro_f1_b=macro_f1[1],
+            difference=found.difference,
+            only_a_right=flips(right[0] & ~right[1]),
+            only_b_right=flips(right[1] & ~right[0]),
+            mcnemar_p=found.p,
+            verdict=found.verdict,
+            **about,
+        )
+
+    @staticmethod
+    def _macro_f1(rows: LabelledRows) -> Estimate:
+        names, kind = rows.class_names, rows.multilabel
+        return measure(rows.answers, rows.truth, names, multilabel=kind, seed=rows.seed).macro_f1
+
+    @classmethod
+    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
+        return how_labels_differ(ours.label_set, theirs.label_set, fold=fold)
+
+    @classmethod
+    def in_words(cls, config: FolderConfig) -> str:
+        return some(config.label_set.names)
+
     @classmethod
     def truth_of(cls, config: FolderConfig, table: Table) -> Array:
         return config.label_set.encode(table)
@@ -263,6 +316,11 @@ class LabelledRows(MeasuredRows):
 
 
 PART = LabelledRows
+
+
+def _shown(labels: Sequence[str]) -> str:
+    """Return the label, or several labels joined."""
+    return "|".join(labels)
 
 
 def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:

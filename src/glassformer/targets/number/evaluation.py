@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from glassformer.data.arrays import Array, IntArray, Numbers
-from glassformer.data.inputs import texts_alone
+from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -32,6 +32,7 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
+from glassformer.targets.number.evaluation_comparison import Nearer, NumberModelComparison
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.evaluation_result import (
     AnswerRange,
@@ -99,7 +100,8 @@ class NumberedRows(MeasuredRows):
     def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:  # noqa: ARG002
         own, theirs = ((each - self.truth) ** 2 for each in (self.answers, answers))
         difference = difference_in_r2(own, theirs, self.truth, **self._drawn)
-        verdict = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
+        said = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
+        verdict = f"{said[0].upper()}{said[1:]}"
         return Comparison(baseline=other.name, difference=difference, verdict=verdict)
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:  # noqa: ARG002
@@ -188,6 +190,49 @@ class NumberedRows(MeasuredRows):
         farthest = np.argsort(-moved, kind="stable")[:EXAMPLES].tolist()
         return figures, [(i, float(before[i]), float(after[i])) for i in farthest if moved[i]]
 
+    def compared(self, other: NumberedRows, **about: Any) -> NumberModelComparison:
+        metrics = [measure_numbers(each.answers, each.truth, seed=self.seed) for each in (self, other)]
+        off = [np.abs(each.answers - each.truth) for each in (self, other)]
+        difference = difference_in_r2(off[0] ** 2, off[1] ** 2, self.truth, seed=self.seed)
+        gap = off[1] - off[0]
+
+        def most(chosen: list[int]) -> tuple[Nearer, ...]:
+            return tuple(
+                Nearer(
+                    row=self.rows[i],
+                    text=shown(self.texts[i]),
+                    truth=float(self.truth[i]),
+                    answer_a=float(self.answers[i]),
+                    answer_b=float(other.answers[i]),
+                )
+                for i in chosen[:WORST_ERRORS]
+            )
+
+        order = np.argsort(-gap, kind="stable").tolist()
+        a_nearer, b_nearer = int((gap > 0).sum()), int((gap < 0).sum())
+        return NumberModelComparison(
+            r2_a=metrics[0].r2,
+            r2_b=metrics[1].r2,
+            mae_a=metrics[0].mae,
+            mae_b=metrics[1].mae,
+            difference=difference,
+            a_nearer=a_nearer,
+            b_nearer=b_nearer,
+            most_a_nearer=most(order[:a_nearer]),
+            most_b_nearer=most(order[::-1][:b_nearer]),
+            verdict=_verdict(about["model_a"], about["model_b"], metrics[1].r2.value, difference, len(self.truth)),
+            **about,
+        )
+
+    @classmethod
+    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:  # noqa: ARG003
+        names = {number_of(config.target).column.casefold() for config in (ours, theirs)}
+        return "only models of the same number can be compared" if len(names) > 1 else ""
+
+    @classmethod
+    def in_words(cls, config: FolderConfig) -> str:
+        return f"the number {quoted(number_of(config.target).column)}"
+
     @classmethod
     def truth_of(cls, config: FolderConfig, table: Table) -> Numbers:  # noqa: ARG003
         return numbers_of(table)
@@ -271,7 +316,7 @@ def _verdict(name: str, other: str, theirs: float, difference: Estimate, rows: i
     figures = f"R² {share(difference.value + theirs)} against {share(theirs)} ({in_words(difference)})"
     on = f"on {counted(rows, 'row')}: {figures}."
     if difference.low > 0:
-        return f"{name[:1].upper()}{name[1:]} is better than {other} {on}"
+        return f"{name} is better than {other} {on}"
     if difference.high < 0:
-        return f"{other[:1].upper()}{other[1:]} is better than {name} {on}"
+        return f"{other} is better than {name} {on}"
     return f"No clear winner between {name} and {other} {on}"

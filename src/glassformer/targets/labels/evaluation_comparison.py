@@ -1,0 +1,137 @@
+"""Two models of labels compared on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool
+
+from glassformer.data.labels import LabelSet
+from glassformer.data.spellings import label_key
+from glassformer.data.wording import counted
+from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
+from glassformer.evaluation.record import Estimate, Record
+from glassformer.evaluation.result import ModelComparison
+from glassformer.evaluation.verdict import (
+    SIGNIFICANCE,
+    interval,
+    macro_f1_against,
+    p_value,
+    same_rows_right,
+    share,
+    signed,
+)
+
+_LABELS_NAMED = 10
+
+
+class Flip(Record):
+    """A text that only one of the two models answers rightly."""
+
+    row: int
+    text: str
+    truth: str
+    answer_a: str
+    answer_b: str
+
+
+class LabelModelComparison(ModelComparison):
+    """The comparison of model A with model B. `difference` is A's accuracy − B's on the same rows."""
+
+    accuracy_a: Estimate
+    accuracy_b: Estimate
+    macro_f1_a: Estimate
+    macro_f1_b: Estimate
+    only_a_right: tuple[Flip, ...]
+    only_b_right: tuple[Flip, ...]
+    mcnemar_p: float
+
+    @property
+    def figures(self) -> tuple[str, str]:
+        return (
+            f"accuracy {_estimate(self.accuracy_a)}, macro F1 {_estimate(self.macro_f1_a)}",
+            f"accuracy {_estimate(self.accuracy_b)}, macro F1 {_estimate(self.macro_f1_b)}",
+        )
+
+    @property
+    def parted(self) -> dict[str, tuple[int, list[tuple[str, str]]]]:
+        listed = {self.model_a: self.only_a_right, self.model_b: self.only_b_right}
+        return {f"only {name} is right": (len(flips), list(map(_line, flips))) for name, flips in listed.items()}
+
+
+def _line(flip: Flip) -> tuple[str, str]:
+    return f"row {flip.row}, {flip.truth} (answers {flip.answer_a} / {flip.answer_b})", flip.text
+
+
+def _estimate(estimate: Estimate) -> str:
+    return f"{share(estimate.value)} ({interval(estimate)})"
+
+
+def some(labels: Sequence[str]) -> str:
+    """Name the first labels."""
+    more = f" and {len(labels) - _LABELS_NAMED:,} more" if len(labels) > _LABELS_NAMED else ""
+    return ", ".join(labels[:_LABELS_NAMED]) + more
+
+
+def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
+    """Return why models with these labels cannot be compared, or nothing if they can."""
+    if (set(ours.names), ours.multilabel) == (set(theirs.names), theirs.multilabel):
+        return ""
+    keys = [sorted(map(label_key, labels.names)) for labels in (ours, theirs)]
+    if keys[0] != keys[1] or ours.multilabel != theirs.multilabel:
+        return "only models of the same labels can be compared"
+    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RightRows:
+    """Which of two classifiers is right on more rows, and whether that may be chance."""
+
+    accuracies: tuple[Estimate, Estimate]
+    difference: Estimate
+    p: float
+    verdict: str
+
+
+def compare_right_rows(
+    names: tuple[str, str], right: Sequence[Bool[np.ndarray, " n"]], macro_f1: Sequence[float], *, seed: int = 0
+) -> RightRows:
+    """Compare two classifiers by the rows that each answers rightly.
+
+    Args:
+        right: for each classifier, whether it is right on each of the same rows.
+        macro_f1: of each classifier.
+    """
+    accuracies = (share_right(right[0], seed=seed), share_right(right[1], seed=seed))
+    difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
+    p = mcnemar(right[0], right[1])[2]
+    return RightRows(
+        accuracies=accuracies,
+        difference=difference,
+        p=p,
+        verdict=_verdict(names, accuracies[0], macro_f1, difference, p, len(right[0])),
+    )
+
+
+def _verdict(
+    names: tuple[str, str],
+    accuracy_a: Estimate,
+    macro_f1: Sequence[float],
+    difference: Estimate,
+    p: float,
+    rows: int,
+) -> str:
+    name_a, name_b = names
+    low, high = difference.low, difference.high
+    if low == high == 0:
+        return f"{name_a} and {name_b} {same_rows_right(accuracy_a.value, rows)}."
+    if p < SIGNIFICANCE and low * high > 0:
+        better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
+        near, far = sorted((abs(low), abs(high)))
+        size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
+        against = macro_f1_against(name_a, macro_f1[0], name_b, macro_f1[1], more_accurate=better)
+        return f"{better} is more accurate than {worse} by {size}.{against}"
+    size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
+    return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."
