@@ -2,8 +2,8 @@ import numpy as np
 
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.doctor.findings import Finding
-from glassformer.doctor.numbers import check_numbers
 from glassformer.doctor.tokens import report_tokens
+from glassformer.targets.number.doctor import check_numbers
 from tests.doctor.samples import by_check
 from tests.training.samples import table
 

@@ -216,7 +216,7 @@ def _answer_file(
     if style == "json":
         counts: dict[str, Any] = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
         counts |= {} if told.needs_review is None else {"needs_review": told.needs_review}
-        if predictor.trained.config.target.names is not None:
+        if predictor.trained.config.target.counted:
             counts["predictions"] = told.predictions()
         print_json({"out": str(out), **counts})
     else:

@@ -111,7 +111,7 @@ def predict_shards(
     _warn(bulk, shards)
     bulk.check()
     review = None if below is None else bulk.needs_review
-    labelled = predictor.trained.config.target.names is not None
+    labelled = predictor.trained.config.target.counted
     _report(bulk, out, review, labelled=labelled, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
 
 

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from glassformer.training.processes import Processes
     from glassformer.training.recipe import Recipe
 
-_LABELS_SHOWN = 10
 
 LabelledTable = Annotated[
     str | None,
@@ -210,21 +209,6 @@ def _read(
     )
 
 
-def _labels_in_words(prepared: Prepared) -> str:
-    from glassformer.data.wording import counted, short
-    from glassformer.targets.number.training import PreparedNumber
-
-    train = prepared.splits.train
-    if isinstance(prepared, PreparedNumber):
-        scale = prepared.scale
-        return f"numbers from {short(scale.lowest)} to {short(scale.highest)}, mean {short(scale.mean)}"
-    labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
-    counts = labels.drop_nulls().value_counts(sort=True).rows()
-    shown = ", ".join(f"{label!r} {human_count(count)}" for label, count in counts[:_LABELS_SHOWN])
-    more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
-    return f"{counted(len(counts), 'label')}: {shown}{more}"
-
-
 def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recipe, device: str) -> None:
     from glassformer.data.table import row_list
     from glassformer.data.wording import counted
@@ -234,7 +218,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recip
     tell(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
         tell(f"  {as_flags(note)}")
-    tell(f"  {_labels_in_words(prepared)}")
+    tell(f"  {prepared.in_words}")
     if (names := prepared.labels).ordered:
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:

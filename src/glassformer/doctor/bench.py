@@ -17,13 +17,18 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.batches import Batch, assemble
+from glassformer.data.labels import LabelSet
+from glassformer.data.sources import Sources
+from glassformer.data.table import Table
 from glassformer.data.windows import random_windows
-from glassformer.targets.number.training_regression import number_losses
+from glassformer.doctor.findings import Finding
+from glassformer.doctor.texts import check_labels, check_spellings, check_stand_ins
 from glassformer.training.classification import TrainingData
 from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch
+from glassformer.training.preparation import Prepared
 from glassformer.training.training_config import TrainingConfig
 
 _FEWEST_STEPS = 20  # taken even if the time is up, because fewer steps show nothing
@@ -104,6 +109,48 @@ class Bench:
         with torch.no_grad():
             return torch.zeros_like(self.logits(self.copy_of_model(dropout=False), self.sample(1)[0])[0])
 
+    def without_reading(self, labels: Tensor, blind: Tensor, equal: float) -> str:
+        """Say which losses answers have that do not depend on the text.
+
+        Args:
+            equal: the loss of the answer `blind`.
+        """
+        known = self.loss_of_one_answer(self._best_answer(labels, len(blind)), labels)
+        plain = self.config.loss == "cross-entropy" and not self.data.multilabel
+        name = f" (ln {len(blind)})" if plain else ""
+        return (
+            f"equal chances for every label give {equal:.3f}{name}, and knowing the frequency of each label gives "
+            f"{known:.3f}"
+        )
+
+    def _best_answer(self, labels: Tensor, n_logits: int) -> Tensor:
+        """Return the best logits without a text: log weighted class shares, or log odds of each label."""
+        weights = self.data.class_weights.to(labels.device)
+        if self.data.multilabel:
+            shares = labels.double().mean(dim=0)
+            return (shares * weights / (1 - shares)).log().clamp(-20, 20).float()
+        counts = torch.bincount(labels, weights[labels], minlength=n_logits)
+        return (counts / counts.sum()).clamp(min=1e-9).log().float()
+
+    @classmethod
+    def check_truth(cls, sources: Sources, prepared: Prepared) -> list[Finding]:
+        """Judge the labels, or the numbers, of the training rows."""
+        return [
+            *check_spellings(sources.train),
+            *check_stand_ins(sources.train),
+            *check_labels(prepared.labels, prepared.train_labels, prepared.recipe.training),
+        ]
+
+    @classmethod
+    def names(cls, prepared: Prepared) -> LabelSet | None:
+        """Return the labels that rows are grouped by. None: by quarters of the numbers."""
+        return prepared.labels
+
+    @classmethod
+    def by_value(cls, table: Table) -> Table:
+        """Return the table with equal labels written alike."""
+        return table
+
     def mean_loss(self, model: nn.Module, batches: Iterable[Batch]) -> float:
         """Return the mean loss over all texts of the batches."""
         total, weight = 0.0, 0.0
@@ -148,15 +195,6 @@ class Bench:
             for optimizer in optimizers:
                 optimizer.step()
             yield loss
-
-
-class NumberBench(Bench):
-    """The bench of a model that answers with a standardised number. Logits of zero answer with the mean."""
-
-    target = "number"
-
-    def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
-        return number_losses(logits[:, 0], labels.to(logits), self.config).sum(), float(len(labels))
 
 
 def without_dropout(model: nn.Module) -> nn.Module:

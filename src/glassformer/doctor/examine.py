@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
-import polars as pl
 import torch
 from torch import nn
 
@@ -16,27 +14,22 @@ import glassformer
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import padding_share
 from glassformer.data.sources import Sources, Task
-from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.doctor import rate_range, signals
-from glassformer.doctor.bench import Bench, NumberBench
+from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures, TokenReport
 from glassformer.doctor.judge import check_initial_loss, check_signals
-from glassformer.doctor.numbers import check_numbers
 from glassformer.doctor.overfit import check_overfitting
 from glassformer.doctor.texts import (
-    check_labels,
     check_lengths,
     check_rows,
     check_size,
-    check_spellings,
-    check_stand_ins,
     check_unknown,
 )
 from glassformer.doctor.tokens import report_tokens
-from glassformer.targets.number.training import PreparedNumber, prepare_number
+from glassformer.targets.parts import part
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.preparation import Prepared, prepare
+from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
 
@@ -73,8 +66,8 @@ def diagnose(
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
         on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
-        make = prepare_number if task == "number" else prepare
-        prepared, limits = make(sources, recipe, init=init, device=device), list[str]()
+        way = part("number" if task == "number" else "labels", "training")
+        prepared, limits = way.prepare(sources, recipe, init=init, device=device), list[str]()
         bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")
         text_findings, histogram, tokens = _check_texts(sources, prepared, bench, limits)
@@ -136,8 +129,8 @@ def _bench(prepared: Prepared, limits: list[str]) -> Bench:
         limits.append(f"lengths and all checks of the model used {len(chosen):,} of {rows:,} training rows")
     data = prepared.sample(chosen)
     mean = 1 + float(data.train.lengths.clip(max=recipe.model.max_seq_len - 1).mean())  # 1 for the start token
-    bench = NumberBench if isinstance(prepared, PreparedNumber) else Bench
-    return bench(
+    kind: type[Bench] = part(prepared.family, "doctor")
+    return kind(
         model=model,
         data=data,
         config=_smaller_batches(recipe.training, mean, limits),
@@ -176,17 +169,17 @@ def _check_texts(
         tokenizer,
         splits.train if held_out is None else held_out,
         _some(rows, _MOST_HELD_OUT, recipe.training.seed) if held_out is None else read,
-        None if bench.target == "number" else prepared.labels,
+        bench.names(prepared),
         max_seq_len=bench.max_seq_len,
         held_out=held_out is not None,
         kind=recipe.tokenizer.kind if init is None else "pretrained",
     )
     findings = [
-        *_check_targets(sources, prepared),
+        *bench.check_truth(sources, prepared),
         length,
         check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
         by_label,
-        *check_rows(_by_value(sources.train) if bench.target == "number" else sources.train, splits, bench.target),
+        *check_rows(bench.by_value(sources.train), splits, bench.target),
         check_size(
             rows,
             int(store.lengths.mean() * rows),
@@ -197,21 +190,6 @@ def _check_texts(
         ),
     ]
     return findings, histogram, tokens
-
-
-def _check_targets(sources: Sources, prepared: Prepared) -> list[Finding]:
-    if isinstance(prepared, PreparedNumber):
-        return [*check_stand_ins(sources.train), *check_numbers(prepared.splits.train)]
-    return [
-        *check_spellings(sources.train),
-        *check_stand_ins(sources.train),
-        *check_labels(prepared.labels, prepared.train_labels, prepared.recipe.training),
-    ]
-
-
-def _by_value(table: Table) -> Table:
-    """Return the table with numbers that are equal written alike: 3.50 as 3.5."""
-    return replace(table, frame=table.frame.with_columns(pl.col("label").cast(pl.Float64).cast(pl.String)))
 
 
 def _some(count: int, most: int, seed: int) -> IntArray:

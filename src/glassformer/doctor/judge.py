@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from glassformer.doctor.bench import Bench, NumberBench
+from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
 from glassformer.doctor.signals import SAMPLE, Signals
 
@@ -33,7 +32,7 @@ def check_initial_loss(bench: Bench) -> Finding:
     labels = torch.cat([bench.labels(batch) for batch in sample])
     blind = bench.blind_answer()
     equal = bench.loss_of_one_answer(blind, labels)
-    found = f"the first loss is {loss:.3f}; {_without_reading(bench, labels, blind, equal)}"
+    found = f"the first loss is {loss:.3f}; {bench.without_reading(labels, blind, equal)}"
     if not math.isfinite(loss):
         advice = "a weight or a layer gives NaN or infinity before any training: see the activations at the start"
         return Finding(check="first loss", level="problem", found=found, advice=advice)
@@ -74,33 +73,6 @@ def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Findi
         _gradients(signals.gradients, signals.after, after),
         _step_size(signals.gradients, after),
     ]
-
-
-def _without_reading(bench: Bench, labels: Tensor, blind: Tensor, equal: float) -> str:
-    """Say which losses answers have that do not depend on the text.
-
-    Args:
-        equal: the loss of the answer `blind`.
-    """
-    if isinstance(bench, NumberBench):
-        return f"always answering the mean gives {equal:.3f}"
-    known = bench.loss_of_one_answer(_best_answer(bench, labels, len(blind)), labels)
-    plain = bench.config.loss == "cross-entropy" and not bench.data.multilabel
-    name = f" (ln {len(blind)})" if plain else ""
-    return (
-        f"equal chances for every label give {equal:.3f}{name}, and knowing the frequency of each label gives "
-        f"{known:.3f}"
-    )
-
-
-def _best_answer(bench: Bench, labels: Tensor, n_logits: int) -> Tensor:
-    """Return the best logits that do not depend on the text: log weighted class shares, or log odds of each label."""
-    weights = bench.data.class_weights.to(labels.device)
-    if bench.data.multilabel:
-        shares = labels.double().mean(dim=0)
-        return (shares * weights / (1 - shares)).log().clamp(-20, 20).float()
-    counts = torch.bincount(labels, weights[labels], minlength=n_logits)
-    return (counts / counts.sum()).clamp(min=1e-9).log().float()
 
 
 def _flow(layers: Sequence[LayerFigures], when: str, *, untrained: bool) -> list[Finding]:

@@ -44,6 +44,9 @@ class Target(BaseModel, ABC):
     ordered: ClassVar[bool] = False
     """Whether each label is more than the one before it."""
 
+    counted: ClassVar[bool] = True
+    """Whether it counts how often each answer is given. Two numbers are seldom the same."""
+
     kind: str
     """The name that `task` gives it."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief_value
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
@@ -88,6 +89,9 @@ def prepare(
     )
 
 
+_LABELS_SHOWN = 10
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Prepared:
     """A run before its first step: the arguments of `prepare`, and everything that is derived from them.
@@ -95,6 +99,9 @@ class Prepared:
     Attributes:
         own_texts: the texts to pre-train on. None without pre-training. With `minutes`, they may stay unread.
     """
+
+    family: ClassVar[str] = "labels"
+    """The folder of `targets/` with the kind of answer that is learned."""
 
     recipe: Recipe
     labels: LabelSet
@@ -105,6 +112,16 @@ class Prepared:
     work: Path | None
     minutes: float | None = None
     processes: Processes = ALONE
+
+    @property
+    def in_words(self) -> str:
+        """What is learned, and how often."""
+        train = self.splits.train
+        labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
+        counts = labels.drop_nulls().value_counts(sort=True).rows()
+        shown = ", ".join(f"{label!r} {count:,}" for label, count in counts[:_LABELS_SHOWN])
+        more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
+        return f"{counted(len(counts), 'label')}: {shown}{more}"
 
     def going_on(self, **changes: Any) -> Prepared:
         """Return this run with other steps or initial weights. The vocabulary and the encoded rows stay the same."""

@@ -78,6 +78,7 @@ class Number(Target):
     """A number. Scores are numbers on the scale of training, (number − mean) / deviation."""
 
     precision: ClassVar = np.float64
+    counted: ClassVar = False
 
     kind: Literal["number"] = "number"
     column: str

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
-from glassformer.data.wording import counted, figure
+from glassformer.data.wording import counted, figure, short
 from glassformer.errors import UsageError
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
@@ -46,7 +46,14 @@ from glassformer.training.unlike import learn_seen
 class PreparedNumber(Prepared):
     """A run before its first step. Its only label is the column that is learned."""
 
+    family: ClassVar = "number"
+
     scale: Scale
+
+    @property
+    def in_words(self) -> str:
+        scale = self.scale
+        return f"numbers from {short(scale.lowest)} to {short(scale.highest)}, mean {short(scale.mean)}"
 
     def encoded(self, table: Table) -> np.ndarray[Any, Any]:
         """Return the numbers as both readers learn them: (rows,), float32."""

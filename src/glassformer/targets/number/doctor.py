@@ -1,16 +1,50 @@
-"""Checks of a column of numbers before any training."""
+"""How a run that learns a number is checked."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import polars as pl
+from torch import Tensor
 
 from glassformer.data.numbers import numbers_of
+from glassformer.data.sources import Sources
 from glassformer.data.table import Table, row_list
 from glassformer.data.wording import short
+from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, percent
+from glassformer.doctor.texts import check_stand_ins
+from glassformer.targets.number.training_regression import number_losses
+from glassformer.training.preparation import Prepared
 
 _FAR = 10  # standard deviations
 _MOST_OF_ALL = 0.7  # of the rows with the same number
+
+
+class NumberBench(Bench):
+    """The bench of a model that answers with a standardised number. Logits of zero answer with the mean."""
+
+    target = "number"
+
+    def losses(self, logits: Tensor, labels: Tensor) -> tuple[Tensor, float]:
+        return number_losses(logits[:, 0], labels.to(logits), self.config).sum(), float(len(labels))
+
+    def without_reading(self, labels: Tensor, blind: Tensor, equal: float) -> str:  # noqa: ARG002
+        return f"always answering the mean gives {equal:.3f}"
+
+    @classmethod
+    def check_truth(cls, sources: Sources, prepared: Prepared) -> list[Finding]:
+        return [*check_stand_ins(sources.train), *check_numbers(prepared.splits.train)]
+
+    @classmethod
+    def names(cls, prepared: Prepared) -> None:  # noqa: ARG003
+        return None
+
+    @classmethod
+    def by_value(cls, table: Table) -> Table:
+        """Return the table with numbers that are equal written alike: 3.50 as 3.5."""
+        return replace(table, frame=table.frame.with_columns(pl.col("label").cast(pl.Float64).cast(pl.String)))
 
 
 def check_numbers(table: Table) -> list[Finding]:
@@ -42,3 +76,6 @@ def check_numbers(table: Table) -> list[Finding]:
             advice="if this number means something else than the others, such as no answer, leave these cells empty",
         ))  # fmt: skip
     return findings
+
+
+PART = NumberBench
