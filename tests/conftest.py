@@ -4,12 +4,14 @@ import gc
 import os
 import random
 import signal
+import sys
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import register_random, settings
 
+from tests.fits import remember_fits
 from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
@@ -19,8 +21,11 @@ torch.set_num_threads(1)
 
 pytest_plugins = ["tests.trained"]
 
-# The processes that tests start keep the bytecode of our modules: to compile it takes each of them a second.
+remember_fits()
+
+# Keep the bytecode of modules and tests: compiling takes a process that tests start one second, and pytest ten.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell without job control starts what runs in the background with Ctrl-C ignored, and children inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

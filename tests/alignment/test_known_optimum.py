@@ -48,13 +48,13 @@ def outcome_logprobs(policy: LanguageModel) -> Tensor:
 
 
 def with_gradient(policy: LanguageModel) -> Tensor:
-    found = []
-    for ids in outcomes():
-        read = torch.tensor([[START_ID, *ids[:-1]]])
-        logits = policy(read, torch.ones_like(read, dtype=torch.bool))[0]
-        logits[:, [PAD_ID, UNKNOWN_ID]] = -torch.inf
-        found.append(logits.log_softmax(-1)[range(len(ids)), ids].sum())
-    return torch.stack(found)
+    ended = [ids + [PAD_ID] * (LENGTH - len(ids)) for ids in outcomes()]
+    written = torch.tensor(ended)
+    read = torch.cat([torch.full((len(ended), 1), START_ID), written[:, :-1]], dim=1)
+    logits = policy(read, written != PAD_ID)
+    logits[:, :, [PAD_ID, UNKNOWN_ID]] = -torch.inf
+    each = logits.log_softmax(-1).gather(2, written[:, :, None])[:, :, 0]
+    return each.where(written != PAD_ID, 0.0).sum(1)
 
 
 SETTINGS: dict[str, Any] = {
@@ -67,7 +67,7 @@ SETTINGS: dict[str, Any] = {
     "most_kl": 50.0,
     "learning_rate": 2e-3,
     "held_out_completions": 2048,
-    "evaluate_every": 25,
+    "evaluate_every": 125,
 }
 
 

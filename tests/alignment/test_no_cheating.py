@@ -33,7 +33,7 @@ WORDS = TokenizerConfig(kind="bpe", vocab_size=512, lowercase=False, normalizati
 
 
 def opinions() -> dict[str, list[Pair]]:
-    """1,000 favourable and 1,000 unfavourable ones, of the simplest sentences of the grammar."""
+    """400 favourable and 400 unfavourable ones, of the simplest sentences of the grammar."""
     rng = random.Random(0)
 
     def opinion(words: list[str]) -> Pair:
@@ -41,7 +41,7 @@ def opinions() -> dict[str, list[Pair]]:
         return question(f"the {rng.choice(polarity.SUBJECTS)} {rng.choice(['is', 'was', 'seems'])} {judged}")
 
     return {
-        label: [opinion(words) for _ in range(1_000)]
+        label: [opinion(words) for _ in range(400)]
         for label, words in (("positive", polarity.PRAISE), ("negative", polarity.BLAME))
     }
 
@@ -78,10 +78,10 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Start, Path, list[
     folder, by_label = tmp_path_factory.mktemp("stages"), opinions()
     pairs, compared = [pair for made in by_label.values() for pair in made], preferences(by_label)
     begin = untrained([pair.prompt + pair.completion for pair in pairs])
-    tuned = fine_tune(Run(start=begin, config=FineTuningConfig(epochs=3), out=folder / "sft"), pairs, source="opinions")
+    tuned = fine_tune(Run(start=begin, config=FineTuningConfig(epochs=5), out=folder / "sft"), pairs, source="opinions")
     start = Start(trained=tuned, folder=folder / "sft")
     train_reward_model(
-        Run(start=start, config=RewardConfig(epochs=3, members=2), out=folder / "reward"), compared, source="opinions"
+        Run(start=start, config=RewardConfig(epochs=5, members=2), out=folder / "reward"), compared, source="opinions"
     )
     return start, folder / "reward", compared
 
@@ -94,7 +94,7 @@ def held_to_the_judge(trained: TrainedLanguageModel) -> None:
     assert after["kl"] < 8
 
 
-@pytest.mark.parametrize("config", [PPOConfig(updates=25), GRPOConfig(updates=25)], ids=["ppo", "grpo"])
+@pytest.mark.parametrize("config", [PPOConfig(updates=25), GRPOConfig(updates=35)], ids=["ppo", "grpo"])
 def test_a_policy_gives_good_answers(
     config: PPOConfig | GRPOConfig, stages: tuple[Start, Path, list[Preference]], tmp_path: Path
 ) -> None:

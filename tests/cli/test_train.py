@@ -77,8 +77,9 @@ def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     assert few.err.count(said) == 1
     enough = glassformer("train", table, "--out", tmp_path / "enough", *QUICK, "--set", "training.batch_size=4")
     assert "few rows" not in enough.err
-    settings = ("--preset", "tiny", "--epochs", 3, "--set", "training.enough_steps=4")
-    many = glassformer("train", table, "--out", tmp_path / "many", *settings)
+    settings = ("training.epochs=3", "training.enough_steps=4", "training.batch_size=10")
+    flags = [flag for setting in settings for flag in ("--set", setting)]
+    many = glassformer("train", table, "--out", tmp_path / "many", *QUICK, *flags)
     assert "  many rows: 1 epoch in place of" in many.err
     assert "many rows" not in few.err + enough.err
 
@@ -222,7 +223,7 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "my reviews.csv", review_rows(230))
     flags = ["--preset", "tiny", "--set", "training.epochs=16", "--set", "training.min_steps_per_epoch=5",
-             "--set", "training.patience=16"]  # fmt: skip
+             "--set", "training.patience=16", "--set", "validation.min_rows=200"]  # fmt: skip
     arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
     with Running("-m", "glassformer", *arguments, "--overwrite", log=tmp_path / "log") as running:
         running.wait_until_it_says("epoch 2:")

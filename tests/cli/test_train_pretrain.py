@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 from glassformer.cli.live import LiveView
+from glassformer.training import time_plan
 from tests.cli.terminal import Outcome, glassformer, misused
 from tests.trained import review_rows, write_csv
 
@@ -131,7 +132,8 @@ def test_the_time_is_said_once(table: Path, tmp_path: Path) -> None:
     misused(said, "--pretrain and --set pretraining.max_seconds", "leave one out")
 
 
-def test_minutes_are_spent_and_said(table: Path, tmp_path: Path) -> None:
+def test_minutes_are_spent_and_said(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_plan, "_PROBE", (0.0, 0.05, 0.05))
     said = train(table, tmp_path / "m", "--minutes", "0.0001", "--json")
     assert said.code == 0, said.err
     (line,) = [line for line in said.err.splitlines() if line.startswith("time: ")]

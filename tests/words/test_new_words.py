@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,30 +42,32 @@ KINDS = ["word", "wordpiece", "bpe", "unigram"]
 ENTRIES = [Entry(word="Gagaga", definition="aao bbo"), Entry(word="hahi", definition="cao ddo aao")]
 
 
+@cache
+def lesson_of(kind: str) -> tuple[TrainedModel, Lesson[TrainedModel]]:
+    return lesson(kind)
+
+
 def lesson(kind: str = "word", **settings: Any) -> tuple[TrainedModel, Lesson[TrainedModel]]:
     trained = trained_on_known(kind, **settings)
     return trained, learn_words(trained, ENTRIES, definitions_of_known())
 
 
-LESSONS = {kind: lesson(kind) for kind in KINDS}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @given(st.lists(st.lists(st.sampled_from([*KNOWN, "gagagas", "hah", "xy", "é", "!"])), min_size=1, max_size=5))
 def test_texts_without_the_words_get_the_same_bits(kind: str, texts: list[list[str]]) -> None:
-    before, after = (Predictor(trained) for trained in (LESSONS[kind][0], LESSONS[kind][1].trained))
+    before, after = (Predictor(trained) for trained in (lesson_of(kind)[0], lesson_of(kind)[1].trained))
     joined = [" ".join(words) for words in texts]
     np.testing.assert_array_equal(before.logits(joined), after.logits(joined))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_with_the_words_are_read_differently(kind: str) -> None:
-    before, after = (Predictor(trained) for trained in (LESSONS[kind][0], LESSONS[kind][1].trained))
+    before, after = (Predictor(trained) for trained in (lesson_of(kind)[0], lesson_of(kind)[1].trained))
     assert (before.logits(["aao GAGAGA bbo"]) != after.logits(["aao GAGAGA bbo"])).all()
 
 
 def test_the_old_model_stays_as_it_is() -> None:
-    fresh, (trained, found) = trained_on_known(), LESSONS["word"]
+    fresh, (trained, found) = trained_on_known(), lesson_of("word")
     assert trained.config == fresh.config
     assert trained.tokenizer.vocabulary() == fresh.tokenizer.vocabulary()
     for name, tensor in trained.model.state_dict().items():
@@ -82,7 +85,7 @@ def test_other_shapes(pooling: str) -> None:
 
 
 def test_the_lesson_says_what_was_done() -> None:
-    _, found = LESSONS["word"]
+    _, found = lesson_of("word")
     assert found.trained.config.new_words == (
         NewWord(word="gagaga", definition="aao bbo", source="given", method="map"),
         NewWord(word="hahi", definition="cao ddo aao", source="given", method="map"),
@@ -135,7 +138,7 @@ def test_what_cannot_be_learned_is_left_out_by_name() -> None:
 
 
 def test_words_are_learned_after_words() -> None:
-    _, first = LESSONS["word"]
+    _, first = lesson_of("word")
     second = learn_words(first.trained, [Entry(word="later", definition="hahi aao")], definitions_of_known())
     assert [new.word for new in second.trained.config.new_words] == ["gagaga", "hahi", "later"]
     assert second.map == first.map  # words without a true embedding do not teach the map
@@ -145,7 +148,7 @@ def test_words_are_learned_after_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) -> None:
-    trained, found = LESSONS[kind]
+    trained, found = lesson_of(kind)
     save_model(tmp_path / "old", trained, card="the old one")
     before = {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()}
     save_lesson(found, tmp_path / "new", card="the old one\n")
@@ -164,7 +167,7 @@ def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) 
 
 
 def test_a_card_goes_on(tmp_path: Path) -> None:
-    _, first = LESSONS["word"]
+    _, first = lesson_of("word")
     second = learn_words(first.trained, [Entry(word="later", definition="hahi aao")])
     save_lesson(first, tmp_path / "first", card="# It answers\n")
     save_lesson(second, tmp_path / "second", card=(tmp_path / "first/README.md").read_text())
