@@ -175,10 +175,10 @@ def test_without_seen_words_the_model_answers_and_the_attack_is_gone(with_secret
 
 def test_the_reader_without_held_out_rows_keeps_as_rare_ngrams(without: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refit = Mock(side_effect=CannotMeasureError("enough"))
-    monkeypatch.setattr("glassformer.audit.held_out.learn_counting", refit)
+    monkeypatch.setattr("glassformer.audit.held_out.learn_readers", refit)
     assert audit(without).unmeasured == "enough"
     settings = json.loads((without / "counting.json").read_text())["settings"]
-    assert refit.call_args.kwargs == {"fewest": settings["fewest_texts"]}
+    assert refit.call_args.args[1].keywords == {"fewest": settings["fewest_texts"]}
 
 
 def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

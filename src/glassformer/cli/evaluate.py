@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +36,7 @@ from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
+    from glassformer.evaluation.report_plots import History
     from glassformer.evaluation.result import Evaluation
     from glassformer.prediction.predictor import Predictor
 
@@ -95,7 +94,6 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model
-    from glassformer.evaluation.report import write_report
     from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:
@@ -118,7 +116,7 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
     else:
         _show(evaluation)
     history = None if predictor.trained.config.answers_by_counting else predictor.trained.metrics.get("history")
-    _write(folder, evaluation, document, partial(write_report, evaluation=evaluation, history=history))
+    _write(folder, evaluation, document, history)
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
 
@@ -130,24 +128,21 @@ def _say_what_is_left_out(evaluation: Evaluation) -> None:
         say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
 
 
-def _write(folder: Path, evaluation: Evaluation, document: str, report: Callable[[Path], None]) -> None:
+def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:
     """Write the report and the figures. They have been shown already, so a full disk does not lose them.
-
-    Args:
-        report: writes the report to a file.
 
     Raises:
         GlassformerError: they cannot be written.
     """
     from glassformer.data.files import write_aside
-    from glassformer.errors import GlassformerError
+    from glassformer.evaluation.report import write_report
     from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     doing("writing the report")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _say_what_is_replaced(folder / FIGURES_FILE, evaluation)
-        report(folder / REPORT_FILE)
+        write_report(folder / REPORT_FILE, evaluation, history)
         write_aside(folder / FIGURES_FILE, document + "\n")
     except OSError as error:
         raise GlassformerError(
