@@ -51,9 +51,17 @@ def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: 
     expect(page.locator(".why h3")).to_have_text(f"Why {before}, for the text as written?")
     page.get_by_text("Word by word").click()
     expect(page.locator(".shares tbody tr")).to_have_count(3)
-    expect(page.locator(".shares tfoot tr")).to_have_count(0)
-    for absent in ("What would turn the answer?", "Every number of this answer"):
-        expect(page.get_by_text(absent)).to_have_count(0)
+    expect(page.locator(".shares tfoot tr").last).to_contain_text("sum: the number")
+    page.get_by_text("Undo").click()
+    page.get_by_text("Head by head").click()
+    expect(page.locator(".heads td button").first).to_be_visible()
+    page.get_by_text("What would turn the answer?").click()
+    turning = page.locator(".turning .inside")
+    expect(turning).to_contain_text("changed texts were answered")
+    with page.context.expect_page() as opened:
+        page.get_by_text("Every number of this answer").click()
+    expect(opened.value.locator("body")).to_contain_text("Gradients are those of the transformer’s score of score.")
+    opened.value.close()
     page.locator("#text").fill("")
     expect(page.locator(".label")).to_have_count(0)
     assert said == []

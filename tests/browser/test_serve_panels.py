@@ -105,6 +105,7 @@ def test_a_search_can_be_stopped_and_ends_when_the_text_changes(page: Page) -> N
 
 def test_no_change_is_said_and_so_is_a_refusal(page: Page) -> None:
     nothing = {"changes": [], "text": TEXT, "prediction": "bad", "confidence": 0.9, "probability": 0.9}
+    nothing["sentence"] = "No change of words was found that turns the answer: 500 changed texts were answered."
     page.route("**/counterfactual", lambda route: route.fulfill(json=nothing | {"answers": 500, "budget": 500}))
     typed(page)
     page.locator(".turning button").click()

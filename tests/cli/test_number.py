@@ -165,6 +165,11 @@ def test_all_that_explains_a_label_explains_a_number(both: Trained) -> None:
     assert not found["interval_low"] < turned["prediction"] < found["interval_high"]
     (answer,) = glassformer("predict", both.folder, turned["text"], "--json").document["answers"]
     assert answer["prediction"] == pytest.approx(turned["prediction"], abs=1e-4)
+    traced = glassformer("trace", both.folder, "superb film").out
+    assert (
+        traced.splitlines()[-1]
+        == f"The answer: {glassformer('explain', both.folder, 'superb film').out.splitlines()[0]}"
+    )
     below = glassformer("explain", both.folder, "superb film", "--counterfactual", "--below", 3)
     assert "The answer falls below 3 if you " in below.out
     above = glassformer("explain", both.folder, "superb film", "--counterfactual", "--above", 1e6)
@@ -307,7 +312,6 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("explain", "MODEL", "--file", "TABLE", "--html", "x"), "--html goes with a text, not with --file"),
         (("explain", "MODEL", "--file", "none.csv"), "No such file: none.csv"),
         (("explain", "MODEL", "  "), "the text is empty"),
-        (("trace", "MODEL", "a"), "a trace is for models that answer with labels; this one answers with a number"),
         (
             ("export", "MODEL", "--format", "web", "--out", "x"),
             "--format web is for models that answer with labels; this one answers with a number",

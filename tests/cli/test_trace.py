@@ -45,7 +45,7 @@ def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (" ", "the text is empty, so there is nothing to trace"),
+        (" ", "the text is empty, so there is nothing to explain"),
         ("good film " * 6_000, "the text has 12,000 tokens, and a trace shows what the model reads at once, at most "),
     ],
 )

@@ -33,7 +33,6 @@ REFUSED: tuple[Refusal, ...] = (
     Refusal(
         things=(
             "train --snapshots",
-            "trace",
             "distil",
             "export transformers",
             "export web",
@@ -44,7 +43,6 @@ REFUSED: tuple[Refusal, ...] = (
     Refusal(
         things=(
             "train --snapshots",
-            "trace",
             "labels",
             "labels --next",
             "search",

@@ -37,6 +37,8 @@ def _pass(
             found[step.name] = tensors[step.name].astype(np.float64)[: length if step.axes[0] == "tokens" else None]
         elif step.operation == "lookup":
             found[step.name] = tensors[step.settings["table"]].astype(np.float64)[given["token_ids"].astype(int)]
+        elif step.operation == "lookup-in-row":
+            found[step.name] = _in_row(step, tensors, given["token_ids"].astype(int))
         elif step.operation == "previous":
             width = next(len(tensors[name][0]) for name in tensors if "weight_hh" in name)
             rows = last.get(step.inputs[0], np.zeros((length, width)))
@@ -74,6 +76,23 @@ def _compute(step: Step, read: list[Array]) -> Array:
         return np.sum(x * read[1], axis=-1, keepdims=True) / np.sqrt(settings["head_dim"])
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
+
+
+def _in_row(step: Step, tensors: Mapping[str, Array], ids: Array) -> Array:
+    """Vectors of tokens, each with that of its text, and with another one if it is in another text too."""
+    table, (text, match) = tensors[step.settings["table"]], (tensors[name] for name in step.inputs[1:])
+    separators = ids == step.settings["separator"]
+    places = np.minimum(separators.cumsum(), len(text) - 1)
+    words = (ids >= step.settings["n_special"]) & ~separators
+    matched = [
+        word and bool((ids[places != place] == id_).any()) for id_, place, word in zip(ids, places, words, strict=True)
+    ]
+    return (table[ids] + text[places] + np.array(matched)[:, None] * match).astype(np.float64)
+
+
+def _ordered(score: Array, steps: Array) -> Array:
+    thresholds = np.concatenate([steps[:1], np.log1p(np.exp(steps[1:]))]).cumsum()
+    return np.log(-np.diff(np.concatenate([[1.0], expit(score - thresholds), [0.0]])))
 
 
 def _norm(step: Step, x: Array, *weights: Array) -> Array:
@@ -123,6 +142,7 @@ FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
 }
 PLAIN: Mapping[str, Callable[..., Array]] = {
     "same": lambda x: x,
+    "ordered-logits": _ordered,
     "add": lambda a, b: a + b,
     "rotate": _rotate,
     "linear": lambda x, weight: x @ weight.T,

@@ -1,5 +1,6 @@
 import dataclasses
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
+from glassformer.explanation.explain import explain
 from glassformer.models.build import DESIGNS as ALL_DESIGNS
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import PRESETS, ModelConfig
@@ -22,12 +24,15 @@ from glassformer.models.published.vinh_mlp import VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.models.published.vinh_transformer import VinhTransformerConfig
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.number.held_out import Scale
+from glassformer.targets.number.target import Number
 from glassformer.tracing import trace as tracing
 from glassformer.tracing.layers import tensors_of
 from glassformer.tracing.trace import Trace, trace
 from glassformer.tracing.writing import as_json, write_npz
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import SMALL, small_trained_model
+from tests.serving.samples import INPUTS, ROW, of_rows
 from tests.support import randomise
 from tests.tracing.arithmetic import recomputed
 
@@ -50,6 +55,7 @@ DESIGNS: dict[str, AnyModelConfig] = {
         for value in values
     },
     "post-norm, layer": SMALL.model_copy(update={"residual": "post-norm", "norm": "layer"}),
+    "head=ordered": SMALL.model_copy(update={"head": "ordered"}),
     "bert": PretrainedConfig.model_validate(ENCODER),
     "modernbert": PretrainedConfig.model_validate(
         ENCODER
@@ -94,20 +100,36 @@ def predictor_of(config: AnyModelConfig) -> Predictor:
     return Predictor(dataclasses.replace(trained, config=described, model=model))
 
 
+def of_a_number() -> Predictor:
+    trained = two_readers(labels=("score",))
+    scale = Scale(mean=3.0, deviation=2.5, lowest=-4.0, highest=9.0)
+    target = Number(column="score", scale=scale, bias=0.1)
+    return Predictor(dataclasses.replace(trained, config=trained.config.model_copy(update={"target": target})))
+
+
+KINDS: dict[str, Callable[[], tuple[Predictor, Any]]] = {
+    "both readers": lambda: (Predictor(two_readers()), TEXT),
+    "a number": lambda: (of_a_number(), TEXT),
+    "rows": lambda: (Predictor(of_rows()), ROW),
+    **{name: lambda config=config: (predictor_of(config), TEXT) for name, config in DESIGNS.items()},  # type: ignore[misc]
+}
+"""Models and what they read."""
+
+
 def recompute(predictor: Predictor, found: Trace) -> dict[str, Any]:
     tensors = {name: tensor.detach().numpy() for name, tensor in tensors_of(predictor.trained.model).items()}
     given = {
         name: found[name]
-        for name in ("token_ids", "counting.ngrams", "counting.bias")
+        for name in ("token_ids", "counting.ngrams", "counting.bias", "base")
         if any(matrix.step.name == name for matrix in found)
     }
     return recomputed([matrix.step for matrix in found], tensors, given)
 
 
-@pytest.mark.parametrize("design", DESIGNS)
-def test_numpy_computes_the_same_numbers_from_the_weights(design: str) -> None:
-    predictor = predictor_of(DESIGNS[design])
-    found = trace(predictor, TEXT)
+@pytest.mark.parametrize("kind", KINDS)
+def test_numpy_computes_the_same_numbers_from_the_weights(kind: str) -> None:
+    predictor, given = KINDS[kind]()
+    found = trace(predictor, given)
     by_numpy = recompute(predictor, found)
     assert len(by_numpy) == len(found.matrices) > 7
     for matrix in found:
@@ -117,7 +139,10 @@ def test_numpy_computes_the_same_numbers_from_the_weights(design: str) -> None:
         )
         assert len(matrix.step.axes) == matrix.values.ndim
         assert matrix.step.formula
-    np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+    answers = predictor.answer([given if isinstance(given, str) else INPUTS.compose(given)])
+    last = answers.values if kind == "a number" else answers.probs[0]
+    np.testing.assert_allclose(list(found)[-1].values, last, atol=1e-5)
+    assert found.answer in (explain(predictor, given, faithfulness=False).headline)
 
 
 @pytest.mark.parametrize("transformer", [0.0, 0.7])
@@ -168,6 +193,23 @@ def test_gradients_say_how_the_margin_moves(design: str) -> None:
     slopes = {matrix.step.name for matrix in found if matrix.gradient is not None}
     assert slopes >= {"logits"} | ({"embedding", "pooled"} if design not in OF_PLAIN_MATRICES else set())
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_a_number_is_traced_back_from_its_score() -> None:
+    found = trace(of_a_number(), TEXT)
+    assert (found.labels, found.label, found.rival, found.score) == (("score",), "score", None, "score")
+    np.testing.assert_allclose(found["number"], 3.0 + 0.1 * 2.5 + 2.5 * found["sum"], rtol=1e-6)
+    gradient = next(matrix.gradient for matrix in found if matrix.step.name == "logits")
+    assert gradient is not None
+    assert gradient.tolist() == [1.0]
+
+
+def test_of_a_row_each_token_and_ngram_is_written_as_in_its_text() -> None:
+    found = trace(Predictor(of_rows()), ROW)
+    assert found.text == "shop=Berlin, price=3 to 5.5\nreview: the plot is thin\nreply: not again"
+    words = ("shop=Berlin", "price=3 to 5.5", "the", "plot", "is", "thin", "(next text)", "not", "again")
+    assert found.tokens == ("(start)", *words)
+    assert found.ngrams == ("ot (characters)", "t  (characters)", "ot  (characters)")
 
 
 def test_several_labels_have_no_rival() -> None:
@@ -224,7 +266,7 @@ def test_weights_that_are_too_many_are_left_out_and_counted(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (" \n", "the text is empty, so there is nothing to trace"),
+        (" \n", "the text is empty, so there is nothing to explain"),
         ("it " * 24, "the text has 24 tokens, and a trace shows what the model reads at once, at most 23 tokens"),
     ],
 )

@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import Device, Model, Shown
 from glassformer.cli.output import doing, print_json, print_table, say, show
+from glassformer.cli.rows_to_answer import given_rows
 from glassformer.cli.writers import check_parent
 from glassformer.errors import UsageError
 
@@ -45,7 +46,8 @@ def trace(
 
     predictor = Predictor.load(model, device=choose_device(device))
     doing("tracing")
-    found = trace_text(predictor, text)
+    (_, (given,)) = given_rows(predictor, [text])
+    found = trace_text(predictor, given)
     if html is not None:
         write_trace(html, found, choose_blanks(found) if exercise else ())
         say(f"page: {html}")
@@ -63,8 +65,6 @@ def trace(
 
 
 def _list(found: Trace) -> None:
-    from glassformer.data.wording import percent
-
     lines = [("matrix", "shape", "formula")]
     for matrix in found:
         shape = " × ".join(f"{size} {axis}" for size, axis in zip(matrix.values.shape, matrix.step.axes, strict=True))
@@ -72,4 +72,4 @@ def _list(found: Trace) -> None:
     print_table(lines, others=str.ljust)
     if found.note:
         show(f"\n{found.note}")
-    show(f"\nThe answer: {found.label} ({percent(found['probabilities'].max())})")
+    show(f"\nThe answer: {found.answer}")

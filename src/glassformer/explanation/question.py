@@ -41,18 +41,7 @@ class Question:
             InputError: the text is not a string, cannot be encoded or is empty.
             UsageError: what `Asked.of` raises.
         """
-        if (inputs := predictor.trained.config.inputs) is not None and not is_composed(text):
-            text = inputs.compose(text)  # it refuses a plain text in a sentence
-        if not isinstance(text, str):
-            raise InputError(
-                f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them"
-            )
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            raise InputError(f"the text cannot be encoded: {error.reason}: {brief_value(text)}") from error
-        if not text.strip():
-            raise InputError("the text is empty, so there is nothing to explain")
+        text = read_text(predictor, text)
         about = ask(predictor.trained.config.target, predictor.answer([text]), **asked)
         return cls(predictor=predictor, text=TextInWords.cut(text), asked=about)
 
@@ -106,3 +95,22 @@ class Question:
             separator=trained.tokenizer.separator_id,
             least=self.asked.least,
         )
+
+
+def read_text(predictor: Answering, text: str | Mapping[str, Any]) -> str:
+    """Return what a model reads: a text, or of a model that reads several inputs a composed row.
+
+    Raises:
+        InputError: the text is not a string, cannot be encoded or is empty.
+    """
+    if (inputs := predictor.trained.config.inputs) is not None and not is_composed(text):
+        text = inputs.compose(text)  # it refuses a plain text in a sentence
+    if not isinstance(text, str):
+        raise InputError(f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"the text cannot be encoded: {error.reason}: {brief_value(text)}") from error
+    if not text.strip():
+        raise InputError("the text is empty, so there is nothing to explain")
+    return text

@@ -1,22 +1,48 @@
-// The answer in large type, and a bar for each label. After a change of words, a tick shows where each bar was.
+// The answer in large type, and a bar for each label; or a number with its interval, on the scale of the training rows.
+// After a change of words, a tick shows where each was.
 
-import { counted, el, percent, said } from "./dom.js";
+import { counted, el, percent, said, short } from "./dom.js";
 
-const SHOWN = 6;
+const SHOWN = 6, AROUND = 0.1; // labels; of the scale, on either side of it
 
 export function drawAnswer({ model, answer, changed }) {
-  if (!answer || answer.prediction === null) return bars(model, null, null);
+  if (!answer || answer.prediction === null) return model.target ? range(model) : bars(model, null, null);
   const now = changed ?? answer;
   if (now.prediction === null) return el("div", {}, el("p", { className: "verdict-of-change" }, "No words are left."));
   const before = changed
-    ? el("p", { className: "verdict-of-change" }, `As written: ${said(answer.prediction)}, ${percent(answer.confidence)}`)
+    ? el("p", { className: "verdict-of-change" }, `As written: ${inLarge(answer).filter(Boolean).join(", ")}`)
     : null;
+  const [large, confidence] = inLarge(now);
   return el("div", {},
-    el("p", { className: "label", dir: "auto" }, said(now.prediction),
-      " ", el("span", { className: "confidence" }, percent(now.confidence))),
+    el("p", { className: "label", dir: "auto" }, large, ...(confidence ? [" ", el("span", { className: "confidence" }, confidence)] : [])),
     before,
-    bars(model, now, changed ? answer : null), // in the order of the written text, so that no bar jumps
+    (model.target ? scale : bars)(model, now, changed ? answer : null), // in the order of the written text, so that no bar jumps
     notes(now));
+}
+
+/** The answer, and the confidence of a label. */
+function inLarge({ prediction, confidence }) {
+  return confidence === undefined ? [short(prediction), ""] : [said(prediction), percent(confidence)];
+}
+
+const range = ({ lowest, highest }) => el("p", { className: "soft" }, `Numbers of training: ${short(lowest)} to ${short(highest)}.`);
+
+/** The number and its interval between the lowest and the highest number of training. */
+function scale({ lowest, highest }, now, before) {
+  const room = AROUND * (highest - lowest || 1), first = lowest - room, last = highest + room;
+  const at = (value) => Math.min(1, Math.max(0, (value - first) / (last - first)));
+  const line = el("div", { className: "scale", "aria-hidden": "true" }, el("span", { className: "at" }));
+  const { prediction, interval_low: low, interval_high: high } = now;
+  const places = { at: prediction, low: low ?? prediction, high: high ?? prediction, lowest, highest };
+  Object.entries(places).forEach(([name, value]) => line.style.setProperty(`--${name}`, at(value)));
+  if (before) {
+    line.append(el("span", { className: "was" }));
+    line.style.setProperty("--was", at(before.prediction));
+  }
+  return el("div", {}, line, el("p", { className: "ends soft" },
+    el("span", {}, `lowest in training: ${short(lowest)}`), el("span", {}, `highest: ${short(highest)}`)),
+    el("p", { className: "soft" }, low === null ? "There is no interval: too few rows were held out in training."
+      : `${short(low)} to ${short(high)}: such an interval should contain the true number of 90% of texts.`));
 }
 
 function bars(model, now, before) {

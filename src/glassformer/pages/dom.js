@@ -18,6 +18,25 @@ export function signed(value) {
   return `${value < 0 && Number(shown) ? "−" : "+"}${shown}`;
 }
 
+/** A number of the user's unit with four digits that count. */
+export const short = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumFractionDigits: 10 }).replace("-", "−");
+
+/** Writes shares of such a number with as many decimals as the largest needs for three digits that count. */
+export function inUnit(shares) {
+  const most = Math.max(...shares.map(Math.abs), 1e-9), digits = Math.max(0, 2 - Math.floor(Math.log10(most)));
+  const written = (value) => Math.abs(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (value) => `${/[1-9]/.test(written(value)) ? (value < 0 ? "−" : "+") : ""}${written(value)}`;
+}
+
+/** How shares are written and what they are shares of: a margin in logits, or a number in its unit. */
+export function wordingOf(reasons) {
+  if ("label" in reasons) return { whole: "margin", unit: ", in logits", written: signed };
+  return { whole: "number", unit: "", written: inUnit(reasons.words.map(({ total }) => total)) };
+}
+
+/** What is explained, in a word. */
+export const namedIn = (reasons) => ("label" in reasons ? String(reasons.label) : short(reasons.prediction));
+
 export const counted = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 /** The label or labels of an answer, as a reader says them. */

@@ -1,17 +1,17 @@
 // The small dialog at a word: its shares, and buttons to drop it, swap it or put it back.
 
-import { el, signed } from "./dom.js";
+import { el, wordingOf } from "./dom.js";
 
 let close = () => {};
 
-export function openEditor({ place, button, word, readers, edit, put, undo }) {
+export function openEditor({ place, button, word, reasons, edit, put, undo }) {
   close();
   const swap = el("input", {
     type: "text", value: edit?.put ?? "", placeholder: `another ${word.column ? "value" : "word"}`, autocomplete: "off",
     dir: "auto", list: word.column?.list ?? "", "aria-label": `Another ${word.column ? "value" : "word"} for ${word.word}`, enterKeyHint: "done",
   });
-  const shares = readers.length > 1
-    ? `counting ${signed(word.counting)}, transformer ${signed(word.transformer)}` : signed(word.total);
+  const { written } = wordingOf(reasons), { readers } = reasons;
+  const shares = readers.length > 1 ? readers.map((name) => `${name} ${written(word[name])}`).join(", ") : written(word.total);
   const act = (what) => () => { what(); close(); };
   const form = el("form", {},
     el("p", {}, el("b", { dir: "auto" }, word.word), " ", el("span", { className: "soft" }, shares)),

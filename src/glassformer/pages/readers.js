@@ -1,34 +1,34 @@
-// What each of the two readers adds to the margin: to the right for the answer, to the left for its rival.
+// What each reader adds to the margin, or to a number: to the right for the answer, to the left against it.
 
-import { el, said, signed } from "./dom.js";
+import { el, inUnit, said, short, signed } from "./dom.js";
 
 export function drawReaders({ answer, changed, model }) {
   const now = changed ?? answer;
-  if (!now || now.prediction === null) return null;
+  if (!now?.readers || now.prediction === null) return null;
   const title = el("h3", {}, "Two readers");
-  if (!now.readers) return null;
   if (model.answers_by_counting) {
     return el("div", {}, title, el("p", {}, "The model answers by counting alone: held-out rows did not show that its transformer helps."));
   }
-  const { counting, transformer } = now.readers;
-  const most = Math.max(Math.abs(counting), Math.abs(transformer), 1e-9);
+  const readers = Object.entries(now.readers), written = model.target ? inUnit(Object.values(now.readers)) : signed;
+  const most = Math.max(...readers.map(([, value]) => Math.abs(value)), 1e-9);
   return el("div", {}, title,
-    el("ul", { className: "bars sides" },
-      side("counting", counting, most), side("transformer", transformer, most)),
-    el("p", { className: "soft" }, sentence(counting, transformer, now, model)));
+    el("ul", { className: "bars sides" }, ...readers.map(([name, value]) => side(name, value / most, written(value)))),
+    el("p", { className: "soft" }, model.target
+      ? `What each adds to ${short(model.base)}, from which all answers start.` : sentence(readers, now, model)));
 }
 
-function side(name, value, most) {
-  const drawn = el("span", { className: `side ${value < 0 ? "against" : "for"}`, "aria-hidden": "true" });
-  drawn.style.setProperty("--share", Math.abs(value) / most);
-  return el("li", {}, el("span", { className: "name" }, name), drawn, el("span", { className: "value" }, signed(value)));
+function side(name, share, value) {
+  const drawn = el("span", { className: `side ${share < 0 ? "against" : "for"}`, "aria-hidden": "true" });
+  drawn.style.setProperty("--share", Math.abs(share));
+  return el("li", {}, el("span", { className: "name" }, name), drawn, el("span", { className: "value" }, value));
 }
 
-function sentence(counting, transformer, answer, model) {
+function sentence(readers, answer, model) {
   const label = model.multilabel ? "this answer" : said(answer.prediction);
-  if (counting >= 0 && transformer >= 0) return `Both speak for ${label}.`;
-  if (counting < 0 && transformer < 0) return `Both speak against ${label}.`;
-  return counting > transformer
-    ? `Counting speaks for ${label}, the transformer against it.`
-    : `The transformer speaks for ${label}, counting against it.`;
+  const named = (some) => new Intl.ListFormat("en").format(some.map(([name]) => (name === "counting" ? name : `the ${name}`)));
+  const speak = (some) => `${some.length > 1 ? "speak" : "speaks"}`;
+  const [good, bad] = [readers.filter(([, value]) => value >= 0), readers.filter(([, value]) => value < 0)];
+  if (!good.length || !bad.length) return `${readers.length > 2 ? "All" : "Both"} speak ${bad.length ? "against" : "for"} ${label}.`;
+  const all = `${named(good)} ${speak(good)} for ${label}, ${named(bad)} against it.`;
+  return `${all[0].toUpperCase()}${all.slice(1)}`;
 }

@@ -1,6 +1,6 @@
 // The text with each word coloured by its share. A word is a button: it can be dropped or swapped.
 
-import { el, signed } from "./dom.js";
+import { el, namedIn, wordingOf } from "./dom.js";
 import { openEditor } from "./editor.js";
 import { appendWords, colour } from "./marked.js";
 import { rove } from "./roving.js";
@@ -42,23 +42,23 @@ export class Words {
       button.setAttribute("aria-haspopup", "dialog");
       colour(button, reasons.words[number].total / most);
     });
-    const [raises, lowers] = reasons.sides ?? ["speaks for", "speaks against"];
-    this.legend.append(el("span", { className: "key for" }, raises), reasons.sides ? "   " : ` ${reasons.label}   `,
-      el("span", { className: "key against" }, lowers));
-    if (!reasons.sides) this.legend.append(reasons.rival === null ? " it" : ` it, for ${reasons.rival}`);
+    const { label, rival } = reasons;
+    const sides = label === undefined ? ["raises the number", "   ", "lowers it", ""]
+      : ["speaks for", ` ${label}   `, "speaks against", rival === null ? " it" : ` it, for ${rival}`];
+    this.legend.append(el("span", { className: "key for" }, sides[0]), sides[1], el("span", { className: "key against" }, sides[2]), sides[3]);
     this.mark();
   }
 
   /** Marks the words that are dropped or swapped. The reasons stay those of the written text. */
   mark() {
-    this.title.textContent = this.edits.any && this.reasons ? `Why ${this.reasons.label}, for the text as written?` : "Why?";
+    this.title.textContent = this.edits.any && this.reasons ? `Why ${namedIn(this.reasons)}, for the text as written?` : "Why?";
     this.buttons?.forEach((button, number) => {
       const word = this.reasons.words[number], edit = this.edits.of(number);
       button.classList.toggle("dropped", edit?.put === "");
       button.classList.toggle("swapped", Boolean(edit?.put));
       button.replaceChildren(...(edit?.put ? [el("s", {}, word.word), " ", el("b", {}, edit.put)] : [word.word]));
       const now = edit ? (edit.put ? `, swapped for ${edit.put}` : ", dropped") : "";
-      button.setAttribute("aria-label", `${word.word} ${signed(word.total)}${now}`);
+      button.setAttribute("aria-label", `${word.word} ${wordingOf(this.reasons).written(word.total)}${now}`);
     });
   }
 
@@ -70,7 +70,7 @@ export class Words {
   open(button) {
     const number = Number(button.dataset.number), word = this.reasons.words[number];
     openEditor({
-      place: this.place, button, word, readers: this.reasons.readers, edit: this.edits.of(number),
+      place: this.place, button, word, reasons: this.reasons, edit: this.edits.of(number),
       put: (text) => this.edit(number, text), undo: () => this.edit(number, null),
     });
   }

@@ -35,8 +35,10 @@ def add_traces(app: FastAPI, service: Service) -> None:
         try:
             form = parse_qs((await request.body()).decode(errors="replace"), keep_blank_values=True)
             text = form.get("text", [""])[0].replace("\r\n", "\n")  # forms send line breaks in this way
-            service.limits.check_explained(text)
             model = named(service.models, form.get("model", [None])[0])
+            inputs = model.predictor.trained.config.inputs
+            text = model.read(text if inputs is None else inputs.read(text))  # a row comes as JSON
+            service.limits.check_explained(text)
             note(request, model.name, [text])
             found = await unless_closed(request, service.worker.do(partial(_traced, model, text)))
             return HTMLResponse(found, headers=OWN_PAGE)

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from glassformer.layers.attention import MultiHeadAttention
 from glassformer.layers.block import Block
+from glassformer.layers.embeddings import TextsEmbedding
 from glassformer.layers.feedforward import FeedForward, GatedFeedForward, LinearFeedForward
-from glassformer.layers.heads import DenseHead
+from glassformer.layers.heads import DenseHead, OrderedHead
 from glassformer.layers.masks import CausalPattern, LocalPattern
 from glassformer.layers.norms import BatchNorm, LayerNorm, RMSNorm
 from glassformer.layers.pooling import (
@@ -23,7 +24,18 @@ from glassformer.layers.pooling import (
     MeanPooling,
 )
 from glassformer.layers.positions import LearnedPositions, Rotary, SinusoidalPositions
-from glassformer.tracing.steps import CLASSES, FEATURES, HEADS, HIDDEN, IN, OUT, TOKENS, TOKENS_BY_FEATURES, Step
+from glassformer.tracing.steps import (
+    CLASSES,
+    FEATURES,
+    HEADS,
+    HIDDEN,
+    IN,
+    IN_ROW,
+    OUT,
+    TOKENS,
+    TOKENS_BY_FEATURES,
+    Step,
+)
 
 _FUNCTIONS: Mapping[Any, str] = {F.relu: "relu", F.gelu: "gelu", F.sigmoid: "sigmoid", F.silu: "silu", F.tanh: "tanh"}
 
@@ -67,6 +79,10 @@ class Steps:
         return self.add("linear-with-bias", name or self.paths[layer], inputs, axes)
 
     def embedding(self, layer: nn.Module, name: str = "embedding") -> str:
+        if isinstance(layer, TextsEmbedding):
+            about = {"separator": layer.separator, "n_special": layer.n_special, "table": f"{self.paths[layer]}.weight"}
+            added = self.weight(layer, "text", (IN_ROW, FEATURES)), self.weight(layer, "match")
+            return self.add("lookup-in-row", name, ("token_ids", *added), TOKENS_BY_FEATURES, **about)
         table = "rows" if hasattr(layer, "rows") else "weight"
         return self.add("lookup", name, ("token_ids",), TOKENS_BY_FEATURES, table=f"{self.paths[layer]}.{table}")
 
@@ -180,6 +196,10 @@ class Steps:
                 layer.activation, "head.activation", inner, (HIDDEN,), columns=len(layer.in_projection.weight)
             )
             x, layer = self.norm(layer.norm, inner, (HIDDEN,)), layer.out_projection
+        if isinstance(layer, OrderedHead):
+            score, steps = self.linear(layer.score, x, axes=(HIDDEN,)), self.weight(layer, "steps", (OUT,))
+            self.add("ordered-logits", "logits", (score, steps), (CLASSES,))
+            return
         assert isinstance(layer, nn.Linear)
         self.linear(layer, x, name="logits", axes=(CLASSES,))
 

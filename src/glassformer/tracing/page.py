@@ -11,7 +11,6 @@ import numpy as np
 
 from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
-from glassformer.data.wording import percent
 from glassformer.pages.html import rendered
 from glassformer.tracing.exercise import Blank
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
@@ -36,7 +35,6 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
         title="Every number of an answer",
         kind="trace",
         found=found,
-        percent=percent,
         two_readers=any(matrix.step.name == "transformer.weighted" for matrix in found),
         document=_document(found, exercise),
         stages=[(key, title) for key, title in STAGES.items() if key in used],

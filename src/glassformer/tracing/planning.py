@@ -7,9 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from glassformer.errors import UsageError
 from glassformer.layers.block import Block
-from glassformer.layers.heads import OrderedHead
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.classifier import Classifier
 from glassformer.models.pretrained import PretrainedEncoder
@@ -29,13 +27,7 @@ from glassformer.tracing.steps import TOKENS_BY_FEATURES, Step
 
 
 def plan(model: nn.Module) -> tuple[Step, ...]:
-    """Return the steps from token ids to logits. Dropout is left out: it does nothing in evaluation.
-
-    Raises:
-        UsageError: the model answers with ordered classes.
-    """
-    if isinstance(getattr(model, "head", None), OrderedHead):
-        raise UsageError("a trace does not show models of ordered classes; `explain` shows what each word adds")
+    """Return the steps from token ids to scores. Dropout is left out: it does nothing in evaluation."""
     steps = Steps(model)
     _WALKS[type(model)](steps, model)
     return tuple(steps.taken.values())

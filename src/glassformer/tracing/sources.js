@@ -68,6 +68,13 @@ function sources(matrices, matrix, cell) {
   switch (operation) {
     case "lookup": return { groups: [[x, [[cell[0]]]]], value: NaN };
     case "one-hot": return one(x, [cell[0]], Number(number(x, [cell[0]]) === settings.first + last));
+    case "lookup-in-row": {
+      const texts = along(x.shape[0], (at) => along(at + 1, (index) => number(x, [index])).filter((id) => id === settings.separator).length);
+      const of = (at) => (a ? Math.min(texts[at], a.shape[0] - 1) : 0), id = number(x, [cell[0]]);
+      const matches = id >= settings.n_special && id !== settings.separator
+        && along(x.shape[0], (at) => at).some((at) => number(x, [at]) === id && of(at) !== of(cell[0]));
+      return { groups: [[x, [[cell[0]]]], group(a, () => [[of(cell[0]), last]]), ...(matches ? [group(b, () => [[last]])] : [])], value: NaN };
+    }
     case "same": return one(x, cell);
     case "columns": return one(x, [...before, settings.skipped + last]);
     case "transpose": return one(x, [cell[1], cell[0]]);
@@ -128,6 +135,12 @@ function sources(matrices, matrix, cell) {
     }
     case "scores-of-texts":
       return products([x, row(x, before)], [a, row(a, before)], 1 / Math.sqrt(settings.head_dim));
+    case "ordered-logits": {
+      const steps = read(a, (from) => along(from.shape[0], (index) => [index])), score = number(x, [0]);
+      const above = steps.reduce((found, step, k) => [...found, k ? found[k - 1] + Math.log1p(Math.exp(step)) : step], [])
+        .map((threshold) => FUNCTIONS.sigmoid(score - threshold));
+      return { groups: [[x, [[0]]], group(a, (from) => along(from.shape[0], (index) => [index]))], value: Math.log((last ? above[last - 1] : 1) - (above[last] ?? 0)) };
+    }
     case "sigmoid": return one(x, cell, FUNCTIONS.sigmoid(number(x, cell)));
     case "mix": case "matmul": case "matmul-with-bias": {
       const heads = cell.slice(0, -2), bias = operation === "matmul-with-bias" && group(b, (each) => [stretched(each, cell)]);

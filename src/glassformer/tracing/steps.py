@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
-BACKWARDS, TEXTS = "tokens from the last", "texts"
+BACKWARDS, TEXTS, IN_ROW = "tokens from the last", "texts", "texts of a row"
 """The meanings of the axes of matrices."""
 TOKENS_BY_FEATURES = (TOKENS, FEATURES)
 OUT, IN = "outputs", "inputs"
@@ -17,6 +17,8 @@ FORMULAS: Mapping[str, str] = {
     "given": "given",
     "weight": "learned or fixed",
     "lookup": "row of the table {table} for each token id",
+    "lookup-in-row": "row of the table {table} for each token id, plus that of its text, plus the last vector if the "
+    "token is in another text too",
     "same": "the same numbers",
     "one-hot": "1 in the column of the word of each token id; 0 elsewhere, and for padding and unknown words",
     "add": "a + b",
@@ -38,6 +40,8 @@ FORMULAS: Mapping[str, str] = {
     "softmax": "eˣ / Σ eˣ, in each row",
     "softmax-of-columns": "eˣ / Σ eˣ, in each column",
     "sigmoid": "1 / (1 + e⁻ˣ)",
+    "ordered-logits": "ln(σ(x − θₖ₋₁) − σ(x − θₖ)); θ₁ is the first step, and each other one adds ln(1 + e^step) "
+    "(McCullagh 1980, §2)",
     "mix": "weights times values",
     "join": "the heads side by side",
     "beside": "one beside the other",

@@ -21,7 +21,7 @@ STAGES: Mapping[str, str] = {
 _OF_MANY_STEPS: Mapping[str, str] = {
     "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting"
 }  # fmt: skip
-_ANSWER = ("transformer.weighted", "sum", "calibrated", "probabilities")
+_ANSWER = ("transformer.weighted", "sum", "calibrated", "probabilities", "in_unit", "number")
 _WORDS = (
     "token_ids", "embedding", "word_emb", "one_hot", "one_hot_columns", "positions", "positions.output",
     "embedding_norm.output", "rotation", "positioned", "words",
@@ -150,6 +150,10 @@ _TITLES: Mapping[str, str] = {
     "sum": "Both readers together",
     "calibrated": "Divided by the temperature",
     "probabilities": "Probabilities",
+    "head.score": "The score of the text",
+    "in_unit": "In the unit of the number",
+    "base": "The number from which answers start",
+    "number": "The number",
 }
 
 

@@ -1,8 +1,8 @@
-"""Trace one text through a classifier: both readers, how they add up, and one backward pass."""
+"""Trace one text through a model: its readers, how they add up, and one backward pass."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.arrays import FloatArray, IntArray
-from glassformer.data.inputs import refuse_several
+from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.input_layout import Layout
+from glassformer.data.inputs import SEPARATOR, Inputs
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
+from glassformer.explanation.counting import named
+from glassformer.explanation.question import read_text
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
-from glassformer.targets.labels.target import labels_of
-from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step
+from glassformer.tracing.traced_target import TracedTarget
 
 MOST_NUMBERS = 3_000_000
 """The most numbers that a trace holds of activations, and again of weights. A page with all of them has 50 MB."""
@@ -43,14 +45,18 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """All matrices between a text and its probabilities, in the order in which they are computed.
+    """All matrices between a text and its answer, in the order in which they are computed.
 
     Attributes:
+        text: the text, or a row of several inputs as it is shown (`Layout`).
         tokens: of the transformer, the start token first.
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
+        labels: the names of the scores.
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
             of `label` minus that of `rival`, of the transformer alone if there are two readers. With several labels per
-            text or a single one, there is no rival.
+            text or a single one, there is no rival. Of a number, `label` is its column.
+        score: what a score is called: a logit, for labels.
+        answer: the answer in words.
         by_counting: whether the model answers by counting alone. The transformer then plays no part in the answer.
         weights_left_out: how many weights are not among the matrices, because they are too many.
     """
@@ -61,6 +67,8 @@ class Trace:
     labels: tuple[str, ...]
     label: str
     rival: str | None
+    score: str
+    answer: str
     matrices: tuple[Matrix, ...]
     by_counting: bool
     weights_left_out: int
@@ -80,26 +88,27 @@ class Trace:
         return iter(self.matrices)
 
 
-def trace(predictor: Predictor, text: str) -> Trace:
-    """Trace a text through a classifier.
+def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
+    """Trace a text through a model.
+
+    Args:
+        text: a text, or of a model that reads several inputs a row.
 
     Raises:
-        UsageError: the text is empty or too long.
+        InputError: the text is empty or not a string.
+        UsageError: the text is too long.
     """
-    config = predictor.trained.config
-    labels_of(config.target, "a trace")
-    refuse_several(config.inputs, "a trace follows", "`glassformer explain` says what each input adds")
-    if not text.strip():
-        raise UsageError("the text is empty, so there is nothing to trace")
-    token_ids, tokens = _tokens(predictor, text)
+    config, text = predictor.trained.config, read_text(predictor, text)
+    kind: TracedTarget = config.target.part("tracing")
+    layout = Layout.of(text, config.inputs)
+    token_ids, tokens = _tokens(predictor, text, layout)
     steps = plan(predictor.trained.model)
     _check_length(predictor, steps, len(tokens))
-    probs = predictor.answer([text]).probs[0]
-    order = np.argsort(-probs, kind="stable").tolist()
-    first, rival = order[0], None if config.multilabel or len(order) < 2 else order[1]
+    outcome = kind.outcome(config.target, predictor.answer([text]))
+    direction = torch.from_numpy(outcome.direction).float()
 
-    def margin(logits: Tensor) -> Tensor:
-        return logits[first] - (0 if rival is None else logits[rival])
+    def margin(scores: Tensor) -> Tensor:
+        return scores.float() @ direction.to(scores.device)
 
     heard = hear(predictor.trained.model, steps, token_ids, margin)
     if "fixed_length" in steps[0].settings:
@@ -108,22 +117,23 @@ def trace(predictor: Predictor, text: str) -> Trace:
     weights = sum(matrix.values.size for matrix in matrices if matrix.step.operation == "weight")
     if weights > MOST_NUMBERS:
         matrices = [matrix for matrix in matrices if matrix.step.operation != "weight"]
-    ngrams, last = _after_the_logits(predictor, text, heard["logits"][0])
-    labels = tuple(map(str, config.labels))
+    ngrams, last = _after_the_scores(predictor, text, heard["logits"][0])
     return Trace(
-        text=text,
+        text=layout.text,
         tokens=tokens,
         ngrams=ngrams,
-        labels=labels,
-        label=labels[first],
-        rival=None if rival is None else labels[rival],
+        labels=outcome.names,
+        label=outcome.label,
+        rival=outcome.rival,
+        score=kind.score,
+        answer=outcome.answer,
         matrices=(*matrices, *last),
         by_counting=config.answers_by_counting,
         weights_left_out=weights if weights > MOST_NUMBERS else 0,
     )
 
 
-def _tokens(predictor: Predictor, text: str) -> tuple[IntArray, tuple[str, ...]]:
+def _tokens(predictor: Predictor, text: str, layout: Layout) -> tuple[IntArray, tuple[str, ...]]:
     """Return the ids of the tokens and how they are written in the text.
 
     Raises:
@@ -136,7 +146,10 @@ def _tokens(predictor: Predictor, text: str) -> tuple[IntArray, tuple[str, ...]]
             f"the text has {len(ids):,} tokens, and a trace shows what the model reads at once, "
             f"at most {longest:,} tokens; give a passage of it"
         )
-    written = [text[start:end] or "(end)" for start, end in spans]
+    written = [
+        "(next text)" if text[start:end] == SEPARATOR else layout.text[slice(*layout.span(start, end))] or "(end)"
+        for start, end in spans
+    ]
     return np.array([START_ID, *ids], np.int64), ("(start)", *written)
 
 
@@ -165,37 +178,65 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
         )
 
 
-def _after_the_logits(predictor: Predictor, text: str, logits: FloatArray) -> tuple[tuple[str, ...], list[Matrix]]:
-    """Return the known n-grams, and the matrices from the logits of the transformer to the probabilities."""
+def _after_the_scores(predictor: Predictor, text: str, scores: FloatArray) -> tuple[tuple[str, ...], list[Matrix]]:
+    """Return the known n-grams, and the matrices from the scores of the transformer to the answer."""
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []
 
-    def add(operation: str, name: str, values: FloatArray, *inputs: str, rows: str = "", **settings: Any) -> FloatArray:
+    def add(operation: str, name: str, values: Array, *inputs: str, rows: str = "", **settings: Any) -> Array:
         axes = (rows, CLASSES) if rows else (CLASSES,)
         step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
         found.append(Matrix(step=step, values=values.astype(np.float32)))
         return values
 
     ngrams: tuple[str, ...] = ()
-    total, name = logits, "logits"
-    if counting is not None and config.readers is not None:
-        ngrams, shares, bias = _counted(counting, text)
-        add("given", "counting.ngrams", shares, rows=NGRAMS)
-        add("weight", "counting.bias", bias)
-        counted = add("column-sum", "counting.logits", shares.sum(axis=0) + bias, "counting.ngrams", "counting.bias")
-        weights = config.readers.counting.weight, config.readers.transformer.weight
-        counted = add("scale", "counting.weighted", weights[0] * counted, "counting.logits", factor=weights[0])
-        attended = add("scale", "transformer.weighted", weights[1] * logits, "logits", factor=weights[1])
-        total, name = add("add", "sum", counted + attended, "counting.weighted", "transformer.weighted"), "sum"
-    calibrated = add("divide", "calibrated", total / config.temperature, name, divisor=config.temperature)
-    probs = probabilities(calibrated[None], multilabel=config.multilabel)[0]
-    add("sigmoid" if config.multilabel else "softmax", "probabilities", probs, "calibrated")
+    by_reader: dict[str, tuple[str, Array]] = {}
+    for reader in config.weights:
+        if reader == "counting" and counting is not None:
+            ngrams, shares, bias = _counted(counting, text, config.inputs)
+            add("given", "counting.ngrams", shares, rows=NGRAMS)
+            add("weight", "counting.bias", bias)
+            total = shares.sum(axis=0) + bias
+            add("column-sum", "counting.logits", total, "counting.ngrams", "counting.bias")
+            by_reader[reader] = "counting.logits", total
+        elif reader == "transformer":
+            by_reader[reader] = "logits", scores
+        else:
+            name = f"{reader}.scores"
+            by_reader[reader] = name, add("given", name, predictor.alone(reader, [text])[0])
+    parts = []
+    for reader, weight in config.weights.items():
+        name, values = by_reader[reader]
+        if len(by_reader) > 1 or weight != 1:
+            weighted = add("scale", f"{reader}.weighted", weight * values, name, factor=weight)
+            parts.append((f"{reader}.weighted", weighted))
+        else:
+            parts.append((name, values))
+    name, total = parts[0]
+    for number, (other, values) in enumerate(parts[1:], 2):
+        joined = "sum" if number == len(parts) else f"sum of {number}"
+        name, total = joined, add("add", joined, total + values, name, other)
+    kind: TracedTarget = config.target.part("tracing")
+    for step in kind.steps(config.target, name, total):
+        add(step.operation, step.name, step.values, *step.inputs, **step.settings)
     return ngrams, found
 
 
-def _counted(reader: CountingReader, text: str) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+def _counted(
+    reader: CountingReader, text: str, inputs: Inputs | None
+) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
     """Return the known n-grams of a text, what each adds to the logits, and the bias."""
     shares = reader.of_ngrams(text)
     values = np.array(list(shares.values()), np.float32).reshape(len(shares), reader.n_classes)
-    written = tuple(f"{ngram} ({family})" for family, ngram in shares)
-    return written, values, spread(reader.bias[None], reader.n_classes)[0]
+    return (
+        tuple(_named(ngram, family, inputs) for family, ngram in shares),
+        values,
+        spread(reader.bias[None], reader.n_classes)[0],
+    )
+
+
+def _named(ngram: str, family: str, inputs: Inputs | None) -> str:
+    shown, where = named(ngram, inputs)
+    if where is None or family == "characters":  # which are the same in each text
+        return f"{shown} ({family})"
+    return f"{shown} ({family}, {where})"

@@ -1,8 +1,7 @@
 // The recent answers beside those to the held-out rows of training. The server is asked whenever this is opened.
 
-import { el, percent, table } from "./dom.js";
+import { el, percent, short, table } from "./dom.js";
 import { perColumn } from "./fold.js";
-import { short } from "./number.js";
 import { Gone, get } from "./server.js";
 
 const SHOWN = 20; // figures

@@ -1,6 +1,6 @@
 // What each attention head does for the answer: what the margin loses without it, and which words it looks at.
 
-import { el, percent, signed } from "./dom.js";
+import { el, percent, wordingOf } from "./dom.js";
 import { Fold, perColumn } from "./fold.js";
 import { appendWords, colour } from "./marked.js";
 import { rove } from "./roving.js";
@@ -41,7 +41,7 @@ class Heads {
     const windows = state.answer?.reading?.windows ?? 1;
     const means = windows > 1 ? ` The transformer reads this text in ${windows} windows, and the figures are means over them.` : "";
     const drawn = el("div", {},
-      el("p", { className: "soft" }, "How many logits the margin loses without each head. Choose a head to see which words "
+      el("p", { className: "soft" }, `How much the ${wordingOf(state.reasons).whole} loses without each head${wordingOf(state.reasons).unit}. Choose a head to see which words `
         + `it looks at, then a word to see where it looks from there.${means}`),
       this.drawGrid(), this.said, this.text);
     this.paint(heads);
@@ -51,11 +51,12 @@ class Heads {
   drawGrid() {
     const inRow = this.heads.filter(({ layer }) => layer === 1).length;
     const most = Math.max(...this.heads.map(({ share }) => Math.abs(share)), 1e-9);
+    const { unit, written } = wordingOf(this.state.reasons);
     this.cells = this.heads.map(({ layer, head, share }, number) => {
       const cell = el("button", {
-        type: "button", tabIndex: number === this.chosen ? 0 : -1, "aria-label": `Layer ${layer}, head ${head}: ${signed(share)}`,
+        type: "button", tabIndex: number === this.chosen ? 0 : -1, "aria-label": `Layer ${layer}, head ${head}: ${written(share)}`,
         onclick: () => this.choose(number),
-      }, signed(share));
+      }, written(share));
       colour(cell, share / most);
       cell.addEventListener("focus", () => this.choose(number));
       return cell;
@@ -66,7 +67,7 @@ class Heads {
         ...this.cells.slice(first, first + inRow).map((cell) => el("td", {}, cell))));
     }
     const names = this.heads.slice(0, inRow).map(({ head }) => el("th", { scope: "col" }, `head ${head}`));
-    const grid = el("table", { "aria-label": "The share of each attention head, in logits" },
+    const grid = el("table", { "aria-label": `The share of each attention head${unit}` },
       el("thead", {}, el("tr", {}, el("td", {}), ...names)), el("tbody", {}, ...rows));
     rove(grid, inRow);
     return el("div", { className: "scroll" }, grid);

@@ -4,7 +4,6 @@ import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
 import { TextField } from "./field.js";
 import { located, RowFields } from "./fields.js";
-import { asReasons } from "./number.js";
 import { BELOW, BESIDE } from "./panels.js";
 import { get, Gone, post } from "./server.js";
 import { TableDesk } from "./table.js";
@@ -14,8 +13,7 @@ const alert = byId("alert");
 const ask = {
   answer: async (text, model) => (await post("predict", { text, model: model.name })).answers[0],
   explanation: async (text, model) => {
-    const found = await post("explain", { text, model: model.name, ...(model.keeps_texts ? { nearest: true } : {}) });
-    const reasons = model.target ? asReasons(found) : found;
+    const reasons = await post("explain", { text, model: model.name, ...(model.keeps_texts ? { nearest: true } : {}) });
     return model.inputs ? located(reasons, text, model.inputs) : reasons;
   },
 };

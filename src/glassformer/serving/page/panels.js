@@ -9,29 +9,25 @@ import { drawHeads } from "./heads.js";
 import { drawLapse } from "./lapse.js";
 import { drawNearest } from "./nearest.js";
 import { drawNgrams } from "./ngrams.js";
-import { drawAdded, drawNumber } from "./number.js";
 import { drawPassages } from "./passages.js";
 import { drawReaders } from "./readers.js";
 import { drawShares } from "./shares.js";
 import { drawTrace } from "./trace.js";
 import { drawTurning } from "./turning.js";
 
-/** A part for models that answer with labels. */
-const forLabels = (draw) => (state) => (state.model.target ? null : draw(state));
-
 export const BESIDE = [
-  { name: "answer", draw: (state) => (state.model.target ? drawNumber : drawAnswer)(state) },
-  { name: "readers", draw: (state) => (state.model.target ? drawAdded : drawReaders)(state) },
+  { name: "answer", draw: drawAnswer },
+  { name: "readers", draw: drawReaders },
 ];
 
 export const BELOW = [
-  { name: "turning", draw: forLabels(drawTurning) },
+  { name: "turning", draw: drawTurning },
   { name: "shares", draw: drawShares },
   { name: "ngrams", draw: drawNgrams },
   { name: "passages", draw: drawPassages },
   { name: "heads", draw: drawHeads },
   { name: "nearest", draw: drawNearest },
-  { name: "trace", draw: forLabels(drawTrace) },
+  { name: "trace", draw: drawTrace },
   { name: "lapse", draw: drawLapse },
   { name: "drift", draw: drawDrift },
   { name: "card", draw: drawCard },

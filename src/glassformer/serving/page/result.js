@@ -1,7 +1,6 @@
 // The answers to a table: how often each label was given, the first rows, what was measured, and a file to keep.
 
-import { counted, el, percent, shortened, table } from "./dom.js";
-import { short } from "./number.js";
+import { counted, el, percent, short, shortened, table } from "./dom.js";
 
 const ENDS = 120; // characters of either end of a long text
 

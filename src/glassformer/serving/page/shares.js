@@ -1,24 +1,17 @@
-// The shares of all words as a table. They add up to the margin.
+// The shares of all words as a table. They add up to the margin, or to the number.
 
-import { el, signed, table } from "./dom.js";
+import { el, table, wordingOf } from "./dom.js";
 
 export function drawShares({ model, reasons }) {
   if (!reasons) return null;
-  const both = reasons.readers.length > 1;
+  const readers = reasons.readers.length > 1 ? reasons.readers : [], { whole, unit, written } = wordingOf(reasons);
   const several = model.inputs?.texts.length > 1;
   const named = ({ word, input, column }) => (several && !column ? `${word} (${input})` : word);
-  const rows = reasons.words.map((word) => both
-    ? [named(word), signed(word.counting), signed(word.transformer), signed(word.total)]
-    : [named(word), signed(word.total)]);
-  const heads = both ? ["word", "counting", "transformer", "both"] : ["word", reasons.sides ? "effect" : "share"];
-  const blank = both ? ["", ""] : [];
-  const foot = reasons.sides ? [] : [
-    ["without known words", ...blank, signed(reasons.without_known_words)],
-    ["not explained", ...blank, signed(reasons.unexplained)],
-    ["sum: the margin", ...blank, signed(reasons.margin)],
-  ];
+  const rows = reasons.words.map((word) => [named(word), ...readers.map((name) => written(word[name])), written(word.total)]);
+  const last = readers.length ? (readers.length > 2 ? "all" : "both") : "share";
+  const foot = [["without known words", reasons.without_known_words], ["not explained", reasons.unexplained], [`sum: the ${whole}`, reasons.margin]];
   return el("details", {},
     el("summary", {}, "Word by word"),
-    table(reasons.sides ? "How much the number falls without each word" : "What each word adds to the margin, in logits",
-      heads, rows, foot));
+    table(`What each word adds to the ${whole}${unit}`, ["word", ...readers, last], rows,
+      foot.map(([name, value]) => [name, ...readers.map(() => ""), written(value)])));
 }

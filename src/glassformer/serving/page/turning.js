@@ -1,6 +1,6 @@
 // Searches for the smallest change of words that turns the answer, when the reader asks for it.
 
-import { el, percent, said } from "./dom.js";
+import { el, percent, said, short } from "./dom.js";
 import { typed } from "./fields.js";
 import { perColumn } from "./fold.js";
 import { Gone, post } from "./server.js";
@@ -53,11 +53,12 @@ class Turning {
   show(turned, reasons) {
     const answered = `${turned.answers} changed texts were answered, of at most ${turned.budget}.`;
     if (!turned.changes.length) {
-      return [el("p", {}, "No change of words was found that turns the answer."), el("p", { className: "soft" }, answered)];
+      return [el("p", {}, `${turned.sentence.split(": ")[0]}.`), el("p", { className: "soft" }, answered)];
     }
     return [
       el("p", { className: "words", dir: "auto" }, ...excerpt(Array.from(reasons.text), turned.changes)),
-      el("p", {}, "The answer is then ", el("b", { dir: "auto" }, said(turned.prediction)), ` ${percent(turned.confidence)}. `,
+      el("p", {}, "The answer is then ", el("b", { dir: "auto" }, "confidence" in turned ? said(turned.prediction) : short(turned.prediction)),
+        "confidence" in turned ? ` ${percent(turned.confidence)}. ` : ". ",
         el("button", { type: "button", onclick: () => this.take(turned.changes, reasons) }, "Try it")),
       el("p", { className: "soft" }, `${answered} A smaller change may exist.`),
     ];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -13,8 +14,6 @@ from glassformer.data.wording import short
 from glassformer.errors import UsageError
 from glassformer.explanation.asked import Asked, Goal
 from glassformer.targets.number.target import COVERAGE, Number, NumberAnswers, significant
-
-_NOTHING = 5e-4  # of the deviation of the training rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -86,10 +85,9 @@ class AskedNumber(Asked):
         return float(self.direction[0])
 
     def written(self, share: float) -> str:
-        """Write a share with its sign, three digits that count, and all digits before the point."""
-        if abs(share) < _NOTHING * self.least:
-            return "0"
-        return (f"{share:+,.0f}" if 999.5 <= abs(share) < 1e15 else f"{share:+.3g}").replace("-", "−")
+        """Write a share with its sign, to a hundredth of the deviation of the training rows."""
+        decimals = max(0, 2 - math.floor(math.log10(self.least)))
+        return (f"{share:+,.{decimals}f}" if round(share, decimals) else f"{0:.{decimals}f}").replace("-", "−")
 
     def rounded(self, share: float) -> float:
         return significant(share)

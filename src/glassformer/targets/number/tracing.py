@@ -1,0 +1,28 @@
+"""From the score of a text to its number, in a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from glassformer.data.arrays import Array
+from glassformer.targets.number.explanation import AskedNumber
+from glassformer.targets.number.target import Number, NumberAnswers
+from glassformer.tracing.traced_target import LastStep, Outcome, TracedTarget
+
+
+def _outcome(target: Number, answers: NumberAnswers) -> Outcome:
+    asked = AskedNumber.of(target, answers)
+    return Outcome(names=(target.column,), label=target.column, rival=None, direction=np.ones(1), answer=asked.headline)
+
+
+def _steps(target: Number, name: str, scores: Array) -> Iterator[LastStep]:
+    deviation = target.scale.deviation
+    in_unit, base = scores * deviation, np.array([target.base])
+    yield LastStep(operation="scale", name="in_unit", values=in_unit, inputs=(name,), settings={"factor": deviation})
+    yield LastStep(operation="weight", name="base", values=base)
+    yield LastStep(operation="add", name="number", values=in_unit + base, inputs=("in_unit", "base"))
+
+
+PART = TracedTarget(score="score", outcome=_outcome, steps=_steps)
