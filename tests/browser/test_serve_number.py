@@ -74,7 +74,9 @@ def test_a_table_is_answered_and_drift_is_shown(browser: Browser, url: str) -> N
     page.goto(url)
     texts = ["superb film 3", " ", *["poor song 1"] * 120]
     page.request.post(f"{url}predict", data={"texts": texts[2:]}, headers={"sec-fetch-site": ""})
-    page.evaluate(DROP, ["new.csv", "text,score\n" + "\n".join(f"{text},3" for text in texts)])
+    page.evaluate(
+        DROP, ["new.csv", "text,score\n" + "\n".join(f"{text},{1 + number % 5}" for number, text in enumerate(texts))]
+    )
     expect(page.locator(".first-rows tbody tr")).to_have_count(10)
     answer = page.request.post(f"{url}predict", data={"text": TEXT}).json()["answers"][0]
     first = page.locator(".first-rows tbody tr").first.locator("td").first.inner_text()
@@ -83,8 +85,11 @@ def test_a_table_is_answered_and_drift_is_shown(browser: Browser, url: str) -> N
     assert interval.endswith(")")
     expect(page.locator(".first-rows tbody tr").nth(1)).to_contain_text("no answer")
     expect(page.locator(".of-model")).to_contain_text("1 empty text without an answer.")
-    expect(page.locator(".of-model")).to_contain_text("glassformer evaluate")
-    expect(page.locator(".bars")).to_have_count(0)
+    expect(page.locator(".figures-of-table .label")).to_contain_text("R²")
+    expect(page.locator(".figures-of-table")).to_contain_text("121 rows with a number")
+    expect(page.locator(".figures-of-table thead")).to_contain_text("mean absolute error")
+    expect(page.get_by_role("button", name="Compare with TF-IDF + ridge regression")).to_be_visible()
+    expect(page.locator(".found .bars")).to_have_count(0)
     page.get_by_text("Drift: the recent texts").click()
     expect(page.locator(".inside").filter(has_text="held-out rows")).to_contain_text("answer")
     assert said == []

@@ -51,7 +51,6 @@ REFUSED: tuple[Refusal, ...] = (
             "export transformers",
             "export onnx-int8",
             "export web",
-            "serve table",
         ),
         targets=("number",),
     ),

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -107,7 +108,24 @@ def test_tables_are_answered(client: TestClient, predictor: Predictor[NumberAnsw
     assert answers["first"][1] == dict.fromkeys(answers["first"][0])
     assert (answers["counts"], answers["unanswered"]) == ({}, 1)
     assert answers["csv"].splitlines()[0].startswith("text,score,prediction,interval_low,interval_high,")
-    assert "`glassformer evaluate` measures" in found["not_measured"]["scores"]
+    assert "every row has the number 3" in found["not_measured"]["scores"]
+
+
+def test_tables_with_numbers_are_measured(models: dict[str, ServedModel], predictor: Predictor[NumberAnswers]) -> None:
+    rows = [("superb film", 6.0), ("awful song", 1.5), ("good book", 5.0), ("dull play", 2.0)] * 3
+    content = "text,score\n" + "".join(f"{text},{number}\n" for text, number in rows)
+    twice = models | {"again": ServedModel(**{**vars(models["scores"]), "name": "again"})}
+    with TestClient(create_app(twice)) as client:
+        asked = {"name": "t.csv", "text": "text", "label": "score"}
+        lines = client.post("/table", params=asked, content=content.encode()).text.splitlines()
+    found = json.loads(lines[-1])["result"]
+    assert found["not_measured"] == {}
+    values, truth = predictor.answer([text for text, _ in rows]).values, np.array([number for _, number in rows])
+    ours = found["measured"][0]["contestants"][-1]
+    assert ours["mean_absolute_error"]["value"] == pytest.approx(np.abs(values - truth).mean(), abs=1e-4)
+    r2 = 1 - ((values - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum()
+    assert ours["r2"]["value"] == pytest.approx(r2, abs=1e-4)
+    assert found["comparison"].startswith("No clear winner between scores and again")
 
 
 def test_every_number_of_a_number_is_shown(client: TestClient) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from glassformer.data.arrays import Array
 from glassformer.evaluation.record import Estimate
 
 
@@ -17,8 +18,14 @@ class ServedTarget:
 
     Attributes:
         evaluation: what `glassformer evaluate` writes about it.
-        figures: picks the figures that are shown from the metrics of an evaluation.
+        figures: picks the figures of a model that are shown from the metrics of an evaluation.
+        of_contestant: picks those of a contestant on a table that was sent, as JSON values.
+        remark: a sentence about metrics that are easily misread, or None.
+        scores: takes a target, and what a reader adds to its answers (`Answers.readers`). Returns the weighted scores.
     """
 
     evaluation: type[BaseModel]
     figures: Callable[[Any], Mapping[str, Estimate]]
+    of_contestant: Callable[[Any], dict[str, Any]]
+    remark: Callable[[Any], str | None]
+    scores: Callable[[Any, Array], Array]

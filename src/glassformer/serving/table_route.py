@@ -121,24 +121,22 @@ async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> Async
 
 
 def _result(service: Service, sent: SentTable, answers: Mapping[str, Answers], *, baselines: bool) -> dict[str, Any]:
-    labelled = {name: labelled_rows(sent, model, answers[name]) for name, model in service.models.items()}
-    rows = {name: found for name, found in labelled.items() if not isinstance(found, str)}
-    figures = {
-        name: measured(service.models[name], found, answers[name], baselines=baselines) for name, found in rows.items()
+    labelled = {name: labelled_rows(sent, model) for name, model in service.models.items()}
+    found = {
+        name: measured(service.models[name], rows, answers[name], baselines=baselines)
+        for name, rows in labelled.items()
+        if not isinstance(rows, str)
     }
-    comparison = None
-    if len(service.models) == len(rows) == 2:
-        macro_f1 = [found["contestants"][-1]["macro_f1"]["value"] for found in figures.values()]
-        comparison = compared(list(rows), list(rows.values()), macro_f1)
+    both = len(service.models) == len(found) == 2
     return {
         "name": sent.name,
         "rows": len(sent.texts),
         "first_texts": [shown(text) for text in sent.texts[:ROWS_SHOWN]],
         "first_rows": first_rows(sent, next(iter(service.models.values()))),
         "answers": [table_of_answers(sent, model, answers[name]) for name, model in service.models.items()],
-        "measured": list(figures.values()),
-        "not_measured": {name: found for name, found in labelled.items() if isinstance(found, str)},
-        "comparison": comparison,
+        "measured": [each.figures for each in found.values()],
+        "not_measured": {name: why for name, why in labelled.items() if isinstance(why, str)},
+        "comparison": compared(list(found), list(found.values())) if both else None,
     }
 
 

@@ -11,25 +11,19 @@ from typing import Any
 
 import polars as pl
 
-from glassformer.data.arrays import Array
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
-from glassformer.data.sources import read_like_training
 from glassformer.data.table import Table
-from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.evaluate_model import measure_model
-from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.seen_rows import remembered_rows
-from glassformer.evaluation.verdict import rarely_found
+from glassformer.evaluation.evaluate_model import measure_model, measures_of, read_measured, seen_rows
+from glassformer.evaluation.measured import MeasuredRows
 from glassformer.prediction.answered_rows import refuse_taken, texts_in
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
+from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.answers import Answers
-from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.labels.evaluation_comparison import compare_right_rows
-from glassformer.targets.labels.evaluation_result import LabelEvaluation
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
@@ -139,99 +133,68 @@ def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> 
     }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Labelled:
-    """The rows of a sent table that have a text and a label, with the labels as a model knows them."""
-
-    table: Table
-    labels: Array
-    names: tuple[str, ...]
-    right: Array
-
-
-def labelled_rows(table: SentTable, model: ServedModel, answers: Answers) -> Labelled | str:
+def labelled_rows(table: SentTable, model: ServedModel) -> Table | str:
     """Return the rows to measure on, or say why there are none."""
-    if not isinstance(answers, LabelAnswers):
-        return "`glassformer evaluate` measures a model that answers with a number."
     try:
         config = model.whole.trained.config
-        remembered, labels = config.remembered, config.label_set
-        rows = read_like_training(
-            str(table.path),
-            remembered.read_as,
-            None,
-            text=table.text_column,
-            label=table.label_column,
-            multilabel=None,
-            labels=labels.names,
-            inputs=config.inputs,
-            fold=remembered.fold_labels,
-        )
-        encoded = labels.encode(rows)
+        rows = read_measured(config, str(table.path), None, text=table.text_column, label=table.label_column)
+        part = measures_of(config)
+        part.notes(config, rows, part.truth_of(config, rows))
     except UsageError as error:
         if error.listing and table.label_column is None:
             return "no column is clearly that of the labels. If one is, name it with `label=`."
         return error.message.replace(str(table.path), table.name)
-    places = rows.frame["row"].to_numpy() - 1
-    return Labelled(
-        table=replace(rows, source=table.name),
-        labels=encoded,
-        names=labels.names,
-        right=correct_rows(answers.probs[places], encoded, multilabel=config.multilabel),
-    )
+    return replace(rows, source=table.name)
 
 
-def measured(model: ServedModel, labelled: Labelled, answers: Answers, *, baselines: bool) -> dict[str, Any]:
-    """Measure a model, and with `baselines` also TF-IDF + logistic regression, trained on the rows that it saw."""
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What was measured of a model, for the page, and the rows with its answers."""
+
+    figures: dict[str, Any]
+    rows: MeasuredRows
+    config: FolderConfig
+
+
+def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: bool) -> Measured:
+    """Measure a model, and with `baselines` also those of its kind of answer, trained on the rows that it saw."""
     config = model.whole.trained.config
-    places = labelled.table.frame["row"].to_numpy() - 1
-    seen = (
-        remembered_rows(config.remembered, config.label_set.encode, None) if baselines else "No baseline was measured."
-    )
-    weights = config.weights
-    found, _ = measure_model(
+    kind: ServedTarget = config.target.part("serving")
+    places = table.frame["row"].to_numpy() - 1
+    seen = seen_rows(config, None) if baselines else "No baseline was measured."
+    found, rows = measure_model(
         model.whole,
         model.folder,
-        labelled.table,
+        table,
         seen,
         split="the rows with text and label",
         scores={
-            name: logits[places] * config.temperature / weights[name]
-            for name, logits in answers.readers.items()
-            if weights[name]
+            name: kind.scores(config.target, added)[places] / config.weights[name]
+            for name, added in answers.readers.items()
+            if config.weights[name]
         },
     )
     duel = found.duel
     contestants = [*reversed(duel.baselines), *duel.readers, duel.model]
-    return {
+    said = [duel.verdict if duel.baselines else None, duel.reader_verdict, kind.remark(found.metrics)]
+    figures = {
         "model": model.name,
         "rows": found.metrics.rows,
-        "contestants": [
-            {
-                "name": each.name,
-                "accuracy": each.metrics.accuracy.model_dump(),
-                "macro_f1": each.metrics.macro_f1.model_dump(),
-                "log_loss": each.metrics.log_loss,
-            }
-            for each in contestants
-        ],
-        "sentences": _sentences(found),
+        "contestants": [{"name": each.name, **kind.of_contestant(each.metrics)} for each in contestants],
+        "sentences": [sentence for sentence in said if sentence],
         "notes": [note for note in found.notes if note != seen],
         "baseline_missing": seen if baselines and isinstance(seen, str) else None,
     }
+    return Measured(figures=figures, rows=rows, config=config)
 
 
-def _sentences(found: LabelEvaluation) -> list[str]:
-    said = [
-        found.duel.verdict if found.duel.baselines else None,
-        found.duel.reader_verdict,
-        rarely_found(found.metrics),
-    ]
-    return [sentence for sentence in said if sentence]
-
-
-def compared(names: Sequence[str], labelled: Sequence[Labelled], macro_f1: Sequence[float]) -> str | None:
-    """Say which of two models is more accurate on the same rows. None if they have other labels."""
-    if len({tuple(sorted(map(label_name, each.names))) for each in labelled}) > 1:
+def compared(names: Sequence[str], both: Sequence[Measured]) -> str | None:
+    """Say which of two models answers the same rows better. None if they answer with other things."""
+    part = measures_of(both[0].config)
+    ours, theirs = (each.config for each in both)
+    if part is not measures_of(theirs) or part.why_not_compared(ours, theirs, fold=False):
         return None
-    return compare_right_rows((names[0], names[1]), [each.right for each in labelled], macro_f1).verdict
+    first, second = (replace(each.rows, seed=0) for each in both)
+    about: dict[str, Any] = {"data": "", "data_sha256": "", "rows": len(first.truth), "notes": (), "seed": 0}
+    verdict: str = first.compared(second, model_a=names[0], model_b=names[1], **about).verdict
+    return verdict

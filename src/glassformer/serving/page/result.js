@@ -4,7 +4,7 @@ import { counted, el, percent, short, shortened, table } from "./dom.js";
 
 const ENDS = 120; // characters of either end of a long text
 
-const share = (value) => value.toFixed(3).replace(/^0/, "");
+const share = (value) => value.toFixed(3).replace(/^(-?)0/, "$1").replace("-", "−");
 const interval = ({ low, high }) => `${share(low)} – ${share(high)}`;
 
 export function drawResult(result, { onBaselines, baselines, onText }) {
@@ -15,7 +15,7 @@ export function drawResult(result, { onBaselines, baselines, onText }) {
     result.comparison ? el("p", { className: "comparison" }, result.comparison) : null,
     el("div", { className: several ? "two" : "" }, ...result.answers.map((answers) => drawModel(result, answers, several))),
     more ? el("p", {}, el("button", { type: "button", onclick: onBaselines },
-      "Compare with TF-IDF + logistic regression")) : null,
+      `Compare with TF-IDF + ${result.measured[0].contestants[0].r2 ? "ridge" : "logistic"} regression`)) : null,
     firstRows(result, onText));
 }
 
@@ -47,17 +47,20 @@ function drawCounts({ counts, unanswered }, rows) {
     notes.length ? el("p", { className: "soft" }, notes.join(" ")) : null);
 }
 
+/** The columns of a table of contestants: a name, and how the figure is written. The first one leads. */
+const LABELS = [["accuracy", ({ accuracy }) => share(accuracy.value)], ["95% interval", ({ accuracy }) => interval(accuracy)],
+  ["macro F1", ({ macro_f1: f1 }) => share(f1.value)], ["log loss", ({ log_loss: loss }) => share(loss)]];
+const NUMBERS = [["R²", ({ r2 }) => share(r2.value)], ["95% interval", ({ r2 }) => interval(r2)],
+  ["mean absolute error", ({ mean_absolute_error: error }) => short(error.value)]];
+
 function drawFigures(figures) {
-  const ours = figures.contestants.at(-1);
-  const rows = figures.contestants.map((each) =>
-    [each.name, share(each.accuracy.value), interval(each.accuracy), share(each.macro_f1.value), share(each.log_loss)]);
+  const ours = figures.contestants.at(-1), columns = ours.r2 ? NUMBERS : LABELS;
+  const rows = figures.contestants.map((each) => [each.name, ...columns.map(([, written]) => written(each))]);
   const said = [...figures.sentences, figures.baseline_missing].filter(Boolean);
   return el("div", { className: "figures-of-table" },
-    el("p", { className: "label" }, share(ours.accuracy.value), " ",
-      el("span", { className: "confidence" }, "accuracy")),
-    el("p", { className: "soft" }, `95% interval ${interval(ours.accuracy)}, ${counted(figures.rows, "row")} with a label`),
-    rows.length > 1
-      ? table("All were measured on the same rows", ["", "accuracy", "95% interval", "macro F1", "log loss"], rows) : null,
+    el("p", { className: "label" }, rows.at(-1)[1], " ", el("span", { className: "confidence" }, columns[0][0])),
+    el("p", { className: "soft" }, `95% interval ${rows.at(-1)[2]}, ${counted(figures.rows, "row")} with a ${ours.r2 ? "number" : "label"}`),
+    rows.length > 1 ? table("All were measured on the same rows", ["", ...columns.map(([name]) => name)], rows) : null,
     ...said.map((sentence) => el("p", {}, sentence)),
     figures.notes.length
       ? el("ul", { className: "soft notes" }, ...figures.notes.map((note) => el("li", {}, note))) : null);

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from glassformer.data.arrays import Array
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Metrics
+from glassformer.evaluation.verdict import rarely_found
 from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
+from glassformer.targets.labels.target import Labels
 
 
 def _figures(metrics: Metrics) -> dict[str, Estimate]:
     return {"accuracy": metrics.accuracy}
 
 
-PART = ServedTarget(evaluation=LabelEvaluation, figures=_figures)
+def _of_contestant(metrics: Metrics) -> dict[str, Any]:
+    estimates = {"accuracy": metrics.accuracy.model_dump(), "macro_f1": metrics.macro_f1.model_dump()}
+    return estimates | {"log_loss": metrics.log_loss}
+
+
+def _scores(target: Labels, added: Array) -> Array:
+    scores: Array = added * target.temperature
+    return scores
+
+
+PART = ServedTarget(
+    evaluation=LabelEvaluation, figures=_figures, of_contestant=_of_contestant, remark=rarely_found, scores=_scores
+)
