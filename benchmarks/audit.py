@@ -27,13 +27,14 @@ from benchmarks.models import classifier
 from benchmarks.tables_audit import audit_tables
 from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import measure_membership
-from glassformer.audit.membership import area, losses
+from glassformer.audit.membership import area
 from glassformer.audit.traces import trace
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.audit import label_losses
 from glassformer.training.recipe import load_recipe
 
 TABLES = ("disaster-tweets", "trec", "customer-reviews")
@@ -121,7 +122,7 @@ def canaries(experiment: Experiment, name: str, table: Table, times: int) -> dic
     config = predictor.trained.config
     numbers = [config.label_set.names.index(label) for label in of_address]
     logits = predictor.logits([_sentence(address, draw) for address in addresses])
-    scores = -losses(logits, np.array(numbers), temperature=config.temperature)
+    scores = -label_losses(config.label_target, logits, np.array(numbers))
     with_table = {each.kind: each for each in trace(_all(splits), predictor.trained)}["e-mail address"]
     before = {each.kind: each for each in trace(table.frame.select("row", "text"), predictor.trained)}
     own = before.get("e-mail address")

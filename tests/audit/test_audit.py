@@ -10,6 +10,7 @@ import pytest
 
 from glassformer.audit.audit import audit
 from glassformer.audit.held_out import CannotMeasureError
+from glassformer.audit.page import render_audit
 from glassformer.audit.result import Audit, FileAudit
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
@@ -237,7 +238,7 @@ def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
     assert "'shop': 2 of 3 categories hold e-mail addresses (a…@e….com" in problem.found
 
 
-def test_a_model_of_a_number_is_searched_and_not_attacked(tmp_path: Path) -> None:
+def test_a_model_of_a_number_is_searched_and_attacked(tmp_path: Path) -> None:
     shops = ("north", "south")
     stars = [(text, str(n % 5 + n / 100), shops[n % 2]) for n, (text, _) in enumerate(rows(6)[:120])]
     table = write_csv(tmp_path / "table.csv", stars, ("text", "stars", "shop"))
@@ -247,9 +248,12 @@ def test_a_model_of_a_number_is_searched_and_not_attacked(tmp_path: Path) -> Non
     assert found.traced is not None
     (traced,) = [each for each in found.traced if each.kind == "e-mail address"]
     assert traced.values == 1
-    assert found.membership is None
-    assert "this one answers with a number" in found.unmeasured
-    assert "Whether the model reveals its training texts was not measured" in found.verdict
+    measured = found.membership
+    assert measured is not None
+    assert (measured.training_accuracy, measured.unit) == (None, "squared deviations")
+    assert measured.training_loss == pytest.approx(1, abs=0.3), "the words say nothing about the number"
+    assert {each.by for each in measured.attacks} >= {"loss of the answer", "loss against near copies"}
+    assert "squared deviations" in render_audit(found)
     assert audit(tmp_path / "model", train=str(table)).traced == found.traced
 
 

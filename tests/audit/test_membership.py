@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from glassformer.audit.membership import area, attack, caught, compare_twins, losses, rises, twins_of
+from glassformer.audit.membership import area, attack, caught, compare_twins, rises, twins_of
 from glassformer.data.inputs import SEPARATOR, mark
+from glassformer.targets.labels.audit import label_losses
+from glassformer.targets.labels.target import labels_target
+from glassformer.targets.number.audit import PART as NUMBER
+from glassformer.targets.number.held_out import Scale
+from glassformer.targets.number.target import Number
 
 
 def test_the_area_is_that_of_scikit_learn_also_with_ties() -> None:
@@ -47,10 +52,20 @@ def test_no_difference_gives_chance() -> None:
 
 def test_losses_of_one_and_of_several_labels() -> None:
     logits = np.array([[0.0, np.log(3.0)], [0.0, 0.0]])
-    assert losses(logits, np.array([1, 0]), temperature=1.0) == pytest.approx([np.log(4 / 3), np.log(2)])
-    assert losses(logits, np.array([[0, 1], [1, 1]]), temperature=1.0) == pytest.approx(
-        [np.log(2) + np.log(4 / 3), 2 * np.log(2)]
+    assert label_losses(labels_target(("a", "b")), logits, np.array([1, 0])) == pytest.approx(
+        [np.log(4 / 3), np.log(2)]
     )
+    assert label_losses(
+        labels_target(("a", "b"), multilabel=True), logits, np.array([[0, 1], [1, 1]])
+    ) == pytest.approx([np.log(2) + np.log(4 / 3), 2 * np.log(2)])
+
+
+def test_losses_of_a_number() -> None:
+    scale = Scale(mean=3.0, deviation=2.0, lowest=0.0, highest=6.0)
+    target = Number(column="score", scale=scale, bias=0.5)
+    scores = np.array([[0.0], [1.0]])  # the answers 4 and 6, to the numbers 3 and 4
+    assert NUMBER.losses(target, scores, np.array([0.0, 0.5]), None).tolist() == [0.25, 1.0]
+    assert NUMBER.right(scores, np.array([0.0, 0.5])) is None
 
 
 def test_twins_differ_in_one_word() -> None:
@@ -76,7 +91,12 @@ def test_a_model_that_knows_the_wording_rises_more() -> None:
         return np.array([[0.0, 2.0 if text in known else 1.0] for text in asked])  # type: ignore[attr-defined]
 
     labels = np.array([1, 1])
-    risen = rises(logits_of, texts, [["a x"] * 2, ["x d"] * 2], lambda logits: losses(logits, labels, temperature=1.0))
+    risen = rises(
+        logits_of,
+        texts,
+        [["a x"] * 2, ["x d"] * 2],
+        lambda logits: label_losses(labels_target(("a", "b")), logits, labels),
+    )
     assert (risen > 0).all()
     found = compare_twins(np.tile(risen, 30), np.zeros(60))
     assert found.difference.low > 0

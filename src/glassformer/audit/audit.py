@@ -28,7 +28,6 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import check_is_folder
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
-from glassformer.targets.labels.target import Labels
 
 
 def audit(
@@ -67,7 +66,7 @@ def audit(
             say("looking for personal data in the training table")
             traced = trace(_all_rows(splits), predictor.trained)
             try:
-                membership = _membership(predictor, splits, say)
+                membership = measure_membership(predictor, splits, say=say)
             except CannotMeasureError as error:
                 unmeasured = str(error)
     elif train is not None:
@@ -98,14 +97,6 @@ def _exported_inputs(folder: Path) -> Inputs | None:
         return Inputs.model_validate(read_json(folder / "config.json")["inputs"])
     except (GlassformerError, OSError, ValueError, LookupError, TypeError):  # one text, or another kind of export
         return None
-
-
-def _membership(predictor: Predictor, splits: Splits, say: Say) -> Membership:
-    if not isinstance(predictor.trained.config.target, Labels):
-        raise CannotMeasureError(
-            "the attacks need a model that answers with labels, and this one answers with a number"
-        )
-    return measure_membership(predictor, splits, say=say)
 
 
 def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from glassformer.audit.audited_target import AuditedTarget
 from glassformer.audit.membership import (
     KNOWN_NGRAMS,
     SEEN_WORDS,
     Scores,
     attack,
     compare_twins,
-    losses,
     rises,
     twins_of,
 )
@@ -33,9 +33,7 @@ from glassformer.readers.counting.ngrams import runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen
 from glassformer.readers.folds import folds_of
-from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.training.loop import Silent
-from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE
 from glassformer.training.readers import learn_readers
 from glassformer.training.recipe import Recipe
@@ -94,7 +92,8 @@ def _sides(predictor: Predictor, splits: Splits, say: Say) -> _Sides:
                 f"the table has {counted(train.frame.height, 'row')}; with fewer than {_FEWEST_ROWS} there are too few "
                 "to compare learned texts with others"
             )
-        labels = trained.config.label_set.encode(train)
+        kind = _kind(predictor)
+        labels = kind.strata(kind.truth(trained.config, train))
         same = text_keys(train.frame["text"]).rank("dense").to_numpy()
         groups = train.frame["group"].rank("dense").to_numpy() if "group" in train.frame.columns else None
         fold = folds_of(labels, seed=0, groups=groups, texts=same)[0]
@@ -140,15 +139,20 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingRe
         raise CannotMeasureError(
             "the table holds too few different texts to compare learned texts with others"
         ) from error
-    prepared = Prepared(
-        recipe=recipe, labels=config.label_set, splits=splits, own_texts=None, init=None, device="cpu", work=None,
-        processes=ALONE,
-    )  # fmt: skip
-    learned = learn_readers(prepared, partial(lessons_of, fewest=fewest), Silent())
+    kind = _kind(predictor)
+    prepared = kind.prepared(
+        config, recipe=recipe, splits=splits, own_texts=None, init=None, device="cpu", work=None, processes=ALONE
+    )
+    learned = learn_readers(prepared, partial(kind.lessons, fewest=fewest), Silent())
     assert learned is not None  # the model has a counting reader, so its recipe asks for one
     reader = learned.fitted["counting"].reader
     assert isinstance(reader, CountingReader)
     return reader
+
+
+def _kind(predictor: Predictor) -> AuditedTarget:
+    found: AuditedTarget = predictor.trained.config.target.part("audit")
+    return found
 
 
 def _share_of(known: Container[str], text: str) -> float:
@@ -161,8 +165,9 @@ class _Measured:
 
     def __init__(self, predictor: Predictor, sides: _Sides) -> None:
         self.predictor, self.sides, self.config = predictor, sides, predictor.trained.config
+        self.kind = _kind(predictor)
         self.texts = [table.frame["text"].to_list() for table in (sides.members, sides.others)]
-        self.labels = [self.config.label_set.encode(table) for table in (sides.members, sides.others)]
+        self.truth = [self.kind.truth(self.config, table) for table in (sides.members, sides.others)]
 
     def membership(self, say: Say) -> Membership:
         """Try every attack that is possible."""
@@ -176,8 +181,8 @@ class _Measured:
             attacks.append(by_twins)
         alone = of_answer or self.by_counting
         assert alone is not None
-        means = [float(self._losses(logits, side, self.config.temperature).mean()) for side, logits in enumerate(alone)]
-        right = [self._accuracy(logits, side) for side, logits in enumerate(alone)]
+        means = [float(self._losses(scores, side).mean()) for side, scores in enumerate(alone)]
+        right = [self.kind.right(scores, truth) for scores, truth in zip(alone, self.truth, strict=True)]
         return Membership(
             members=len(self.texts[0]),
             others=len(self.texts[1]),
@@ -194,7 +199,7 @@ class _Measured:
         config, sides = self.config, self.sides
         whom = "counting reader fitted without the other texts" if sides.refitted else "the model as it is"
         if self.answers is not None:
-            yield self._by_loss("loss of the answer", whom, self.answers, config.temperature)
+            yield self._by_loss("loss of the answer", whom, self.answers)
         if self.by_counting is not None and (self.answers is None or not config.answers_by_counting):
             assert config.readers is not None
             yield self._by_loss("loss of counting alone", whom, self.by_counting, config.readers.counting.temperature)
@@ -208,21 +213,17 @@ class _Measured:
             shares = (np.array([_share_of(known, text) for text in texts]) for texts in self.texts)
             yield attack(KNOWN_NGRAMS, whom, *shares)
 
-    def _by_loss(self, by: str, whom: str, logits: Sequence[FloatArray], temperature: float) -> Attack:
-        members, others = (-self._losses(found, side, temperature) for side, found in enumerate(logits))
+    def _by_loss(self, by: str, whom: str, scores: Sequence[FloatArray], temperature: float | None = None) -> Attack:
+        members, others = (-self._losses(found, side, temperature) for side, found in enumerate(scores))
         return attack(by, whom, members, others)
 
-    def _losses(self, logits: FloatArray, side: int, temperature: float) -> Scores:
-        return losses(logits, self.labels[side], temperature=temperature)
-
-    def _accuracy(self, logits: FloatArray, side: int) -> float:
-        labels = self.labels[side]
-        right = (logits.argmax(axis=1) == labels) if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
-        return float(right.mean())
+    def _losses(self, scores: FloatArray, side: int, temperature: float | None = None) -> Scores:
+        """Return the loss of each text, or of the first ones. By default, the temperature is that of the model."""
+        return self.kind.losses(self.config.target, scores, self.truth[side][: len(scores)], temperature)
 
     @cached_property
     def by_counting(self) -> list[FloatArray] | None:
-        """The weighted logits of the counting reader for both sides."""
+        """The weighted scores of the counting reader for both sides."""
         return None if self.sides.counting is None else [self._counted(texts) for texts in self.texts]
 
     def _counted(self, texts: Sequence[str]) -> FloatArray:
@@ -232,7 +233,7 @@ class _Measured:
 
     @cached_property
     def by_transformer(self) -> list[FloatArray] | None:
-        """The logits of the transformer for both sides, without its weight. None if it learned both, or nothing."""
+        """The scores of the transformer for both sides, without its weight. None if it learned both, or nothing."""
         untrained = self.config.answers_by_counting and not self.predictor.trained.metrics.get("history")
         if untrained or not self.sides.transformer:
             return None
@@ -240,23 +241,25 @@ class _Measured:
 
     @cached_property
     def answers(self) -> list[FloatArray] | None:
-        """The logits of the answers. None if they need the transformer, and it has learned both sides."""
+        """The scores of the answers. None if they need the transformer, and it has learned both sides."""
         if not self._can_answer:
             return None
         return [self._answered(texts) for texts in self.texts]
 
     @property
     def _can_answer(self) -> bool:
-        return self.sides.transformer or self.config.answers_by_counting
+        """Whether all readers that are asked are known not to have learned one of the sides."""
+        asked = {name for name, weight in self.config.weights.items() if weight}
+        return asked <= ({"counting", "transformer"} if self.sides.transformer else {"counting"})
 
     def _answered(self, texts: Sequence[str]) -> FloatArray:
-        readers = self.config.readers
-        if readers is None:
-            return self.predictor.alone("transformer", texts)
-        logits = self._counted(texts)
-        if readers.transformer.weight:
-            logits = logits + readers.transformer.weight * self.predictor.alone("transformer", texts)
-        return logits
+        scores = [
+            self._counted(texts) if name == "counting" else weight * self.predictor.alone(name, texts)
+            for name, weight in self.config.weights.items()
+            if weight
+        ]
+        total: FloatArray = np.sum(scores, axis=0)
+        return total
 
     def _twins(self) -> tuple[Twins, Attack]:
         """Compare texts with near copies, in which a word is replaced by a word of the learned texts."""
@@ -266,10 +269,7 @@ class _Measured:
             some = texts[:_MOST_TWINS]
             copies = twins_of(some, words, copies=_COPIES, seed=side)
 
-            def loss(logits: FloatArray, side: int = side, rows: int = len(some)) -> Scores:
-                return losses(logits, self.labels[side][:rows], temperature=self.config.temperature)
-
-            risen.append(rises(self._answered, some, copies, loss))
+            risen.append(rises(self._answered, some, copies, partial(self._losses, side=side)))
         whom = "counting reader fitted without the other texts" if self.sides.refitted else "the model as it is"
         return compare_twins(*risen), attack("loss against near copies", whom, *risen)
 

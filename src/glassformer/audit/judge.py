@@ -270,9 +270,9 @@ def _twins(membership: Membership) -> Iterator[Finding]:
     yield Finding(
         check="memorisation",
         level="worth knowing" if certain else "good",
-        found=f"if a word of a text is replaced, its loss rises by {twins.training.value:.3f} nats for training texts "
-        f"and by {twins.others.value:.3f} for others; the difference is {twins.difference.value:.3f} (95% interval "
-        f"{twins.difference.low:.3f} to {twins.difference.high:.3f}): the wording of training texts "
+        found=f"if a word of a text is replaced, its loss rises by {twins.training.value:.3f} {membership.unit} for "
+        f"training texts and by {twins.others.value:.3f} for others; the difference is {twins.difference.value:.3f} "
+        f"(95% interval {twins.difference.low:.3f} to {twins.difference.high:.3f}): the wording of training texts "
         f"{'was memorised in part' if certain else 'is not known better than that of others'}",
     )
 

@@ -19,7 +19,6 @@ from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.inputs import BEGIN, MARK, SEPARATOR, with_texts_changed
 from glassformer.evaluation.intervals import LEVEL, bootstrap_mean, normal
 from glassformer.evaluation.record import Estimate
-from glassformer.targets.probabilities import probabilities
 
 Scores = DoubleArray
 LogitsOf = Callable[[Sequence[str]], Array]
@@ -28,24 +27,7 @@ FALSE_ALARMS = 0.01
 SEEN_WORDS, KNOWN_NGRAMS = "seen words and word pairs", "n-grams of the counting reader"
 _FEWEST_OTHERS = 100  # to know a share of 1 in 100
 _RESAMPLES = 500
-_LEAST = 1e-12
 _WORD = re.compile(rf"{MARK}|[^\s{SEPARATOR}]+")
-
-
-def losses(logits: Array, labels: Array, *, temperature: float) -> Scores:
-    """Return the cross-entropy of each text in nats: (texts,). With several labels per text, their sum.
-
-    Args:
-        labels: class numbers (texts,), or ones and zeros (texts, n_classes).
-    """
-    multilabel = labels.ndim == 2
-    probs = probabilities(logits, temperature=temperature, multilabel=multilabel)
-    if multilabel:
-        right = np.where(labels > 0, probs, 1 - probs)
-        total: Scores = -np.log(np.maximum(right, _LEAST)).sum(axis=1)
-        return total
-    of_label: Scores = -np.log(np.maximum(probs[np.arange(len(labels)), labels], _LEAST))
-    return of_label
 
 
 def attack(by: str, whom: str, members: Scores, others: Scores, *, seed: int = 0) -> Attack:

@@ -72,7 +72,7 @@ class Twins(Record):
     """How much the loss rises if one word of a text is replaced by another, on training texts and on others.
 
     Attributes:
-        training, others: the mean rise in nats.
+        training, others: the mean rise, in the unit of `Membership.training_loss`.
         difference: training minus others. Memorised texts stand out from their twins.
     """
 
@@ -87,19 +87,24 @@ class Membership(Record):
 
     Attributes:
         members, others: the numbers of texts that were learned, and of held-out texts.
-        training_loss, others_loss: mean losses of the answer, in nats.
-        training_accuracy, others_accuracy: shares of right answers.
+        training_loss, others_loss: mean losses of the answer: nats, or of a number squared deviations.
+        training_accuracy, others_accuracy: shares of right answers. None for a number.
     """
 
     members: int
     others: int
     training_loss: float
     others_loss: float
-    training_accuracy: float
-    others_accuracy: float
+    training_accuracy: float | None
+    others_accuracy: float | None
     attacks: tuple[Attack, ...]
     twins: Twins | None
     notes: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """The unit of losses."""
+        return "squared deviations" if self.training_accuracy is None else "nats"
 
 
 class Audit(Record):
