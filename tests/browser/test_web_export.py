@@ -16,8 +16,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from glassformer.data.wording import short
 from glassformer.exporting.web import write_web
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.exported import ExportedPredictor
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
@@ -28,6 +30,7 @@ from tests.browser.test_web_modules import HAND_PICKED
 from tests.explanation.test_explain import two_readers
 from tests.exporting.test_onnx import exported
 from tests.exporting.test_onnx import without_checks_of_shapes as without_checks_of_shapes  # a fixture
+from tests.serving.samples import of_numbers
 from tests.trained import Trained
 
 RUNTIME = os.environ.get("GLASSFORMER_ORT_WEB")
@@ -112,6 +115,49 @@ def test_counting_alone_answers_as_in_python(browser: Browser, small: Path, tmp_
     with opened(browser, small) as page:
         assert_same(page, as_saved(counting_alone(), tmp_path), TEXTS)
         assert ask(page, "answer", " \n\x1f\u3000")["prediction"] is None
+
+
+def of_a_number(folder: Path, **weights: float) -> TrainedModel:
+    """A model of a number with these weights of its readers, as its folder holds it."""
+    of_numbers(folder / "model")
+    trained = load_model(folder / "model", CLASSIFIER)
+    readers = Readers.weighing(trained.config.weights | weights)
+    return replace(trained, config=trained.config.model_copy(update={"readers": readers}))
+
+
+def assert_same_numbers(page: Page, model: Answering, texts: list[str]) -> None:
+    for text, expected in zip(texts, model.answer(texts).records(), strict=True):
+        found = ask(page, "answer", text)
+        for name in ("prediction", "interval_low", "interval_high", "unseen_share", "readers"):
+            assert found[name] == pytest.approx(expected[name], abs=1e-4), (text, name)
+        assert found["unlike_training"] == expected["unlike_training"], text
+
+
+def test_a_number_is_answered_with_its_interval(browser: Browser, tmp_path: Path) -> None:
+    trained = of_a_number(tmp_path, transformer=0.0)
+    model, path = Predictor(trained), page_of(trained, tmp_path / "out", runtime=None)
+    texts = ["a superb film 3", "the awful song", *TEXTS]
+    with opened(browser, path, bypass_csp=True) as page:
+        assert_same_numbers(page, model, texts)
+        assert len({ask(page, "answer", text)["prediction"] for text in texts[:2]}) == 2
+        assert ask(page, "answer", " ")["interval_low"] is None
+        whole, without = model.answer(["a superb film", "a  film"]).values
+        words = {word["word"]: word for word in ask(page, "explanation", "a superb film")["words"]}
+        assert words["superb"]["total"] == pytest.approx(whole - without, abs=1e-4)
+        typed(page, "a superb film")
+        low, high = (model.answer(["a superb film"]).values[0] + sign * model.answer([""]).distance for sign in (-1, 1))
+        expect(page.locator(".label")).to_have_text(short(whole))
+        expect(page.locator(".answer")).to_contain_text(f"{short(low)} to {short(high)}: such an interval")
+        expect(page.locator(".legend")).to_contain_text("raises the number")
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+@with_runtime
+def test_both_readers_answer_a_number_as_in_python(browser: Browser, tmp_path: Path) -> None:
+    trained = of_a_number(tmp_path, transformer=0.5)
+    with opened(browser, page_of(trained, tmp_path / "out")) as page:
+        assert_same_numbers(page, Predictor(trained), TEXTS)
 
 
 @with_runtime

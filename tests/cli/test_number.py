@@ -312,10 +312,6 @@ def test_a_table_of_one_number_measures_nothing(scores: Trained, tmp_path: Path)
         (("explain", "MODEL", "--file", "TABLE", "--html", "x"), "--html goes with a text, not with --file"),
         (("explain", "MODEL", "--file", "none.csv"), "No such file: none.csv"),
         (("explain", "MODEL", "  "), "the text is empty"),
-        (
-            ("export", "MODEL", "--format", "web", "--out", "x"),
-            "--format web is for models that answer with labels; this one answers with a number",
-        ),
     ],
 )
 def test_what_is_for_labels_says_so(command: tuple[str, ...], words: str, scores: Trained, tmp_path: Path) -> None:

@@ -237,7 +237,7 @@ def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, mo
     )
     served = (ServedModel(name="", folder=tmp_path, predictor=each) for each in (export, floats))
     assert [each.depends_on_batch for each in served] == [True, False]
-    monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)
+    monkeypatch.setattr("glassformer.targets.labels.exporting.LEAST_AGREEMENT", 1.1)
     (tmp_path / "refused").mkdir()
     with pytest.raises(UsageError, match=r"int8 would change the answers: on \d+ validation rows, "):
         write_onnx(trained, tmp_path / "refused", precision="int8")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.explanation.explain import explain
@@ -19,9 +20,12 @@ from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.number.target import number_of
+from tests.cli.terminal import QUICK, glassformer
 from tests.exporting.test_onnx import LIGHT
 from tests.serving.samples import of_numbers
 from tests.support import unchecked_shapes
+from tests.training.test_number import scored
 
 TEXTS = ["superb film 3", " ", "zzz", "awful song " * 300]
 
@@ -92,11 +96,52 @@ def test_by_counting_alone_there_is_no_transformer(model: Path, tmp_path: Path) 
     np.testing.assert_array_equal(theirs.answer(TEXTS).values, ours.answer(TEXTS).values)
 
 
-@pytest.mark.parametrize("to", ["onnx-int8", "transformers", "web"])
-def test_other_formats_are_for_labels(model: Path, tmp_path: Path, to: str) -> None:
-    with pytest.raises(UsageError, match=rf"`format='{to}'` is for models that answer with labels"):
-        export(model, tmp_path / "out", to=to)
-    assert not (tmp_path / "out").exists()
+@pytest.fixture(scope="module")
+def of_a_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that learned the rows of a file, by its transformer alone."""
+    folder = tmp_path_factory.mktemp("table")
+    scored(300).frame.select("text", score="label").write_csv(folder / "scores.csv")
+    flags = ("--target", "score", "--task", "number", "--set", "model.counting=none", "--epochs", 2)
+    assert glassformer("train", folder / "scores.csv", "--out", folder / "model", *flags, *QUICK[4:]).code == 0
+    return folder / "model"
+
+
+def test_weights_of_one_byte_give_nearly_the_same_numbers(
+    of_a_table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = export(of_a_table, tmp_path / "out", to="onnx-int8").notes[0]
+    assert note.startswith("On 30 validation rows, answers change by ")
+    exported, model = ExportedPredictor.load(tmp_path / "out"), Predictor.load(of_a_table)
+    checked, off = exported.trained.config.checked, model.answer(TEXTS).values - exported.answer(TEXTS).values
+    assert exported.trained.config.precision == "int8"
+    assert 0 < np.abs(off).max() < checked["mae"]
+    assert 0 < checked["mean_change"] <= 0.05 * checked["mae"]
+    monkeypatch.setattr("glassformer.targets.number.exporting.MOST_CHANGE", 1e-9)
+    with pytest.raises(UsageError, match=r"int8 would change the answers: on 30 validation rows, they change by "):
+        export(of_a_table, tmp_path / "other", to="onnx-int8")
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_transformers_computes_the_number_of_the_transformer(
+    both: bool, of_a_table: Path, model: Path, tmp_path: Path
+) -> None:
+    folder = model if both else of_a_table
+    export(folder, tmp_path / "out", to="transformers")
+    auto = pytest.importorskip("transformers").AutoModelForSequenceClassification
+    again = auto.from_pretrained(tmp_path / "out").eval()
+    assert again.config.problem_type == "regression"
+    ours = Predictor.load(folder)
+    target, scores = number_of(ours.trained.config.target), ours.alone("transformer", ["superb film 3"])
+    expected = ours.answer(["superb film 3"]).values
+    if both:  # as the transformer would answer by itself
+        expected = target.alone(ours.held_out, "transformer", scores)
+        assert expected is not None
+    ids = torch.from_numpy(np.concatenate([[2], *ours.trained.tokenizer.encode(["superb film 3"])]))[None]
+    with torch.inference_mode():
+        found = again(input_ids=ids, attention_mask=torch.ones_like(ids)).logits
+    assert float(found) == pytest.approx(float(expected[0]), abs=1e-4)
+    assert 'function_to_apply="none"' in (tmp_path / "out" / "README.md").read_text()
 
 
 def test_a_damaged_export_is_said_to_be_so(exported: Path, tmp_path: Path) -> None:

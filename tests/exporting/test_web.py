@@ -128,7 +128,7 @@ def test_weights_of_one_byte_are_taken_if_they_pass(
     small = export(attending.folder, tmp_path / "int8", to="web", runtime=package)
     assert small.notes == [small.notes[0]]
     assert "get the same labels as from the model" in small.notes[0]
-    monkeypatch.setattr("glassformer.exporting.onnx.LEAST_AGREEMENT", 1.1)
+    monkeypatch.setattr("glassformer.targets.labels.exporting.LEAST_AGREEMENT", 1.1)
     large = export(attending.folder, tmp_path / "float32", to="web", runtime=package / "dist")
     assert large.notes[0].startswith("The weights have four bytes each: int8 would change the answers: on ")
     assert "format" not in large.notes[0]

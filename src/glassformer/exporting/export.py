@@ -16,7 +16,6 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
-from glassformer.targets.labels.target import labels_of
 
 RECORD_FILE = "glassformer.json"
 """The file that marks a folder as an export. Only such a folder is replaced."""
@@ -55,8 +54,6 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime:
         raise UsageError("`runtime=` is for `format='web'`; leave it out")
     check_out(out, overwrite=overwrite)
     trained = load_model(model, CLASSIFIER)
-    if not FORMATS[to].numbers:
-        labels_of(trained.config.target, f"`format={to!r}`")
     given = {"name": model.absolute().name, "runtime": runtime} if FORMATS[to].in_browsers else {}
     try:
         with folder_written_aside(out) as aside:

@@ -21,7 +21,6 @@ class Format:
             for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
             cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
         use: what to do next: a command or a sentence with `{out}` and `{text}`, or Python with `{path!r}`.
-        numbers: whether it can express a model that answers with a number.
         in_browsers: whether browsers run the model. Then `write` also takes `name`, and `runtime` (see `write_web`).
     """
 
@@ -29,7 +28,6 @@ class Format:
     write: Callable[..., list[str]]
     use: str
     in_browsers: bool = False
-    numbers: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -41,7 +39,6 @@ FORMATS: dict[str, Format] = {
     "onnx": Format(
         purpose="A folder that predict, explain and serve read without PyTorch.",
         write=partial(write_onnx, precision="float32"),
-        numbers=True,
         use="glassformer predict {out} {text}",
     ),
     "onnx-int8": Format(

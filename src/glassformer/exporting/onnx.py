@@ -20,8 +20,8 @@ from torch import nn
 from glassformer.data.inputs import example_of
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.metrics import measure
-from glassformer.evaluation.seen_rows import remembered_rows
+from glassformer.evaluation.evaluate_model import seen_rows
+from glassformer.exporting.expressed import expressed
 from glassformer.prediction.exported import (
     ATTENTION_MASK,
     LOGITS,
@@ -31,6 +31,7 @@ from glassformer.prediction.exported import (
     ExportedPredictor,
     open_session,
 )
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.installed import pip_install
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
@@ -39,8 +40,6 @@ from glassformer.prediction.reader_files import save_readers
 Precision = Literal["float32", "int8"]
 TOLERANCE = 1e-4
 """The largest difference of a logit between the model and its export in float32."""
-LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
-"""An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
 _SHAPES = ((1, 1), (1, 2), (3, 17), (2, 64))  # of random token ids that are compared
 
 
@@ -107,12 +106,14 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        checked |= {"on": rows.table.source, "kind": rows.kind} | _compared(predictor, loaded, rows.table)
+        texts, answers = rows.table.frame["text"].to_list(), expressed(config)
+        compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), rows.table)
+        checked |= {"on": rows.table.source, "kind": rows.kind} | compared
         _write_config(folder, exported.model_copy(update={"checked": checked}))
-    notes = _notes(exported, checked)
+    notes = _notes(config, exported, checked)
     (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
-    if rows is not None:
-        _refuse_changed_answers(checked)
+    if rows is not None and (why := answers.changed(checked)) is not None:
+        raise Int8RefusedError(f"int8 would change the answers: {why}")
     return notes
 
 
@@ -122,7 +123,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     Raises:
         Int8RefusedError: they cannot be read.
     """
-    seen = remembered_rows(trained.config.remembered, trained.config.label_set.encode, None)
+    seen = seen_rows(trained.config, None)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"
@@ -227,34 +228,12 @@ def largest_difference(model: nn.Module, path: Path, vocab_size: int, n_classes:
     return largest
 
 
-def _compared(predictor: Predictor, exported: ExportedPredictor, rows: Table) -> dict[str, Any]:
-    """Return how the answers of the export and those of the model agree on labelled rows."""
-    config, texts = predictor.trained.config, rows.frame["text"].to_list()
-    labels = config.label_set.encode(rows)
-    ours, theirs = predictor.answer(texts), exported.answer(texts)
-    same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
-    f1, f1_exported = (
-        measure(answers.probs, labels, config.label_set.names, multilabel=config.multilabel, resamples=1).macro.f1
-        for answers in (ours, theirs)
-    )
-    return {
-        "rows": len(texts),
-        "same_labels": float(np.mean(same)),
-        "largest_change_of_a_probability": float(np.abs(ours.probs - theirs.probs).max()),
-        "macro_f1": f1,
-        "macro_f1_exported": f1_exported,
-    }
-
-
-def _notes(config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
+def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, Any]) -> list[str]:
     if config.transformer_is_silent:
         return ["The transformer does not take part in the answers, so the export does not hold it."]
     notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
-        notes = [
-            f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
-            f"model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
-        ]
+        notes = [expressed(trained).said(checked)]
     return notes
 
 
@@ -271,14 +250,3 @@ It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` 
 - {config.target.in_words}
 {weights}{said}
 """
-
-
-def _refuse_changed_answers(checked: dict[str, Any]) -> None:
-    lost = checked["macro_f1"] - checked["macro_f1_exported"]
-    if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
-        return
-    raise Int8RefusedError(
-        f"int8 would change the answers: on {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} keep "
-        f"their labels (at least {LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
-        f"{checked['macro_f1_exported']:.3f}"
-    )

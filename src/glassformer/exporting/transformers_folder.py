@@ -16,6 +16,7 @@ from glassformer.data.inputs import refuse_several
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.exporting.expressed import expressed
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.as_encoder import as_encoder
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
@@ -31,7 +32,8 @@ _CHECKED_ROWS, _CHECKED_TOKENS = 4, 64
 
 
 def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
-    """Write config.json, weights, tokenizer and README.md. The softmax of the logits are the calibrated probabilities.
+    """Write config.json, weights, tokenizer and README.md. The softmax of the logits are the calibrated probabilities,
+    or the one logit is the number.
 
     Of a model with two readers this is the transformer alone, as `transformers` has no counting reader.
 
@@ -44,11 +46,15 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         OSError, SafetensorError: the files cannot be written.
     """
     config = trained.config
-    refuse_several(config.inputs, "`transformers` reads", "`format='onnx'` exports it for `glassformer predict`")
-    scale = _scale(config)
+    refuse_several(config.inputs, "a pipeline of transformers gives a model", "`format='onnx'` exports it")
+    if config.transformer_is_silent:
+        raise UsageError(
+            "it answers by counting alone, and transformers has no counting reader; train with `model.counting='none'`"
+        )
+    scale, shift = expressed(config).line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
     for name in ("head.out_projection.weight", "head.out_projection.bias"):
-        weights[name] = (weights[name].double() * scale).float()
+        weights[name] = (weights[name].double() * scale + (shift if name.endswith("bias") else 0)).float()
     tokenizer = as_pretrained_tokenizer(trained.tokenizer, window=encoder.max_seq_len)
     raw = write_config(encoder, tokenizer["tokenizer_config.json"]["cls_token"])
     raw |= _about_tokens(trained, tokenizer["tokenizer_config.json"]) | _about_labels(config)
@@ -56,26 +62,13 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     save_file(write_weights(encoder, raw, weights), folder / _WEIGHTS, metadata={"format": "pt"})
     _check_ids(trained.tokenizer, folder)
-    difference = _difference(trained, scale, raw, folder)
+    difference = _difference(trained, (scale, shift), raw, folder)
     if not difference <= _LARGEST_DIFFERENCE:
         raise GlassformerError(f"the written files give other logits than the model (by up to {difference:.1g})")
     notes = _notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"])
     notes.append(f"The files were read back: the token ids are the same, and the logits to {difference:.0e}.")
     (folder / "README.md").write_text(_readme(config, raw, notes), encoding="utf-8")
     return notes
-
-
-def _scale(config: FolderConfig) -> float:
-    """Return the factor of the transformer's logits if it answers alone: its weight, divided by its temperature."""
-    if config.n_classes == 1 and not config.multilabel:
-        raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
-    if config.transformer_is_silent:
-        raise UsageError(
-            "it answers by counting alone, and transformers has no counting reader; train with `model.counting='none'`"
-        )
-    if config.readers is None:
-        return 1 / config.temperature
-    return config.readers.transformer.weight / config.readers.transformer.temperature
 
 
 def _about_tokens(trained: TrainedModel, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,11 +85,11 @@ def _about_tokens(trained: TrainedModel, settings: Mapping[str, Any]) -> dict[st
 
 
 def _about_labels(config: FolderConfig) -> dict[str, Any]:
-    names = config.label_set.names
+    names = config.target.outputs
     return {
         "id2label": {str(number): name for number, name in enumerate(names)},
         "label2id": {name: number for number, name in enumerate(names)},
-        "problem_type": "multi_label_classification" if config.multilabel else "single_label_classification",
+        **expressed(config).about(config),
     }
 
 
@@ -115,7 +108,7 @@ def _check_ids(tokenizer: TextTokenizer, folder: Path) -> None:
 
 
 @torch.inference_mode()
-def _difference(trained: TrainedModel, scale: float, raw: Mapping[str, Any], folder: Path) -> float:
+def _difference(trained: TrainedModel, line: tuple[float, float], raw: Mapping[str, Any], folder: Path) -> float:
     """Read the files back, and return the largest difference of a logit on random texts, one shorter than the other.
 
     Large logits are rounded more coarsely, so above 1 the difference is relative.
@@ -127,7 +120,7 @@ def _difference(trained: TrainedModel, scale: float, raw: Mapping[str, Any], fol
     again = PretrainedEncoder(encoder, config.vocab_size, config.n_classes)
     again.load_state_dict(read)
     ids, mask = _random_texts(config.vocab_size, min(encoder.max_seq_len, _CHECKED_TOKENS))
-    expected: Tensor = scale * trained.model(ids, mask)
+    expected: Tensor = line[0] * trained.model(ids, mask) + line[1]
     found: Tensor = again.eval()(ids, mask)
     return float(((found - expected).abs() / expected.abs().clamp(min=1)).max())
 
@@ -158,14 +151,18 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
 
 def _readme(config: FolderConfig, raw: Mapping[str, Any], notes: list[str]) -> str:
     family = FAMILIES[raw["model_type"]]
-    several = ", top_k=None" if config.multilabel else ""
+    several = ", top_k=None" if config.target.multilabel else ""
+    calibrated = "The temperature of the model is part of the last layer. The probabilities are calibrated."
+    if config.target.names is None:
+        several = ', function_to_apply="none"'
+        calibrated = f"The `score` of its one label is the number `{config.target.outputs[0]}`, in its own unit."
     listed = "\n".join(f"- {note}" for note in notes)
     return f"""---
 library_name: transformers
 pipeline_tag: text-classification
 ---
 
-# A text classifier
+# A model of texts
 
 Trained with glassformer, exported for transformers as `{family.classifier}`.
 
@@ -178,7 +175,7 @@ print(classify(["the plot is thin but i loved it"]))
 
 Always give `truncation=True`: without it, transformers reads longer texts than the model was trained for, or fails.
 
-The temperature of the model is part of the last layer. The probabilities are calibrated.
+{calibrated}
 
 {listed}
 """

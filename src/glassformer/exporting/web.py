@@ -20,13 +20,14 @@ from glassformer.data.inputs import refuse_several
 from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
+from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import Int8RefusedError, write_onnx
 from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
 
 PAGE_FILE = "index.html"
-_WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files", "worker")
+_WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files")
 _SHARED = (
     "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "words", "latest", "column",
     "desk",
@@ -83,7 +84,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
         del files["tokenizer.json"]  # the counting reader cuts texts into words by itself
     else:
         files["runtime.wasm"] = ort.wasm
-    (folder / PAGE_FILE).write_text(_page(_config(trained, name), files, ort), encoding="utf-8")
+    (folder / PAGE_FILE).write_text(_page(trained, name, files, ort), encoding="utf-8")
     (folder / "README.md").write_text(_readme(name, notes, ort), encoding="utf-8")
     return notes
 
@@ -93,9 +94,13 @@ def joined(*modules: str) -> str:
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", module)) for module in modules)
 
 
-def worker_code(ort: BrowserRuntime | None) -> str:
-    """Return the code that answers, for a thread of its own."""
-    ours = joined(*(asset("exporting", f"page/{name}.js") for name in _WORKER))
+def worker_code(target: str, ort: BrowserRuntime | None) -> str:
+    """Return the code that answers, for a thread of its own.
+
+    Args:
+        target: the module that says what scores mean.
+    """
+    ours = joined(*(asset("exporting", f"page/{name}.js") for name in (*_WORKER, target, "worker")))
     runtime = "const ort = null;" if ort is None else ort.code
     return f'"use strict";\n{runtime}\n{{\n{ours}\n}}\n'  # the braces keep our names and theirs apart
 
@@ -135,19 +140,23 @@ def _check_tokenizer(trained: TrainedModel) -> None:
 
 def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
     """Return what the page needs to know, and nothing of where the model came from."""
-    config = trained.config.model_dump(mode="json", include={"readers", "unlike", "tokenizer"})
-    return config | {
-        "multilabel": trained.config.multilabel,
-        "temperature": trained.config.temperature,
-        "name": name,
-        "labels": [str(label) for label in trained.config.labels],
-        "max_seq_len": trained.config.model.max_seq_len,
-        "answers_by_counting": trained.config.answers_by_counting,
-    }
+    config = trained.config.model_dump(mode="json", include={"unlike", "tokenizer"})
+    return (
+        config
+        | expressed(trained.config).page(trained)
+        | {
+            "name": name,
+            "weights": trained.config.weights,
+            "width": trained.config.n_classes,
+            "max_seq_len": trained.config.model.max_seq_len,
+            "answers_by_counting": trained.config.answers_by_counting,
+        }
+    )
 
 
-def _page(config: dict[str, Any], files: dict[str, bytes], ort: BrowserRuntime | None) -> str:
-    code = joined(*(asset("pages", f"{name}.js") for name in _SHARED), asset("exporting", "page/main.js"))
+def _page(trained: TrainedModel, name: str, files: dict[str, bytes], ort: BrowserRuntime | None) -> str:
+    answers, config = expressed(trained.config), _config(trained, name)
+    code = joined(*(asset("pages", f"{module}.js") for module in _SHARED), asset("exporting", "page/main.js"))
     style = asset("pages", "page.css") + asset("pages", "answer.css")
     compiles = "" if ort is None else " 'wasm-unsafe-eval'"
     policy = (
@@ -163,7 +172,7 @@ def _page(config: dict[str, Any], files: dict[str, bytes], ort: BrowserRuntime |
             f'<script type="text/plain" data-file="{name}">{_letters(gzip.compress(content, 9, mtime=0))}</script>'
             for name, content in files.items()
         ),
-        "worker": worker_code(ort),
+        "worker": worker_code(answers.page_module, ort),
         "config": json.dumps(config, ensure_ascii=True).replace("<", "\\u003c"),
         "page": code,
     }
@@ -182,7 +191,7 @@ def _readme(name: str, notes: list[str], ort: BrowserRuntime | None) -> str:
     if ort is not None:
         holds = f"the vocabulary of the model, and {holds}"
         licence = _RUNTIME_LICENCE.format(version=ort.version)
-    return f"""# {name}: a text classifier in a page
+    return f"""# {name}: a model of texts in a page
 
 Open `index.html` in a browser, or put it on any web server. The model is in the page and runs in the browser. The page
 sends nothing, and works offline.

@@ -3,6 +3,7 @@
 import { Answering } from "./answering.js";
 import { CountingReader } from "./counting.js";
 import { asArrays, asJson, unpacked } from "./files.js";
+import { TargetOf } from "./target.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
 
@@ -16,10 +17,11 @@ async function load(config, packed) {
   const counts = "counting.json" in files, reads = "model.onnx" in files;
   answering = new Answering({
     config,
+    target: new TargetOf(config),
     counting: counts ? new CountingReader(asJson(files["counting.json"]), asArrays(files["counting.safetensors"])) : null,
     tokenizer: reads ? new Tokenizer(asJson(files["tokenizer.json"]), config.tokenizer) : null,
     transformer: reads ? await Transformer.load(ort, {
-      wasm: files["runtime.wasm"], model: files["model.onnx"], maxSeqLen: config.max_seq_len, nClasses: config.labels.length,
+      wasm: files["runtime.wasm"], model: files["model.onnx"], maxSeqLen: config.max_seq_len, nClasses: config.width,
     }) : null,
     seen: "seen.safetensors" in files ? asArrays(files["seen.safetensors"]).hashes : null,
   });

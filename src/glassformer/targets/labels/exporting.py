@@ -1,0 +1,84 @@
+"""What exports of a model with labels depend on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from glassformer.data.table import Table
+from glassformer.errors import UsageError
+from glassformer.evaluation.metrics import measure
+from glassformer.exporting.expressed import Checked, Expressed
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.model_folder import TrainedModel
+
+LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
+"""An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
+
+
+def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:
+    labels, names = config.label_set.encode(rows), config.label_set.names
+    same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
+    f1, exported = (
+        measure(each.probs, labels, names, multilabel=config.multilabel, resamples=1).macro.f1
+        for each in (ours, theirs)
+    )
+    return {
+        "rows": len(labels),
+        "same_labels": float(np.mean(same)),
+        "largest_change_of_a_probability": float(np.abs(ours.probs - theirs.probs).max()),
+        "macro_f1": f1,
+        "macro_f1_exported": exported,
+    }
+
+
+def _said(checked: Checked) -> str:
+    return (
+        f"On {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} get the same labels as from the "
+        f"model, and the macro F1 is {checked['macro_f1_exported']:.3f} (the model: {checked['macro_f1']:.3f})."
+    )
+
+
+def _changed(checked: Checked) -> str | None:
+    lost = checked["macro_f1"] - checked["macro_f1_exported"]
+    if checked["same_labels"] >= LEAST_AGREEMENT and lost <= MOST_F1_LOST:
+        return None
+    return (
+        f"on {checked['rows']:,} {checked['kind']}, {checked['same_labels']:.1%} keep their labels (at least "
+        f"{LEAST_AGREEMENT:.1%} must), and the macro F1 goes from {checked['macro_f1']:.3f} to "
+        f"{checked['macro_f1_exported']:.3f}"
+    )
+
+
+def _line(trained: TrainedModel) -> tuple[float, float]:
+    config = trained.config
+    if config.n_classes == 1 and not config.multilabel:
+        raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
+    if config.readers is None:
+        return 1 / config.temperature, 0.0
+    return config.readers.transformer.weight / config.readers.transformer.temperature, 0.0
+
+
+def _about(config: FolderConfig) -> dict[str, Any]:
+    return {"problem_type": "multi_label_classification" if config.multilabel else "single_label_classification"}
+
+
+def _page(trained: TrainedModel) -> dict[str, Any]:
+    config = trained.config
+    return {
+        "multilabel": config.multilabel,
+        "temperature": config.temperature,
+        "labels": [str(label) for label in config.labels],
+    }
+
+
+PART = Expressed(
+    compared=_compared,
+    said=_said,
+    changed=_changed,
+    line=_line,
+    about=_about,
+    page=_page,
+    page_module="labels",
+)
