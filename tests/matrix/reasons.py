@@ -31,10 +31,14 @@ class Refusal:
 SEVERAL = ("several texts", "text with columns")
 REFUSED: tuple[Refusal, ...] = (
     Refusal(
+        things=("export transformers",),
+        inputs=SEVERAL,
+        why="a pipeline of transformers gives a model one string, and has no place for a row",
+    ),
+    Refusal(
         things=(
             "train --snapshots",
             "distil",
-            "export transformers",
             "export web",
             "serve feedback",
         ),
@@ -48,9 +52,6 @@ REFUSED: tuple[Refusal, ...] = (
             "search",
             "compare-variants",
             "distil",
-            "export transformers",
-            "export onnx-int8",
-            "export web",
         ),
         targets=("number",),
     ),
