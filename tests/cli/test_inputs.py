@@ -326,12 +326,18 @@ def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Traine
             ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
             "train a small model on the table",
         ),
-        (
-            ("train", beside.table, "--columns", "shop", "--snapshots", "--out", tmp_path / "s", *QUICK),
-            "shows one text",
-        ),
     ):
         misused(glassformer(*arguments), words)
+
+
+def test_snapshots_write_each_token_of_a_row_as_in_its_text(pairs: Trained, tmp_path: Path) -> None:
+    flags = ("--text", "question", "--text", "answer", "--snapshots", "--out", tmp_path / "m")
+    said = glassformer("train", pairs.table, *flags, *QUICK)
+    assert said.code == 0, said.err
+    shown = json.loads((tmp_path / "m" / "snapshots" / "snapshots.json").read_text())["texts"][0]["tokens"]
+    assert shown[0] == "(start)"
+    assert shown.count("(next text)") == 1
+    assert not any(SEPARATOR in token for token in shown)
 
 
 def test_the_server_takes_rows(beside: Trained, pairs: Trained, reviews: Trained) -> None:

@@ -37,7 +37,6 @@ REFUSED: tuple[Refusal, ...] = (
     ),
     Refusal(
         things=(
-            "train --snapshots",
             "distil",
             "export web",
             "serve feedback",

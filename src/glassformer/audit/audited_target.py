@@ -9,6 +9,8 @@ from typing import Any
 from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.table import Table
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.answers import Reader
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import Lessons
 
@@ -23,6 +25,8 @@ class AuditedTarget:
         prepared: returns a run of training with the given fields of `Prepared`.
         lessons: returns what the readers of such a run learn. It takes `fewest`: see `fit_counting`.
         losses: returns the loss of each text (texts,) from weighted scores, with the temperature of labels.
+        alone: returns the scores of a reader as if it answered alone, from its scores without a weight. None: they need
+            no change.
         right: returns the share of right answers from scores. None if answers are not right or wrong.
     """
 
@@ -31,4 +35,5 @@ class AuditedTarget:
     prepared: Callable[..., Prepared]
     lessons: Callable[..., Lessons]
     losses: Callable[[Any, Array, Array, float | None], DoubleArray]
+    alone: Callable[[Predictor, Reader, Array], Array | None]
     right: Callable[[Array, Array], float | None]

@@ -224,7 +224,12 @@ class _Measured:
     @cached_property
     def by_counting(self) -> list[FloatArray] | None:
         """The weighted scores of the counting reader for both sides."""
-        return None if self.sides.counting is None else [self._counted(texts) for texts in self.texts]
+        counting = self.sides.counting
+        if counting is None:
+            return None
+        alone = [self.kind.alone(self.predictor, "counting", counting.scores(texts)) for texts in self.texts]
+        pairs = zip(alone, self.texts, strict=True)
+        return [self._counted(texts) if scores is None else scores for scores, texts in pairs]
 
     def _counted(self, texts: Sequence[str]) -> FloatArray:
         assert self.sides.counting is not None
@@ -237,7 +242,9 @@ class _Measured:
         untrained = self.config.answers_by_counting and not self.predictor.trained.metrics.get("history")
         if untrained or not self.sides.transformer:
             return None
-        return [self.predictor.alone("transformer", texts) for texts in self.texts]
+        raw = [self.predictor.alone("transformer", texts) for texts in self.texts]
+        alone = [self.kind.alone(self.predictor, "transformer", scores) for scores in raw]
+        return [scores if found is None else found for scores, found in zip(raw, alone, strict=True)]
 
     @cached_property
     def answers(self) -> list[FloatArray] | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from glassformer.data.inputs import BEGIN, Inputs, fields
+from glassformer.data.inputs import BEGIN, SEPARATOR, Inputs, fields
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,3 +77,11 @@ class Layout:
     def _part(self, place: int) -> Part:
         """Return the part that holds a character, or the one before it."""
         return next((part for part in reversed(self.parts) if part.first <= place), self.parts[0])
+
+
+def tokens_written(text: str, layout: Layout, spans: Iterable[tuple[int, int]]) -> tuple[str, ...]:
+    """Return how tokens are written, from their places in what a model reads. `layout` is that of the text."""
+    return tuple(
+        "(next text)" if text[start:end] == SEPARATOR else layout.text[slice(*layout.span(start, end))] or "(end)"
+        for start, end in spans
+    )

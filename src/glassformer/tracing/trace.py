@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from glassformer.data.arrays import Array, FloatArray, IntArray
-from glassformer.data.input_layout import Layout
-from glassformer.data.inputs import SEPARATOR, Inputs
+from glassformer.data.input_layout import Layout, tokens_written
+from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.explanation.counting import named
@@ -146,11 +146,7 @@ def _tokens(predictor: Predictor, text: str, layout: Layout) -> tuple[IntArray, 
             f"the text has {len(ids):,} tokens, and a trace shows what the model reads at once, "
             f"at most {longest:,} tokens; give a passage of it"
         )
-    written = [
-        "(next text)" if text[start:end] == SEPARATOR else layout.text[slice(*layout.span(start, end))] or "(end)"
-        for start, end in spans
-    ]
-    return np.array([START_ID, *ids], np.int64), ("(start)", *written)
+    return np.array([START_ID, *ids], np.int64), ("(start)", *tokens_written(text, layout, spans))
 
 
 def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> None:

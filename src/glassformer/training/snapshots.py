@@ -15,7 +15,7 @@ from torch import nn
 
 from glassformer.data.arrays import Array, IntArray
 from glassformer.data.files import written_aside
-from glassformer.data.inputs import refuse_several
+from glassformer.data.input_layout import Layout, tokens_written
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
@@ -60,7 +60,6 @@ class Snapshots:
             raise UsageError(
                 "`snapshots=` shows a transformer while it learns, and `training.epochs=0` trains none; leave one out"
             )
-        refuse_several(prepared.splits.train.inputs, "`snapshots=` shows", "leave it out")
         model = prepared.model
         if not attention_taps(model) and embedding_table(model) is None:
             raise UsageError(
@@ -186,7 +185,7 @@ def _shown(table: Table, row: int, tokenizer: TextTokenizer, window: int) -> Sho
         row=int(table.frame["row"][row]),
         labels=_labels(replace(table, frame=table.frame[row]))[0],
         token_ids=np.array(ids[:length], np.int64),
-        tokens=("(start)", *(text[start:end] or "(end)" for start, end in spans[:length])),
+        tokens=("(start)", *tokens_written(text, Layout.of(text, table.inputs), spans[:length])),
         cut=length < len(ids),
     )
 

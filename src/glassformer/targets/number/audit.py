@@ -12,7 +12,9 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ridge import strata_of
+from glassformer.targets.answers import Reader
 from glassformer.targets.number.target import Number, number_of
 from glassformer.targets.number.training import PART as TRAINING
 from glassformer.targets.number.training import PreparedNumber
@@ -41,11 +43,19 @@ def _losses(target: Number, scores: Array, truth: Array, temperature: float | No
     return off**2
 
 
+def _alone(predictor: Predictor, reader: Reader, scores: Array) -> Array | None:
+    """Weigh a reader as if it answered alone, by held-out rows. Beside others its weight is smaller."""
+    target = number_of(predictor.trained.config.target)
+    answers = target.alone(predictor.held_out, reader, scores)
+    return None if answers is None else ((answers - target.base) / target.scale.deviation)[:, None]
+
+
 PART = AuditedTarget(
     truth=_truth,
     strata=strata_of,
     prepared=_prepared,
     lessons=_lessons,
     losses=_losses,
+    alone=_alone,
     right=lambda *_: None,
 )
