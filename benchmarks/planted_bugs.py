@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.experiment import RESULTS, ROOT, arguments, as_text, commit, provenance
 
 BUGS = Path(__file__).with_suffix(".toml")
-_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", "runs", "results")
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", "runs")
 _PASSED, _FAILED = 0, 1  # exit codes of pytest
 
 
@@ -75,8 +75,8 @@ def main() -> None:
     with copies(options.at_once) as free:
         every = tuple(sorted({test for bug in bugs for test in bug.tests}))
         passed = run_tests(free.queue[0], every)
-        if passed != _PASSED:
-            raise SystemExit(f"the tests do not pass without a bug (exit code {passed}); run them: {' '.join(every)}")
+        if passed.returncode != _PASSED:
+            raise SystemExit(f"{passed.stdout[-2_000:]}\nthese tests do not pass without a bug")
         with ThreadPoolExecutor(options.at_once) as pool:
             found = list(pool.map(partial(tried, free), bugs))
     missed = [bug["bug"] for bug in found if not bug["caught"]]
@@ -128,7 +128,7 @@ def tried(free: Queue[Path], bug: Bug) -> dict[str, Any]:
     text, times = file.read_text(encoding="utf-8"), file.stat()
     file.write_text(bug.planted(text), encoding="utf-8")
     try:
-        code = run_tests(root, bug.tests)
+        code = run_tests(root, bug.tests).returncode
     finally:
         file.write_text(text, encoding="utf-8")
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # bytecode of the planted file is stale by this
@@ -141,8 +141,8 @@ def _without_text(bug: Bug) -> dict[str, Any]:
     return {name: value for name, value in asdict(bug).items() if name in ("room", "tests")}
 
 
-def run_tests(root: Path, tests: Sequence[str]) -> int:
-    """Run tests of a copy until one fails, and return the exit code of pytest."""
+def run_tests(root: Path, tests: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run tests of a copy until one fails."""
     command = [
         sys.executable,
         "-m",
@@ -154,8 +154,7 @@ def run_tests(root: Path, tests: Sequence[str]) -> int:
         *(f"tests/{test}" for test in tests),
     ]
     environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
 if __name__ == "__main__":

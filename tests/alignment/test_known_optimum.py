@@ -58,16 +58,16 @@ def with_gradient(policy: LanguageModel) -> Tensor:
 
 
 SETTINGS: dict[str, Any] = {
-    "updates": 250,
+    "updates": 120,
     "batch_size": 256,
     "minibatch_size": 128,
     "max_tokens": LENGTH,
     "beta": BETA,
     "target_kl": None,
     "most_kl": 50.0,
-    "learning_rate": 2e-3,
+    "learning_rate": 4e-3,
     "held_out_completions": 2048,
-    "evaluate_every": 125,
+    "evaluate_every": 60,
 }
 
 

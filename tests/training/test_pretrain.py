@@ -341,7 +341,8 @@ def compiled(folder: Path, **environment: str) -> subprocess.CompletedProcess[st
     texts.write_text("\n".join(counting().texts))
     settings.write_text(COMPILED)
     command = [sys.executable, "-m", "glassformer", "pretrain", texts, "--recipe", settings, "--out", folder / "out"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} | environment
+    threads = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}  # no pool of processes that compile
+    environment = os.environ | threads | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} | environment
     command += ["--device", "cpu"]
     arguments = [str(argument) for argument in command]
     return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
