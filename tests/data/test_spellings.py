@@ -24,6 +24,10 @@ def test_spellings_of_one_label_have_one_key(way: str) -> None:
     assert label_key(way) == label_key("Billing")
 
 
+def test_case_is_ignored_where_a_capital_is_two_letters() -> None:
+    assert label_key("STRASSE") == label_key("Straße")
+
+
 @pytest.mark.parametrize(("one", "other"), [("bug", "bugs"), ("bug report", "bug-report"), ("a b", "ab"), ("é", "e")])
 def test_other_labels_have_other_keys(one: str, other: str) -> None:
     assert label_key(one) != label_key(other)

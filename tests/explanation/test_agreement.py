@@ -23,6 +23,13 @@ def test_it_is_the_rank_correlation_with_each_other_method() -> None:
     assert found["occlusion"] == pytest.approx(expected)
 
 
+def test_equal_shares_have_the_mean_of_their_ranks() -> None:
+    text = replace(reading(ours()), groups=np.arange(6))
+    shares = np.array([0.2, 0.2, -0.1, 0.2, 0.0, -0.1])
+    expected = spearmanr(shares, METHODS["occlusion"](text)).statistic
+    assert measure_agreement(text, NOTHING, shares, "rollout")["occlusion"] == pytest.approx(expected)
+
+
 def test_the_same_shares_agree_and_opposite_ones_disagree() -> None:
     text = replace(reading(ours()), groups=np.arange(6))
     shares = METHODS["occlusion"](text)

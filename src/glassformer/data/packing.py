@@ -41,12 +41,10 @@ class PackedStream:
         place = int(np.searchsorted(self._starts, first, side="right")) - 1
         while place < len(self._order) and self._starts[place] < last:
             begins = int(self._starts[place]) + 1  # of the document's own tokens, in the stream
-            document = self._store.offsets[self._order[place]], self._store.offsets[self._order[place] + 1]
+            ahead = int(self._store.offsets[self._order[place]]) - begins
             low, high = max(first, begins), min(last, int(self._starts[place + 1]))
             if low < high:
-                tokens[low - first : high - first] = self._store.tokens[
-                    document[0] + low - begins : document[0] + high - begins
-                ]
+                tokens[low - first : high - first] = self._store.tokens[low + ahead : high + ahead]
             place += 1
         return tokens
 
