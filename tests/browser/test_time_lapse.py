@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from glassformer.tracing.snapshot import Scored, cross_entropy
 from tests.browser.chromium import CHROMIUM, open_quietly
 from tests.tracing.test_time_lapse import lapse
 
@@ -100,4 +102,19 @@ def test_the_page_fits_and_can_be_read(browser: Browser, tmp_path: Path, scheme:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
+    page.close()
+
+
+def test_numbers_are_shown_in_their_unit(browser: Browser, tmp_path: Path) -> None:
+    scored = Scored(loss=cross_entropy, answers=lambda scores: 100 + 10 * scores, unit="of a test", column="price")
+    texts = [dataclasses.replace(text, labels=("104.25",)) for text in FOUND.subject.texts]
+    subject = dataclasses.replace(FOUND.subject, labels=("price",), scored=scored, texts=tuple(texts))
+    shots = [dataclasses.replace(each, logits=each.logits[:, :1]) for each in FOUND.snapshots]
+    dataclasses.replace(FOUND, subject=subject, snapshots=tuple(shots)).write(tmp_path / "numbers.html")
+    page = browser.new_page()
+    assert open_quietly(page, tmp_path / "numbers.html") == ([], [])
+    assert page.locator("#table th[scope=col]").all_inner_texts() == ["Text", "price", "Answer"]
+    for row, (score,) in zip(page.locator("#table tbody tr").all(), shots[0].logits.tolist(), strict=True):
+        assert row.locator("td").all_inner_texts() == ["104.3", f"{100 + 10 * score:.4g}"]
+    expect(page.locator("#curve")).to_contain_text("at each snapshot, of a test.")
     page.close()

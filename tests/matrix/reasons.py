@@ -45,7 +45,6 @@ REFUSED: tuple[Refusal, ...] = (
     ),
     Refusal(
         things=(
-            "train --snapshots",
             "labels",
             "labels --next",
             "search",

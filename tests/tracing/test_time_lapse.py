@@ -1,13 +1,15 @@
 import dataclasses
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from glassformer.data.store import TokenStore
-from glassformer.tracing.snapshot import Sample, ShownText, Snapshot, Subject
+from glassformer.targets.probabilities import probabilities
+from glassformer.tracing.snapshot import Sample, Scored, ShownText, Snapshot, Subject, cross_entropy
 from glassformer.tracing.time_lapse import TimeLapse, render, time_lapse
 from tests.support import flat
 
@@ -32,6 +34,7 @@ def lapse(n_words: int = 7, *, attention: bool = True, source: str = "films.csv"
         labels=("bad", "good, fine"),
         multilabel=False,
         max_seq_len=16,
+        scored=Scored(loss=cross_entropy, answers=partial(probabilities, multilabel=False)),
     )
     snapshots = [
         Snapshot(

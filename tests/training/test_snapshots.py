@@ -1,4 +1,5 @@
 import json
+import pickle
 import signal
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
+from glassformer import TextRegressor
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import START_ID
@@ -23,6 +25,7 @@ from glassformer.training.snapshots import Snapshots
 from tests.training.samples import Memory, opinions, recipe, table
 
 SOURCES = Sources(train=opinions(60))
+TEXTS: list[str] = SOURCES.train.frame["text"].to_list()
 
 
 def run(
@@ -37,6 +40,34 @@ def run(
 def folded(**training: Any) -> Recipe:
     """A recipe that cross-fits: it holds out no rows."""
     return recipe(**training).model_copy(update={"validation": ValidationConfig(fraction=0.2, min_rows=200)})
+
+
+def test_a_number_and_rows_of_several_inputs_are_watched(tmp_path: Path) -> None:
+    rows = [{"a": f"{text} here", "b": text, "shop": "Ulm" if n % 2 else "Rom"} for n, text in enumerate(TEXTS)]
+    numbers = [100 + 7.0 * len(text) for text in TEXTS]
+    settings = {"training.min_steps_per_epoch": 4, "model.counting": "none", "validation.min_rows": 10}
+    regressor = TextRegressor(
+        "tiny", epochs=3, learning_rate=1e-2, text=["a", "b"], columns="shop", settings=settings, snapshots=4
+    ).fit(rows, numbers)
+    lapse = regressor.time_lapse_
+    assert lapse is not None
+    lapse.save(regressor.save(tmp_path / "m"))
+    found = load_file(tmp_path / "m" / "snapshots" / "snapshots.safetensors")["numbers"]
+    shown = json.loads((tmp_path / "m" / "snapshots" / "snapshots.json").read_text())
+    assert shown["target"] == "number"
+    trained = regressor.predictor_.trained
+    last = np.array([each.logits[:, 0] for each in lapse.snapshots])[-1]
+    np.testing.assert_allclose(found[-1][:, 0], trained.config.target.values({"transformer": last[:, None]}), rtol=0.2)
+    assert np.abs(found[0] - np.mean(numbers)).max() < 5, "an untrained head answers with the mean"
+    assert [float(text["labels"][0]) for text in shown["texts"]] == [
+        numbers[text["row"] - 1] for text in shown["texts"]
+    ]
+    losses = [each.losses["held-out rows"] for each in lapse.snapshots]
+    assert losses[-1] < losses[0]
+    tokens = shown["texts"][0]["tokens"]
+    assert "(next text)" in tokens
+    assert {"shop=Ulm", "shop=Rom"} & set(tokens)
+    pickle.loads(pickle.dumps(lapse))
 
 
 def test_training_is_the_same_with_and_without_snapshots() -> None:

@@ -103,7 +103,7 @@ def train(
         source = reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled or [], data_dir)
     if begun.source.task == "number":
-        refuse_for_number("train", snapshots=snapshots, fold_labels=reading.fold_labels)
+        refuse_for_number("train", fold_labels=reading.fold_labels)
     run = {**vars(again), "processes": processes, "minutes": minutes}
     _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=shown.json, **run)
 

@@ -97,8 +97,8 @@ class AnsweringConfig(BaseModel):
             return found
         fields = _with_target(found)
         target = fields["target"]
-        number = target.get("kind") == "number" if isinstance(target, Mapping) else isinstance(target, Number)
-        return {"format": cls.formats["number" if number else "labels"]} | fields if cls.formats else fields
+        kind = target.get("kind") if isinstance(target, Mapping) else getattr(target, "kind", None)
+        return {"format": cls.formats["number" if kind == "number" else "labels"]} | fields if cls.formats else fields
 
     @property
     def label_target(self) -> Labels:

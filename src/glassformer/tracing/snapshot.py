@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,23 @@ class Sample:
     labels: Array
 
 
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """What the scores of the transformer alone mean.
+
+    Attributes:
+        loss: returns the mean loss of scores (rows, width) for labels.
+        answers: returns the probabilities of labels, or numbers in their unit (texts, width).
+        unit: that of the loss, in words.
+        column: the column of numbers that is learned. None if labels are.
+    """
+
+    loss: Callable[[FloatArray, Array], float]
+    answers: Callable[[FloatArray], Array]
+    unit: str = "in nats"
+    column: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Subject:
     """What all snapshots of a run look at.
@@ -68,6 +85,7 @@ class Subject:
     labels: tuple[str, ...]
     multilabel: bool
     max_seq_len: int
+    scored: Scored
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +95,7 @@ class Snapshot:
     Attributes:
         step: finished steps.
         done: the finished share of training, from 0 to 1.
-        losses: mean cross entropy of each sample, in nats. With several labels per text, it is the mean over labels.
+        losses: the mean loss of each sample. With several labels per text, it is the mean over labels.
         logits: (texts, n_classes) of the transformer alone.
         attention: for each text (blocks, heads, tokens, tokens). Empty if the design shows no attention weights.
         embeddings: (words, d_model). Without words if the design learns no embeddings.
@@ -112,7 +130,7 @@ def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snaps
         if names:
             attention.append(np.stack([_array(heard[name][0]) for name in names]))
     losses = {
-        name: _loss(
+        name: subject.scored.loss(
             score(read, sample.store, max_seq_len=subject.max_seq_len, n_classes=len(subject.labels)), sample.labels
         )
         for name, sample in subject.samples.items()
@@ -128,7 +146,8 @@ def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snaps
     )
 
 
-def _loss(logits: FloatArray, labels: Array) -> float:
+def cross_entropy(logits: FloatArray, labels: Array) -> float:
+    """Return the mean cross entropy of labels as numbers."""
     found, truth = torch.from_numpy(logits), torch.from_numpy(labels.copy())
     if truth.ndim == 2:
         return float(F.binary_cross_entropy_with_logits(found, truth.float()))

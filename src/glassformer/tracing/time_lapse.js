@@ -94,7 +94,7 @@ function drawCurve() {
   const kept = lapse.kept_step
     ? ` The model keeps the weights of step ${count(lapse.kept_step)} (dashed line). Training judges an epoch by its`
       + " calibrated loss: overconfidence, which raises the curve of held-out rows, does not count against it." : "";
-  const about = `Mean loss of up to 100 rows each, at each snapshot, in nats.${kept}`;
+  const about = `Mean loss of up to 100 rows each, at each snapshot, ${lapse.unit}.${kept}`;
   $("curve").append(picture, legend, el("p", { className: "soft" }, about));
 }
 
@@ -118,7 +118,16 @@ function answer(probs) {
   return { labels: over.map((index) => lapse.labels[index]), top: probs[order[0]] };
 }
 
+function drawNumbers() {
+  const head = el("tr", {}, ...["Text", lapse.target, "Answer"].map((name) => el("th", { scope: "col" }, name)));
+  const rows = lapse.texts.map((text, number) => el("tr", {},
+    el("th", { scope: "row" }, written(text), el("small", {}, `row ${count(text.row)}`)),
+    ...[Number(text.labels[0]), lapse.numbers[view.at][number][0]].map((value) => el("td", {}, count(Number(value.toPrecision(4)))))));
+  $("table").replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
+}
+
 function drawAnswers() {
+  if (lapse.target) return drawNumbers();
   const head = el("tr", {}, ...["Text", "Label", "Answer", "Probability"].map((name) => el("th", { scope: "col" }, name)));
   const rows = lapse.texts.map((text, number) => {
     const found = answer(lapse.probabilities[view.at][number]);

@@ -19,7 +19,6 @@ from glassformer.data.files import why_not_written, write_aside, written_aside
 from glassformer.errors import GlassformerError
 from glassformer.pages.html import rendered
 from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Snapshot, Subject
 
 _JSON_FILE, _NUMBERS_FILE = "snapshots.json", "snapshots.safetensors"
@@ -82,17 +81,20 @@ def time_lapse(subject: Subject, snapshots: Sequence[Snapshot], *, kept_step: in
 
 def _tensors(found: TimeLapse) -> dict[str, Array]:
     """Return the numbers by name, the snapshots along the first axis."""
-    tensors: dict[str, Array] = {"points": found.points, "probabilities": _probs(found)}
+    tensors: dict[str, Array] = {"points": found.points, _named(found): _answers(found)}
     for text in range(len(found.snapshots[0].attention)):
         maps = [each.attention[text] for each in found.snapshots]
         tensors[f"attention.{text}"] = np.stack(maps).astype(np.float16)
     return tensors
 
 
-def _probs(found: TimeLapse) -> FloatArray:
+def _named(found: TimeLapse) -> str:
+    return "probabilities" if found.subject.scored.column is None else "numbers"
+
+
+def _answers(found: TimeLapse) -> FloatArray:
     """Return the answers of the transformer alone, (snapshots, texts, n_classes)."""
-    multilabel = found.subject.multilabel
-    return np.stack([probabilities(each.logits, multilabel=multilabel) for each in found.snapshots]).astype(np.float32)
+    return np.stack([found.subject.scored.answers(each.logits) for each in found.snapshots]).astype(np.float32)
 
 
 def _described(found: TimeLapse) -> dict[str, Any]:
@@ -108,6 +110,8 @@ def _described(found: TimeLapse) -> dict[str, Any]:
         "variance": found.variance,
         "labels": subject.labels,
         "multilabel": subject.multilabel,
+        "target": subject.scored.column,
+        "unit": subject.scored.unit,
         "kept_step": found.kept_step,
         "steps": [each.step for each in found.snapshots],
         "losses": {
@@ -121,7 +125,7 @@ def render(found: TimeLapse) -> str:
     """Return the page as HTML. Everything from the texts and the labels is escaped."""
     shown = _described(found) | {
         "points": found.points.round(5).tolist(),
-        "probabilities": _probs(found).round(4).tolist(),
+        _named(found): _answers(found).round(4).tolist(),
         "attention": [
             {
                 "shape": found.snapshots[0].attention[text].shape,

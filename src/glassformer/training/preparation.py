@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +27,8 @@ from glassformer.errors import UsageError, brief_value
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
+from glassformer.targets.probabilities import probabilities
+from glassformer.tracing.snapshot import Scored, cross_entropy
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import class_weights
@@ -187,6 +189,11 @@ class Prepared:
             beside: the scores (rows, width) of each reader beside the transformer for the validation rows.
         """
         return Classification(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
+
+    @property
+    def scored(self) -> Scored:
+        """What the scores of the transformer mean, for its snapshots. It holds no row."""
+        return Scored(loss=cross_entropy, answers=partial(probabilities, multilabel=self.labels.multilabel))
 
     @cached_property
     def class_weights(self) -> Tensor:

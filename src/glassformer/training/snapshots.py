@@ -139,6 +139,7 @@ def _subject(prepared: Prepared, *, with_words: bool) -> Subject:
         labels=tuple(map(str, prepared.labels.names)),
         multilabel=prepared.labels.multilabel,
         max_seq_len=window,
+        scored=prepared.scored,
     )
 
 

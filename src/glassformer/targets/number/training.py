@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +32,14 @@ from glassformer.readers.counting.ridge import fit_ridge, strata_of
 from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
 from glassformer.targets.number.training_held_out import HeldOutNumberRows, Off, readers_in_words
-from glassformer.targets.number.training_regression import JoinedNumbers, Regression, join_numbers, number_losses
+from glassformer.targets.number.training_regression import (
+    JoinedNumbers,
+    Regression,
+    join_numbers,
+    mean_loss,
+    number_losses,
+)
+from glassformer.tracing.snapshot import Scored
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
@@ -59,12 +66,27 @@ class PreparedNumber(Prepared):
         """Return the numbers as both readers learn them: (rows,), float32."""
         return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
 
+    @property
+    def scored(self) -> Scored:
+        return Scored(
+            loss=partial(mean_loss, config=self.recipe.training),
+            answers=partial(_in_its_unit, scale=self.scale),
+            unit="as training counts it",
+            column=self.labels.names[0],
+        )
+
     @cached_property
     def class_weights(self) -> Tensor:
         return torch.ones(1)
 
     def task(self, beside: Sequence[FloatArray] = ()) -> Regression:
         return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
+
+
+def _in_its_unit(scores: FloatArray, scale: Scale) -> FloatArray:
+    """Return scores (texts, 1) of the transformer alone as numbers."""
+    found: FloatArray = scale.mean + scale.deviation * scores
+    return found
 
 
 def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:

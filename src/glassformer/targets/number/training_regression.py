@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from scipy.optimize import lsq_linear
 from torch import Tensor, nn
 
-from glassformer.data.arrays import Array
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import HEAVIEST
 from glassformer.training.classification import Classification
@@ -85,6 +85,11 @@ def number_losses(answers: Tensor, truth: Tensor, config: TrainingConfig) -> Ten
     return F.huber_loss(answers, truth, reduction="none")
 
 
+def mean_loss(scores: FloatArray, truth: Array, config: TrainingConfig) -> float:
+    """Return the mean of `number_losses` for scores (rows, 1)."""
+    return float(number_losses(torch.from_numpy(scores[:, 0]), torch.from_numpy(truth.copy()), config).mean())
+
+
 class Regression(Classification):
     """Texts with numbers in the place of labels: (rows,) float32, with a mean near 0 and a deviation near 1."""
 
@@ -104,8 +109,7 @@ class Regression(Classification):
         if store is None or labels is None:
             return {}
         answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
-        losses = number_losses(torch.from_numpy(answers), torch.from_numpy(labels.copy()), self.config)
-        found = {"validation_loss": float(losses.mean())}
+        found = {"validation_loss": mean_loss(answers[:, None], labels, self.config)}
         if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
             readers = [*(each[:, 0] for each in self.beside), answers]
             found["calibrated_loss"] = join_numbers(readers, labels).error / len(labels)
