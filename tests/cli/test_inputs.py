@@ -321,7 +321,7 @@ def test_an_export_reads_rows_too(which: str, request: pytest.FixtureRequest, tm
 def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Trained, tmp_path: Path) -> None:
     for arguments, words in (
         (("export", beside.folder, "--format", "web", "--out", tmp_path / "w"), "the page takes one text"),
-        (("export", pairs.folder, "--format", "transformers", "--out", tmp_path / "t"), "reads one text"),
+        (("export", pairs.folder, "--format", "transformers", "--out", tmp_path / "t"), "gives a model one text"),
         (
             ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
             "train a small model on the table",
