@@ -376,6 +376,12 @@ def test_weights_that_cannot_be(weights: Any, message: str) -> None:
         small().fit(TEXTS, BINARY, sample_weight=weights)
 
 
+def test_a_generator_draws_the_seed() -> None:
+    generator, same = np.random.RandomState(1), np.random.RandomState(1)
+    seeds = [small(random_state=generator).fit(TEXTS, BINARY).predictor_.trained.config.recipe for _ in range(2)]
+    assert [each["training"]["seed"] for each in seeds] == same.randint(2**31 - 1, size=2).tolist()
+
+
 def test_random_state_is_the_seed() -> None:
     first = small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS)
     assert np.array_equal(small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS), first)

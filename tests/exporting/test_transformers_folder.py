@@ -90,7 +90,10 @@ def test_a_fine_tuned_checkpoint_goes_back_to_its_family(
     trained = fine_tuned(tmp_path / "in", family, settings)
     (tmp_path / "out").mkdir()
     write_transformers(trained, tmp_path / "out")
-    assert json.loads((tmp_path / "out/config.json").read_text())["model_type"] == family
+    config = json.loads((tmp_path / "out/config.json").read_text())
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert config["model_type"] == family
+    assert (config["cls_token_id"], config["sep_token_id"]) == (tokenizer.cls_token_id, tokenizer.sep_token_id)
     complaints.clear()
     assert_equal(trained, tmp_path / "out")
     assert not complaints
