@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_refused(both_readers: TrainedModel) -> None:
         (name,) = setting
         misused(f"training.{name}=.*leave it out", teacher, texts, of_student(**setting))
     counting = of_student().model_copy(update={"model": SMALL.model_copy(update={"counting": "auto"})})
-    misused("a transformer without a counting reader", teacher, texts, counting)
+    misused("a student is a transformer alone", teacher, texts, counting)
     misused("not pre-trained", teacher, texts, student_recipe("tiny", {"pretraining.max_steps": 3}))
 
 

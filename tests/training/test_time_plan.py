@@ -30,7 +30,14 @@ TEXTS = PretrainingPace(texts=7000, start=20.0, step=1.0, steps_per_pass=30)  # 
 
 
 def situation(minutes: float, **changes: Any) -> Situation:
-    values: dict[str, Any] = {"spent": 40.0, "counting": 30.0, "epochs": 4, "pace": PACE, "pretraining": None}
+    values: dict[str, Any] = {
+        "spent": 40.0,
+        "readers": ("counting",),
+        "beside": 30.0,
+        "epochs": 4,
+        "pace": PACE,
+        "pretraining": None,
+    }
     return Situation(minutes=minutes, **values | changes)
 
 
@@ -46,7 +53,7 @@ def situation(minutes: float, **changes: Any) -> Situation:
         (60, {}, {}, 250),
         (2, {"pace": CROSSED}, {"training.max_steps": 233}, 119.9),  # of each of the three trainings
         (2.4, {"pace": CROSSED}, {}, 140),
-        (0.1, {"counting": None}, {"training.max_steps": 75}, 87.5),  # nothing else would answer
+        (0.1, {"readers": (), "beside": None}, {"training.max_steps": 75}, 87.5),  # nothing else would answer
         (0.7, {"pace": Pace(steps=(20,), step=0.5, answering=1.0)}, {"training.epochs": 0}, 40),
         (0.8, {"pace": Pace(steps=(20,), step=0.3, answering=1.0)}, {}, 47),
         (4.9, {"pretraining": TEXTS}, {}, 250),  # 24 s are less than a pass
@@ -71,7 +78,7 @@ def test_the_most_that_fits(minutes: float, changes: dict[str, Any], settings: d
          "answer by counting alone. With 88 seconds, a transformer would be trained too"),
         (2, {}, "time: 2 minutes. Counting took 30 seconds. The transformer gets 140 steps, about 80 seconds. With 4.2 "
          "minutes, it would get 400 steps (4 epochs)"),
-        (1, {"counting": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds. It never "
+        (1, {"readers": (), "beside": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds. It never "
          "gets fewer, so the run takes about 88 seconds. With 4.2 minutes, it would get 400 steps (4 epochs)"),
         (60, {"pace": CROSSED}, "time: 60 minutes. Counting took 30 seconds. 4 epochs of the transformer take about "
          "1.7 minutes (3 trainings: the table is cross-fitted). The run takes about 2.3 minutes, and more time would "

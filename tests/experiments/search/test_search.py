@@ -113,7 +113,7 @@ def test_the_counting_reader_of_a_part_is_fitted_once(tmp_path: Path, monkeypatc
         fits.append(arguments[0])
         return fit_counting(*arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("glassformer.training.readers.fit_counting", counting)
+    monkeypatch.setattr("glassformer.targets.labels.training_readers.fit_counting", counting)
     base = load_recipe(None, overrides=SMALL | {"model.counting": "nb", "validation.min_rows": 60})
     found = search.search(
         Sources(train=opinions(120)), base, tmp_path / "s", minutes=20, over=OVER[:1], watcher=Notes()
