@@ -78,8 +78,8 @@ def test_the_most_that_fits(minutes: float, changes: dict[str, Any], settings: d
          "answer by counting alone. With 88 seconds, a transformer would be trained too"),
         (2, {}, "time: 2 minutes. Counting took 30 seconds. The transformer gets 140 steps, about 80 seconds. With 4.2 "
          "minutes, it would get 400 steps (4 epochs)"),
-        (1, {"readers": (), "beside": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds. It never "
-         "gets fewer, so the run takes about 88 seconds. With 4.2 minutes, it would get 400 steps (4 epochs)"),
+        (1, {"readers": (), "beside": None}, "time: 1 minute. The transformer gets 75 steps, about 48 seconds. It "
+         "never gets fewer, so the run takes about 88 seconds. With 4.2 minutes, it would get 400 steps (4 epochs)"),
         (60, {"pace": CROSSED}, "time: 60 minutes. Counting took 30 seconds. 4 epochs of the transformer take about "
          "1.7 minutes (3 trainings: the table is cross-fitted). The run takes about 2.3 minutes, and more time would "
          "change nothing"),

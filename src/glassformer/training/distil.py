@@ -320,8 +320,8 @@ def _check(recipe: Recipe, temperature: float) -> None:
         raise UsageError("[pretraining]: a student is not pre-trained; leave the section out")
     if recipe.model.beside:
         raise UsageError(
-            f"a student is a transformer alone, and the recipe has other readers: {', '.join(recipe.model.beside)}; leave "
-            "out `model.counting` and `model.readers`"
+            f"a student is a transformer alone, and the recipe has other readers: {', '.join(recipe.model.beside)}; "
+            "leave out `model.counting` and `model.readers`"
         )
 
 
