@@ -81,6 +81,7 @@ def test_it_is_weighed_and_kept_in_the_model_folder(model: Path) -> None:
     config = json.loads((model / "config.json").read_text())
     assert config["readers"][NAME]["weight"] > 0
     assert (model / "readers" / NAME / "lstm.safetensors").is_file()
+    assert f"and of the reader `{NAME}`, times " in (model / "README.md").read_text()
     trained = load_model(model, CLASSIFIER)
     again = Predictor(trained).scores([RISING, FALLING])[NAME]
     assert (

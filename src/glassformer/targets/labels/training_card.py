@@ -30,7 +30,7 @@ def _readers(trained: TrainedModel) -> list[str]:
         if readers["transformer_accuracy"] is None:
             why = "no transformer was trained"
         return [f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."]
-    weights = config.readers.weights
+    weights = {name: weight for name, weight in config.readers.weights.items() if weight}
     parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
     accuracies = [readers[f"{name}_accuracy"] for name in weights]
     alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)

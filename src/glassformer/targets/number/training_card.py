@@ -21,7 +21,7 @@ def _learned(trained: TrainedModel) -> str:
 def _readers(trained: TrainedModel) -> list[str]:
     if trained.config.answers_by_counting:
         return ["Answers by counting n-grams alone (ridge regression)."]
-    weights = trained.config.weights
+    weights = {name: weight for name, weight in trained.config.weights.items() if weight}
     if len(weights) == 1:
         return ["Answers by the transformer alone."]
     parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
