@@ -10,7 +10,6 @@ from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.table import Table
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Reader
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import Lessons
 
@@ -35,5 +34,5 @@ class AuditedTarget:
     prepared: Callable[..., Prepared]
     lessons: Callable[..., Lessons]
     losses: Callable[[Any, Array, Array, float | None], DoubleArray]
-    alone: Callable[[Predictor, Reader, Array], Array | None]
+    alone: Callable[[Predictor, str, Array], Array | None]
     right: Callable[[Array, Array], float | None]

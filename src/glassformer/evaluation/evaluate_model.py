@@ -35,7 +35,6 @@ from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
-from glassformer.targets.answers import Reader
 from glassformer.targets.labels.target import labels_of
 
 Say = Callable[[str], None]
@@ -161,7 +160,7 @@ def measure_model(
     *,
     split: str,
     columns: pl.DataFrame | None = None,
-    scores: dict[Reader, FloatArray] | None = None,
+    scores: dict[str, FloatArray] | None = None,
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,

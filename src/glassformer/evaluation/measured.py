@@ -22,7 +22,7 @@ from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.answers import Scores
 
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
@@ -54,7 +54,7 @@ class ReaderOutcome:
     `answers` is None if the model does not ask this reader: its weight is 0.
     """
 
-    reader: Reader
+    reader: str
     answers: Array | None
     description: str = "a reader of the model"
 

@@ -12,7 +12,6 @@ from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import of_words
-from glassformer.targets.answers import Reader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,20 +54,20 @@ def default_method(question: Question) -> str:
     return "occlusion" if getattr(question.predictor.trained, "model", None) is None else "integrated-gradients"
 
 
-def _counted(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001 (exact without a method)
+def _counted(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001 (exact without a method)
     counted, direction = question.counted, question.direction_of("counting")
     assert counted is not None  # it has a weight
     return ReaderShares(words=counted.words @ direction, nothing=float(counted.bias @ direction))
 
 
-def _attended(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001
+def _attended(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
     reading = question.reading
     assert reading is not None  # it has a weight
     shares = of_words(reading, METHODS[method](reading), len(question.text.words))
     return ReaderShares(words=shares, nothing=reading.margin_of_nothing)
 
 
-def _left_out(question: Question, name: Reader, method: str) -> ReaderShares:  # noqa: ARG001
+def _left_out(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
     """Leave out each word in turn (Li et al. 2016): of a reader, only its scores are known."""
     cut, words = question.text, range(len(question.text.words))
     texts = [cut.text, cut.without(words), *(cut.without([number]) for number in words)]
@@ -76,7 +75,7 @@ def _left_out(question: Question, name: Reader, method: str) -> ReaderShares:  #
     return ReaderShares(words=whole - np.array(others), nothing=float(nothing))
 
 
-_EXPLAINED: Mapping[str, Callable[[Question, Reader, str], ReaderShares]] = {
+_EXPLAINED: Mapping[str, Callable[[Question, str, str], ReaderShares]] = {
     "counting": _counted,
     "transformer": _attended,
 }

@@ -18,7 +18,6 @@ from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
-from glassformer.targets.answers import Reader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ class Question:
         found: DoubleArray = self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
         return found
 
-    def direction_of(self, reader: Reader) -> DoubleArray:
+    def direction_of(self, reader: str) -> DoubleArray:
         """(width,) What a reader adds to the margin is its `scores @ direction`."""
         return self.asked.direction * self.predictor.trained.config.weights.get(reader, 0.0)
 

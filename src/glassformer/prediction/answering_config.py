@@ -14,7 +14,6 @@ from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.readers.counting.unlike import UnlikeConfig
 from glassformer.readers.reader import HEAVIEST
-from glassformer.targets.answers import Reader
 from glassformer.targets.labels.target import Classes, Labels, LabelValue, OrderedClasses, SeveralLabels, labels_of
 from glassformer.targets.number.target import Number
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
@@ -126,7 +125,7 @@ class AnsweringConfig(BaseModel):
         return self.target.width
 
     @property
-    def weights(self) -> dict[Reader, float]:
+    def weights(self) -> dict[str, float]:
         """The weight of each reader that the model has. Those of weight 0 are not asked."""
         return {TRANSFORMER: 1.0} if self.readers is None else self.readers.weights
 

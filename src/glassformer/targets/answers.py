@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 Scores = np.ndarray[Any, Any]
-Reader = str
-"""The name of a reader."""
 
 UNLIKE = ["unseen_share", "unlike_training"]
 """The last keys of each answer, in a table and in JSON."""
@@ -46,7 +44,7 @@ class Answers(ABC):
     """Whether a prediction is a word, and not a number."""
 
     empty: BoolArray
-    readers: Mapping[Reader, Scores]
+    readers: Mapping[str, Scores]
     texts: Sequence[str] = ()
     seen: Seen | None = None
     find_unknown: Callable[[], Counter[str]] = Counter
@@ -124,7 +122,7 @@ class Answers(ABC):
         """Return the prediction of a text and what belongs to it."""
 
     @abstractmethod
-    def _added(self) -> dict[Reader, list[float]]:
+    def _added(self) -> dict[str, list[float]]:
         """Return what each reader adds to the prediction of each text: (texts,)."""
 
     def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.errors import UsageError
-from glassformer.targets.answers import Answers, Reader, Scores
+from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.parts import part
 from glassformer.targets.review import Thresholds
@@ -74,7 +74,7 @@ class Target(BaseModel, ABC):
         """Return the figures of the answers to held-out rows in the contents of `metrics.json`, or None."""
 
     @abstractmethod
-    def answers(self, scores: Mapping[Reader, Scores], held_out: Any, **about: Any) -> Answers:
+    def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> Answers:
         """Return the answers that follow from the weighted scores (texts, width) of each reader.
 
         Args:

@@ -11,7 +11,7 @@ import numpy as np
 
 from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.wording import decimals, label_cell, label_text
-from glassformer.targets.answers import Answers, Reader
+from glassformer.targets.answers import Answers
 from glassformer.targets.probabilities import THRESHOLD, confidences_of
 
 
@@ -75,7 +75,7 @@ class LabelAnswers(Answers):
         """
         return [[label for label, prob in self.ranked(row) if prob >= least] for row in range(len(self.probs))]
 
-    def margins(self) -> dict[Reader, FloatArray]:
+    def margins(self) -> dict[str, FloatArray]:
         """Return what each reader adds to the margin of each prediction, in logits: (texts,).
 
         The margin is the logit of the predicted label minus that of the second most probable one, which is the
@@ -121,7 +121,7 @@ class LabelAnswers(Answers):
             "probabilities": {str(label): round(prob, 6) for label, prob in self.ranked(row, top_k)},
         }
 
-    def _added(self) -> dict[Reader, list[float]]:
+    def _added(self) -> dict[str, list[float]]:
         return {  # without −0.0
             name: [round(margin, 6) + 0.0 for margin in margins.tolist()] for name, margins in self.margins().items()
         }

@@ -36,7 +36,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Reader, Scores
+from glassformer.targets.answers import Scores
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
@@ -329,7 +329,7 @@ def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[
     return [first[place] for place in sorted(first, key=lambda place: (lengths[first[place]], place))[:EXAMPLES]]
 
 
-def reader_alone(reader: Reader, probs: Array | None) -> ReaderOutcome:
+def reader_alone(reader: str, probs: Array | None) -> ReaderOutcome:
     """Return the probabilities of a reader alone, None if it is not asked."""
     return ReaderOutcome(
         reader=reader, answers=probs, description=_DESCRIPTIONS.get(reader, "a reader of another package")

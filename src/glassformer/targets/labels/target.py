@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value
-from glassformer.targets.answers import UNLIKE, Reader, Scores
+from glassformer.targets.answers import UNLIKE, Scores
 from glassformer.targets.labels.answers import LabelAnswers, probability_columns
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import share_of
@@ -53,7 +53,7 @@ class Labels(Target):
         found = metrics.get("held_out_answers")
         return None if found is None else HeldOutAnswers.model_validate(found)
 
-    def answers(self, scores: Mapping[Reader, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
+    def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
         total = np.sum(list(scores.values()), axis=0)
         probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
         return LabelAnswers(

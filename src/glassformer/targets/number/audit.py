@@ -14,7 +14,6 @@ from glassformer.data.table import Table
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ridge import strata_of
-from glassformer.targets.answers import Reader
 from glassformer.targets.number.target import Number, number_of
 from glassformer.targets.number.training import PART as TRAINING
 from glassformer.targets.number.training import PreparedNumber
@@ -43,7 +42,7 @@ def _losses(target: Number, scores: Array, truth: Array, temperature: float | No
     return off**2
 
 
-def _alone(predictor: Predictor, reader: Reader, scores: Array) -> Array | None:
+def _alone(predictor: Predictor, reader: str, scores: Array) -> Array | None:
     """Weigh a reader as if it answered alone, by held-out rows. Beside others its weight is smaller."""
     target = number_of(predictor.trained.config.target)
     answers = target.alone(predictor.held_out, reader, scores)

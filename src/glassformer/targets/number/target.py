@@ -12,7 +12,7 @@ import numpy as np
 
 from glassformer.data.wording import counted, short
 from glassformer.errors import GlassformerError, UsageError, brief_value
-from glassformer.targets.answers import UNLIKE, Answers, Reader, Scores
+from glassformer.targets.answers import UNLIKE, Answers, Scores
 from glassformer.targets.number.held_out import HeldOutNumbers, Scale
 from glassformer.targets.review import percent_of
 from glassformer.targets.target import Followed, Target
@@ -66,7 +66,7 @@ class NumberAnswers(Answers):
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:  # noqa: ARG002
         return dict(zip(["prediction", *_KEYS], self._with_interval(row), strict=True))
 
-    def _added(self) -> dict[Reader, list[float]]:
+    def _added(self) -> dict[str, list[float]]:
         return {name: list(map(significant, added.tolist())) for name, added in self.readers.items()}
 
     def _columns(self) -> dict[str, Any]:
@@ -105,16 +105,16 @@ class Number(Target):
         return None if found is None else HeldOutNumbers.model_validate(found)
 
     def answers(
-        self, scores: Mapping[Reader, Scores], held_out: Any, *, coverage: float = COVERAGE, **about: Any
+        self, scores: Mapping[str, Scores], held_out: Any, *, coverage: float = COVERAGE, **about: Any
     ) -> NumberAnswers:
         distance = self.distance(held_out, coverage)
         return NumberAnswers(values=self.values(scores), distance=distance, readers=self._added(scores), **about)
 
-    def _added(self, scores: Mapping[Reader, Scores]) -> dict[Reader, Numbers]:
+    def _added(self, scores: Mapping[str, Scores]) -> dict[str, Numbers]:
         """Return what each reader adds to the answers, in the unit of the number: (texts,)."""
         return {name: values[:, 0] * self.scale.deviation for name, values in scores.items()}
 
-    def values(self, scores: Mapping[Reader, Scores]) -> Numbers:
+    def values(self, scores: Mapping[str, Scores]) -> Numbers:
         """Return the number of each text: (texts,).
 
         Raises:
@@ -125,7 +125,7 @@ class Number(Target):
             raise GlassformerError("the model gives NaN or infinite numbers: its weights are damaged")
         return values
 
-    def alone(self, held_out: HeldOutNumbers | None, reader: Reader, scores: Scores) -> Numbers | None:
+    def alone(self, held_out: HeldOutNumbers | None, reader: str, scores: Scores) -> Numbers | None:
         """Return the answers of a reader from its scores (texts, 1) if it answered alone.
 
         None if no rows were held out.
