@@ -37,6 +37,7 @@ def scored(rows: int) -> Table:
     return Table(frame=frame, source="scores", text_column="text", label_column="score")
 
 
+@pytest.mark.usefixtures("every_training")
 def test_a_resumed_run_is_an_uninterrupted_one(tmp_path: Path) -> None:
     recipe, sources = load_recipe(None, overrides=SETTINGS), Sources(train=scored(40))
     whole = train_number(sources, recipe, out=tmp_path / "whole")

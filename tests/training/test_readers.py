@@ -227,6 +227,7 @@ def _fold() -> Fold:
     return Fold(learned=np.arange(16), held_out=np.arange(16, 20))
 
 
+@pytest.mark.usefixtures("every_training")
 def test_a_small_table_is_cross_fitted() -> None:
     memory = Memory()
     trained = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000, epochs=1), observer=memory)
@@ -265,6 +266,7 @@ def test_a_table_that_repeats_few_texts_is_cross_fitted_row_by_row() -> None:
     assert any("the 80 rows repeat 20 texts" in line for line in watcher.messages)
 
 
+@pytest.mark.usefixtures("every_training")
 def test_cross_fitting_leaves_the_training_as_it_is() -> None:
     crossed = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000))
     plain = chosen(min_rows=2000).model_copy(update={"model": SMALL})
@@ -279,6 +281,7 @@ def interrupt_after(steps: int) -> Memory:
     return Memory(lambda _: signal.raise_signal(signal.SIGINT) if next(counted) == steps else None)
 
 
+@pytest.mark.usefixtures("every_training")
 @pytest.mark.parametrize(
     ("min_rows", "steps", "finished"),
     [(0, 1, 0), (0, 9, 0), (2000, 1, 0), (2000, 22, 1), (2000, 55, 3), (2000, 70, 4)],
@@ -346,6 +349,7 @@ def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:
     assert not (tmp_path / "checkpoint").exists()
 
 
+@pytest.mark.usefixtures("every_training")
 @pytest.mark.parametrize("part", ["counting", "fold-1"])
 def test_damaged_logits_of_an_interrupted_run_are_computed_again(part: str, tmp_path: Path) -> None:
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000, epochs=3, learning_rate=0.01)

@@ -229,6 +229,7 @@ def test_unlabelled_texts_without_time_for_them_are_no_mistake(monkeypatch: pyte
     assert "Of the 40 unlabelled texts, only the words are used, for the vocabulary" in "".join(memory.messages)
 
 
+@pytest.mark.usefixtures("every_training")
 def test_a_resumed_run_keeps_its_plan(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000)
     planned(monkeypatch, Pace(steps=(10,), step=11.9 * 60, answering=0.0))

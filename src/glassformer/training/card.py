@@ -68,6 +68,7 @@ def model_card(trained: TrainedModel) -> str:
     )
     pretraining = _pretraining(data.get("pretraining"))
     silent = config.answers_by_counting
+    untrained = "" if trained.metrics.get("history") else " and was not trained"
     learned = (
         _distilled(data)
         if "teacher" in data
@@ -84,7 +85,7 @@ def model_card(trained: TrainedModel) -> str:
         *said.measured(trained),
         *_unlike(config),
         *_kept(trained),
-        *([f"Its transformer, which is not asked, has {shape} {window}", *pretraining] if silent else []),
+        *([f"Its transformer, which is not asked{untrained}, has {shape} {window}", *pretraining] if silent else []),
         f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
         f"on {config.created}.",
         f"Fingerprint of the training rows: `{data['fingerprint']}`.",

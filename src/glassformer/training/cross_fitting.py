@@ -2,20 +2,28 @@
 
 Holding out a tenth of a small table would leave too few rows to learn from, and too few to judge by. Without
 pre-training, the transformer has not seen the text of the row either; pre-training reads the texts of all rows once.
+
+Counting alone answers most small tables best. So cross-fitting ends when the rows that are answered so far promise too
+little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import torch
+from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.arrays import FloatArray
+from glassformer.data.files import write_aside
 from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
+from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import Fold
@@ -23,43 +31,143 @@ from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
+from glassformer.training.readers import GAIN, LearnedReaders
+
+Gain = Callable[[LearnedReaders, FloatArray], float]
+"""Returns the nats by which a transformer of these logits raises the likelihood of held-out rows over other readers."""
+_LEARNED = 0.5
+"""A transformer knows its rows if its training loss is at most this share of that of its first epoch. If it does not
+help with other rows by then, more epochs do not change that."""
+_FEWEST_ROWS = 50
+"""Held-out rows without which no training is cut short: fewer say too little about a training that is not over."""
+_FILE = "promise.json"
 
 
-def cross_fit(prepared: Prepared, folds: Sequence[Fold], observer: Observer) -> tuple[FloatArray, float]:
-    """Train a transformer without the rows of each fold, and let it answer them.
+class Promise(BaseModel):
+    """What the held-out rows say about the transformer before all of them are answered.
+
+    Attributes:
+        training, epoch: the training that answered the last of these rows, and how many epochs it took.
+        rows: how many rows are answered.
+        gain: the nats by which the transformer raises their log likelihood over the other readers: in the best epoch
+            of this training, as few rows can hide a gain; in its last epoch if all rows are answered.
+        expected: the same for all rows, if the others are like these.
+        seconds: what training took until then.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    training: int
+    epoch: int
+    rows: int
+    gain: float
+    expected: float
+    seconds: float = 0.0
+
+    @property
+    def enough(self) -> bool:
+        return self.expected > GAIN
+
+    def __str__(self) -> str:
+        gain, expected = max(0.0, self.gain), max(0.0, self.expected)
+        return (
+            f"after {counted(self.epoch, 'epoch')} of training {self.training}, the transformer raised the log "
+            f"likelihood of {counted(self.rows, 'held-out row')} by {gain:.2f} nats. For all rows "
+            f"that makes {expected:.2f}, and more than {GAIN} are needed"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Crossed:
+    """What cross-fitting found.
+
+    Attributes:
+        logits: (rows, n_classes) of the transformers, in the order of the folds. None if they promised too little.
+        seconds: what training took.
+        broken: why the transformer is not asked. None if it is.
+    """
+
+    logits: FloatArray | None
+    seconds: float
+    broken: Promise | None = None
+
+    @classmethod
+    def ended(cls, promise: Promise) -> Self:
+        return cls(logits=None, seconds=promise.seconds, broken=promise)
+
+
+def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, gain: Gain) -> Crossed:
+    """Train a transformer without the rows of each fold, and let it answer them, as long as it promises to help.
 
     Every training is that of the recipe, from the same start and with the same budget. An interrupted one can be
     resumed. The random numbers of the caller do not change.
 
-    Returns:
-        The logits (rows, n_classes) in the order of the folds, and the seconds that training took.
-
     Raises:
         InterruptedTraining, NotANumberError: see `Trainer.run`.
     """
-    trainings = len(folds) + 1
+    folds, trainings = learned.folds, len(learned.folds) + 1
     works = [None if prepared.work is None else prepared.work / f"fold-{number}" for number in range(1, trainings)]
-    parts = [kept_held_out(work) for work in works]
-    if finished := sum(part is not None for part in parts):
-        observer.on_message(f"resumed after {finished} of {trainings} trainings")
+    parts = [part for part in takewhile(lambda part: part is not None, map(kept_held_out, works)) if part is not None]
+    if parts:
+        observer.on_message(f"resumed after {len(parts)} of {trainings} trainings")
+    file = None if prepared.work is None else prepared.work / _FILE
+    if file is not None and file.is_file():
+        return Crossed.ended(Promise.model_validate_json(file.read_bytes()))
+
+    judge = _Judge(learned=learned, gain=gain, before=parts)
     with torch.random.fork_rng(devices=[prepared.device] if prepared.device.startswith("cuda") else []):
-        for number, (fold, work) in enumerate(zip(folds, works, strict=True), 1):
-            if parts[number - 1] is not None:
-                continue
+        for number, (fold, work) in list(enumerate(zip(folds, works, strict=True), 1))[len(parts) :]:
             observer.on_message(
                 f"cross-fitting: training {number} of {trainings}, without part {number} of {len(folds)}"
             )
-            found = _fit(prepared, fold, work, OneOfSeveral(observer, number, trainings))
+            logits, seconds, last = _fit(prepared, fold, work, OneOfSeveral(observer, number, trainings), judge)
+            if not last.enough:
+                last = last.model_copy(update={"seconds": seconds + sum(before for _, before in parts)})
+                if file is not None and prepared.processes.leads:
+                    write_aside(file, last.model_dump_json())
+                observer.on_message(f"cross-fitting ends here: {last}")
+                return Crossed.ended(last)
             if work is not None and prepared.processes.leads:
-                keep_held_out(work, *found)
+                keep_held_out(work, logits, seconds)
                 (work / STATE_FILE).unlink(missing_ok=True)
-            parts[number - 1] = found
-    observer.on_message(f"cross-fitting: training {trainings} of {trainings}, on all rows")
-    done = [part for part in parts if part is not None]
-    return np.concatenate([logits for logits, _ in done]), sum(seconds for _, seconds in done)
+            parts.append((logits, seconds))
+    return Crossed(logits=np.concatenate([each for each, _ in parts]), seconds=sum(each for _, each in parts))
 
 
-def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSeveral) -> tuple[FloatArray, float]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Judge:
+    """Says after each epoch what the held-out rows that are answered so far promise.
+
+    Attributes:
+        before: the logits of the parts that are answered by finished trainings, and the seconds of these.
+    """
+
+    learned: LearnedReaders
+    gain: Gain
+    before: list[tuple[FloatArray, float]]
+
+    def gain_with(self, answers: FloatArray) -> float:
+        """Return the gain of these answers to the next part, and of those to the parts before."""
+        logits = np.concatenate([*(logits for logits, _ in self.before), answers])
+        return self.gain(self.learned.of_first(len(logits)), logits)
+
+    def promise(self, history: list[dict[str, float]]) -> Promise:
+        """Return what the epochs of the present training promise, of which each row knows its `gain`."""
+        folds, training = self.learned.folds, len(self.before) + 1
+        rows, gains = sum(len(fold.held_out) for fold in folds[:training]), [row["gain"] for row in history]
+        found = gains[-1] if training == len(folds) else max(gains)
+        expected = found * len(self.learned.truth) / rows
+        return Promise(training=training, epoch=len(history), rows=rows, gain=found, expected=expected)
+
+
+def _fit(
+    prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSeveral, judge: _Judge
+) -> tuple[FloatArray, float, Promise]:
+    """Train without the held-out rows, to the end or until it helps too little with them.
+
+    Returns:
+        The logits of the held-out rows, the seconds, and what these rows and those before promise.
+    """
     table = prepared.splits.train
     learned = replace(table, frame=table.frame[fold.learned])
     own = None if prepared.own_texts is None else replace(prepared.own_texts, training=learned.frame["text"])
@@ -78,6 +186,20 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSever
         observer=observer,
         processes=part.processes,
     )
+    held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
+
+    def answers() -> FloatArray:
+        return score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
+
+    def look(row: dict[str, float]) -> None:
+        (row["gain"],) = part.processes.agree(judge.gain_with(answers()))  # in the checkpoint, as `history` is
+        history = trainer.state.history
+        promise = judge.promise(history)
+        learned = row["train_loss"] <= _LEARNED * history[0]["train_loss"]
+        if learned and promise.rows >= _FEWEST_ROWS and not promise.enough:
+            trainer.end()
+
+    observer.look = look
     if trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
     try:
@@ -85,9 +207,7 @@ def _fit(prepared: Prepared, fold: Fold, work: Path | None, observer: OneOfSever
     except NotANumberError as error:
         again = "" if work is None else " Start again with `overwrite=True`: the unfinished run cannot be resumed."
         raise NotANumberError(f"{observer}: {error}{again}") from error
-    held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
-    logits = score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
-    return logits, trainer.state.seconds
+    return answers(), trainer.state.seconds, judge.promise(trainer.state.history)
 
 
 class OneOfSeveral:
@@ -98,6 +218,7 @@ class OneOfSeveral:
 
     def __init__(self, observer: Observer, number: int, trainings: int) -> None:
         self._observer, self._number, self._trainings = observer, number, trainings
+        self.look: Callable[[dict[str, float]], None] = lambda _: None  # after each epoch
 
     def __str__(self) -> str:
         return f"training {self._number} of {self._trainings}"
@@ -108,6 +229,7 @@ class OneOfSeveral:
         self._observer.on_step(replace(report, training=self._number, trainings=self._trainings, seconds_left=left))
 
     def on_epoch(self, row: dict[str, float]) -> None:
+        self.look(row)
         if self._number == self._trainings:
             self._observer.on_epoch(row)
 

@@ -163,6 +163,11 @@ class Trainer(Generic[Model]):
             self.model.load_state_dict(self.best)
         return self.state.history
 
+    def end(self) -> None:
+        """Begin no other epoch."""
+        over = {"epochs": self.state.epoch, "max_steps": None, "max_seconds": None}
+        self.config = self.config.model_copy(update=over)
+
     def _over(self) -> bool:
         if self.config.max_steps is not None or self.config.max_seconds is not None:
             return self._budget_spent()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ GAIN = 3.32
 """The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
+TOO_LITTLE = "The first held-out rows promised too little of a transformer"
 J = TypeVar("J")
 
 
@@ -71,6 +72,11 @@ class LearnedReaders:
     def seconds(self) -> float:
         """The time that fitting took."""
         return sum(each.seconds for each in self.fitted.values())
+
+    def of_first(self, rows: int) -> LearnedReaders:
+        """Return the same with the first held-out rows alone."""
+        fitted = {name: replace(each, held_out=each.held_out[:rows]) for name, each in self.fitted.items()}
+        return replace(self, fitted=fitted, truth=self.truth[:rows], row_weights=self.row_weights[:rows])
 
     def kept(self, readers: Readers | None) -> dict[str, Reader]:
         """Return those that have a weight."""

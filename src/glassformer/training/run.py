@@ -12,7 +12,6 @@ from typing import Any
 
 from torch import nn
 
-from glassformer.data.arrays import FloatArray
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -22,7 +21,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
 from glassformer.training.card import model_card
-from glassformer.training.cross_fitting import OneOfSeveral, cross_fit
+from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
 from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.keeping import with_training_texts
@@ -33,6 +32,7 @@ from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
+from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
 from glassformer.training.unfinished import run_to_end, work_in
 
@@ -113,12 +113,14 @@ class Kept:
 class Way:
     """What differs between runs that learn labels and a number.
 
-    `lessons` returns what the readers beside the transformer learn. `finish` returns the model and its held-out rows
+    `lessons` returns what the readers beside the transformer learn. `gain` says how much the transformer helps with
+    held-out rows. `finish` returns the model and its held-out rows
     (see `_finished`). `warn` says what a user should know about the model.
     """
 
     prepare: Callable[..., Prepared]
     lessons: Callable[[Prepared], Lessons]
+    gain: Gain
     finish: Callable[..., tuple[TrainedModel, HeldOut | None]]
     warn: Callable[[TrainedModel, Splits, Observer], None]
 
@@ -151,12 +153,20 @@ def train_prepared(
     if origin and not begun:
         observer.on_message(origin)
     _warn_of_unknown(train, observer, learned=prepared.init is None)
+    with fitting_threads(prepared, observer):
+        return _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
+
+
+def _trained(
+    prepared: Prepared, kept: Kept, clock: float, observer: Observer, *, begun: bool, resume: bool, way: Way
+) -> Any:
+    """Train, and write the model. The readers are weighed by held-out rows."""
     with leader_first(prepared.processes):
         learned = learn_readers(prepared, way.lessons, observer)
     prepared, planned = plan_time(prepared, learned, clock, observer)
     prepared, pretraining = pretrain_on_own_texts(prepared, observer)
     trainer = _trainer(prepared, learned, observer)
-    crossed = _crossed(prepared, learned, trainer, begun=begun)
+    crossed = _crossed(prepared, learned, trainer, kept, way.gain, begun=begun)
     if kept.snapshots is not None:
         kept.snapshots.begin(prepared, trainer)
 
@@ -207,15 +217,29 @@ def _trainer(prepared: Prepared, learned: LearnedReaders | None, observer: Obser
 
 
 def _crossed(
-    prepared: Prepared, learned: LearnedReaders | None, trainer: Trainer[nn.Module], *, begun: bool
-) -> tuple[FloatArray, float] | None:
-    """Cross-fit if no rows are held out for the weights of the readers: see `cross_fit`."""
+    prepared: Prepared,
+    learned: LearnedReaders | None,
+    trainer: Trainer[nn.Module],
+    kept: Kept,
+    gain: Gain,
+    *,
+    begun: bool,
+) -> Crossed | None:
+    """Cross-fit if no rows are held out for the weights of the readers: see `cross_fit`.
+
+    A transformer that will not be asked is trained on all rows only for the snapshots of it.
+    """
     if learned is None or prepared.splits.validation is not None or prepared.recipe.training.counting_alone:
         return None
     if not begun:
         trainer.try_to_save()  # from here on, the run can be resumed
     observer, trainings = trainer.observer, len(learned.folds) + 1
-    crossed = cross_fit(prepared, learned.folds, observer)
+    crossed = cross_fit(prepared, learned, observer, gain)
+    (shown,) = prepared.processes.agree(float(kept.snapshots is not None))
+    if crossed.broken is not None and not shown:
+        trainer.end()
+        return crossed
+    observer.on_message(f"cross-fitting: training {trainings} of {trainings}, on all rows")
     trainer.observer = OneOfSeveral(observer, trainings, trainings)
     return crossed
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from torch import nn
 
-from glassformer.data.arrays import FloatArray
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits
 from glassformer.errors import quoted
@@ -18,7 +17,8 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
 from glassformer.targets.labels.training_held_out import HeldOutLabels, held_out_figures
-from glassformer.targets.labels.training_readers import lessons_of, readers_in_words, weigh_readers
+from glassformer.targets.labels.training_readers import gain_of, lessons_of, readers_in_words, weigh_readers
+from glassformer.training.cross_fitting import Crossed
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import LearnedReaders
@@ -60,30 +60,31 @@ def _finished(
     prepared: Prepared,
     source: SourceConfig | None,
     learned: LearnedReaders | None,
-    crossed: tuple[FloatArray, float] | None,
+    crossed: Crossed | None,
     pretraining: dict[str, Any],
 ) -> tuple[TrainedModel, HeldOutLabels | None]:
     """Calibrate on the held-out rows. Return the model as the model folder will hold it, and these rows.
 
     Args:
-        crossed: the logits of the transformers of cross-fitting, and the seconds that they took.
+        crossed: what cross-fitting found.
         pretraining: the record of pre-training. Empty if there was none.
     """
     state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
     untrained = recipe.training.counting_alone
-    logits = None if crossed is None else crossed[0]
+    logits = None if crossed is None else crossed.logits
     if data.validation is not None and not untrained:
         logits = score(
             logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
         )
     if learned is not None:
         readers, temperature, weighed = weigh_readers(learned, logits)
+        weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
         trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
-    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed[1] if crossed else 0)
+    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
     seconds += pretraining.get("seconds", 0)
     seen, unseen = None, None
     if recipe.training.keep_seen_words:
@@ -122,7 +123,7 @@ def _finished(
     return trained, held_out
 
 
-PART = Way(prepare=prepare, lessons=lessons_of, finish=_finished, warn=_warn_of_no_progress)
+PART = Way(prepare=prepare, lessons=lessons_of, gain=gain_of, finish=_finished, warn=_warn_of_no_progress)
 """How labels are learned."""
 
 

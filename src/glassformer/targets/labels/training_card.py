@@ -28,7 +28,9 @@ def _readers(trained: TrainedModel) -> list[str]:
     if config.answers_by_counting:
         why = "the held-out rows do not show that the transformer helps"
         if readers["transformer_accuracy"] is None:
-            why = "no transformer was trained"
+            why = "the first held-out rows promised too little of a transformer"
+            if "promise" not in readers:
+                why = "no transformer was trained"
         return [f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."]
     weights = {name: weight for name, weight in config.readers.weights.items() if weight}
     parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]

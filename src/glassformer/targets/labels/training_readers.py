@@ -23,7 +23,7 @@ from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful, tables_of, weights_of
+from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, tables_of, weights_of
 
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
 
@@ -79,23 +79,15 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     Returns:
         The weights, the temperature, and figures for people.
     """
-    labels, row_weights, multilabel = learned.truth, learned.row_weights, learned.truth.ndim == 2
+    labels, multilabel = learned.truth, learned.truth.ndim == 2
     held_out = learned.held_out | ({} if transformer is None else {TRANSFORMER: transformer})
-    vary = float(np.square(row_weights).sum() / row_weights.sum())  # heavy rows vary more
     last: list[float] = []
 
-    def joined(names: Sequence[str]) -> Joined:
-        scores = [held_out[name] for name in names]
-        return join(scores, labels, multilabel=multilabel, row_weights=row_weights)
-
     def gains(without: Joined, with_it: Joined) -> bool:
-        gain = (without.loss - with_it.loss) * (
-            labels.shape[1] if multilabel else 1
-        )  # with several labels it is a mean
-        last[:] = [gain / vary]
+        last[:] = [_nats(learned, without, with_it)]
         return last[0] > GAIN
 
-    chosen, found = helpful(list(held_out), joined, gains)
+    chosen, found = helpful(list(held_out), lambda names: _joined(learned, [held_out[name] for name in names]), gains)
     weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
     if len(chosen) == 1:
         weights[chosen[0]] = max(weights[chosen[0]], _LEAST_WEIGHT)
@@ -118,6 +110,24 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     return Readers(readers), fit_temperature(together, labels, multilabel=multilabel), figures
 
 
+def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
+    """Return the nats by which the transformer raises the log likelihood of held-out rows over the other readers."""
+    others = list(learned.held_out.values())
+    return _nats(learned, _joined(learned, others), _joined(learned, [*others, transformer]))
+
+
+def _joined(learned: LearnedReaders, scores: Sequence[FloatArray]) -> Joined:
+    multilabel = learned.truth.ndim == 2
+    return join(scores, learned.truth, multilabel=multilabel, row_weights=learned.row_weights)
+
+
+def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:
+    """Return how much the log likelihood of the held-out rows rises with a reader more."""
+    n_labels = learned.truth.shape[1] if learned.truth.ndim == 2 else 1  # with several labels the loss is a mean
+    vary = float(np.square(learned.row_weights).sum() / learned.row_weights.sum())  # heavy rows vary more
+    return (without.loss - with_it.loss) * n_labels / vary
+
+
 def readers_in_words(readers: Readers, figures: dict[str, Any]) -> str:
     """Say which reader answers, by the held-out rows."""
     rows = counted(figures["held_out_rows"], "held-out row")
@@ -131,6 +141,8 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     accuracies = {name: figures[f"{name}_accuracy"] for name in readers.root}
     alone = ", ".join(f"{named(name)} alone {right:.4f}" for name, right in accuracies.items() if right is not None)
     others = " and ".join(name for name, weight in readers.weights.items() if weight and name != TRANSFORMER)
+    if "promise" in figures:
+        return f"{alone}. {TOO_LITTLE}, so the model answers by {others} alone"
     if accuracies[TRANSFORMER] is None:
         return f"{alone}. No transformer was trained, so the model answers by {others}"
     if not readers.transformer.weight:

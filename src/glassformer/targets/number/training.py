@@ -40,6 +40,7 @@ from glassformer.targets.number.training_regression import (
     number_losses,
 )
 from glassformer.tracing.snapshot import Scored
+from glassformer.training.cross_fitting import Crossed
 from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
@@ -168,19 +169,21 @@ def _finished(
     prepared: Prepared,
     source: SourceConfig | None,
     learned: LearnedReaders | None,
-    crossed: tuple[FloatArray, float] | None,
+    crossed: Crossed | None,
     pretraining: dict[str, Any],
 ) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     """Weigh the readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     assert isinstance(prepared, PreparedNumber)
     state, recipe, data = trainer.state, prepared.recipe, prepared.data
-    transformer = None if crossed is None else crossed[0][:, 0]
+    transformer = None if crossed is None or crossed.logits is None else crossed.logits[:, 0]
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
         transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
     bias, readers, held_out, off = _weighed(prepared, learned, transformer)
     rows = _held_out_rows(prepared, learned, off)
-    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed[1] if crossed else 0)
+    if held_out is not None and crossed is not None and crossed.broken is not None:
+        held_out = held_out.model_copy(update={"cut_short": True})
+    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
     splits, seen = prepared.splits, None
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(splits.train, splits.validation)
@@ -219,7 +222,13 @@ def _finished(
     return trained, rows
 
 
-PART = Way(prepare=prepare_number, lessons=_lessons, finish=_finished, warn=_warn)
+def _gain(learned: LearnedReaders, transformer: FloatArray) -> float:
+    """Return the nats by which the transformer raises the log likelihood of held-out rows over the other readers."""
+    others, truth = [each[:, 0] for each in learned.held_out.values()], learned.truth
+    return _nats(join_numbers([*others, transformer[:, 0]], truth), join_numbers(others, truth), len(truth))
+
+
+PART = Way(prepare=prepare_number, lessons=_lessons, gain=_gain, finish=_finished, warn=_warn)
 """How a number is learned."""
 
 
@@ -304,7 +313,12 @@ def _r2(joined: JoinedNumbers, spread: float) -> float:
 
 def _clearly_better(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> bool:
     """Whether both readers explain the held-out rows clearly better: the likelihood ratio test of normal errors."""
-    return both.error < alone.error and rows / 2 * math.log(alone.error / max(both.error, 1e-300)) > GAIN
+    return _nats(both, alone, rows) > GAIN
+
+
+def _nats(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> float:
+    """Return how much the log likelihood of rows with normal errors is higher with a reader more."""
+    return 0.0 if both.error >= alone.error else rows / 2 * math.log(alone.error / max(both.error, 1e-300))
 
 
 def distances(off: np.ndarray[Any, Any]) -> tuple[float | None, ...]:

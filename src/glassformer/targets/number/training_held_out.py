@@ -22,6 +22,7 @@ from glassformer.targets.number.evaluation_report import in_unit
 from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.held_out import HeldOutNumbers
 from glassformer.targets.number.target import COVERAGE, number_of
+from glassformer.training.readers import TOO_LITTLE
 from glassformer.training.report import HeldOut
 
 MOST_LISTED = 20
@@ -114,6 +115,8 @@ def readers_in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str
     """Say which reader answers, by R² on held-out rows."""
     said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
     others = " and ".join(name for name, weight in weights.items() if weight and name != TRANSFORMER)
+    if found.cut_short:
+        return f"{said}. {TOO_LITTLE}, so the model answers by {others} alone"
     if TRANSFORMER not in found.readers:
         return f"{said}. No transformer was trained, so the model answers by {others}"
     if len(found.readers) == 1:
