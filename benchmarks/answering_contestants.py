@@ -139,7 +139,7 @@ def tfidf(place: Path) -> Contestant:
     import joblib
 
     fitted = joblib.load(place / "tfidf.joblib")
-    return Contestant(files=[place / "tfidf.joblib"], one=fitted.answers, ways=[fitted.predict_proba])
+    return Contestant(files=[place / "tfidf.joblib"], one=fitted.predict_proba, ways=[fitted.predict_proba])
 
 
 CONTESTANTS: dict[str, Callable[[Path], Contestant]] = {

@@ -25,7 +25,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from benchmarks.experiment import RESULTS, ROOT, arguments, as_text, commit, provenance
+from benchmarks.experiment import ROOT, Experiment, arguments, commit
 
 BUGS = Path(__file__).with_suffix(".toml")
 _NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".mypy_cache", ".ruff_cache", ".pytest_cache", "runs")
@@ -69,7 +69,8 @@ def main() -> None:
     parser.add_argument("--only", metavar="ROOM", nargs="+", help="the bugs of these rooms alone; nothing is written")
     parser.add_argument("--at-once", type=int, default=1, metavar="N", help="how many bugs are tried at once")
     options = parser.parse_args()
-    of_run, began = commit(), time.perf_counter()
+    experiment = Experiment(work=options.work, quick=options.quick, commit=commit())
+    began = time.perf_counter()
     bugs = [bug for bug in read_bugs() if not options.only or bug.room in options.only]
     check(bugs)
     with copies(options.at_once) as free:
@@ -81,15 +82,15 @@ def main() -> None:
             found = list(pool.map(partial(tried, free), bugs))
     missed = [bug["bug"] for bug in found if not bug["caught"]]
     print(f"caught {len(found) - len(missed)} of {len(found)} bugs", *(f"missed: {name}" for name in missed), sep="\n")
-    if not (options.only or options.quick):
-        document = provenance(of_run) | {
+    if not options.only:
+        document = {
             "bugs": len(found),
             "caught": len(found) - len(missed),
             "rooms": Counter(bug.room for bug in bugs),
             "minutes": round((time.perf_counter() - began) / 60, 1),
             "results": found,
         }
-        (RESULTS / "planted-bugs.json").write_text(as_text(document), encoding="utf-8")
+        experiment.write("planted-bugs", document)
     raise SystemExit(bool(missed))
 
 

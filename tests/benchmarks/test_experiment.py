@@ -163,7 +163,7 @@ def test_a_trial_is_short(tmp_path: Path) -> None:
     assert [len(table.frame) for table in read_splits(whole, "polarity")] == [4_000, 1_000]
     assert [len(table.frame) for table in read_splits(whole, "polarity", most=2_000)] == [2_000, 1_000]
     train, test = read_splits(quick, "polarity")
-    tiny = load_recipe(preset="tiny", overrides={"model.d_model": 8, "model.d_ff": 8})
+    tiny = load_recipe(preset="tiny", overrides={"model.d_model": 8, "model.d_ff": 8, "model.counting": "none"})
     folder = classifier(quick, "tiny", tiny, train, test)
     assert load_model(folder, CLASSIFIER).metrics["history"][-1]["step"] == QUICK_STEPS
 
