@@ -25,6 +25,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.evaluation.baselines import TfidfBaseline, run_baseline
 from glassformer.evaluation.measured import Baseline
 from glassformer.experiments.keeper import keep, read_kept, run_key
+from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import Recipe, load_recipe
 
@@ -114,11 +115,15 @@ def _ours(experiment: Experiment, name: str, recipe: Recipe, cut: Cut) -> ByName
 
 
 def readers_alone(predictor: Predictor, texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the class numbers that each reader of a model with two would answer, also one of weight 0."""
+    """Return the class numbers that each reader of a model with two would answer, also one of weight 0.
+
+    A transformer on which training gave up has learned nothing, and is left out.
+    """
     if predictor.trained.config.readers is None:
         return {}
-    readers = predictor.trained.config.weights
-    return {name: predictor.alone(name, texts).argmax(axis=1).tolist() for name in readers}
+    learned = predictor.trained.metrics["history"]
+    names = [name for name in predictor.trained.config.weights if learned or name != TRANSFORMER]
+    return {name: predictor.alone(name, texts).argmax(axis=1).tolist() for name in names}
 
 
 def _of_opponent(baseline: Baseline, cut: Cut) -> Answered:

@@ -105,7 +105,7 @@ def _run(experiment: Experiment, table: str, cut: Cut, minutes: float, seed: int
         "data_sha256": fingerprint(cut.held_out),
         "accuracy": float((predictor.answer(texts).probs.argmax(axis=1) == labels).mean()),
         "counting": alone["counting"],
-        "transformer": alone["transformer"] if trained else None,
+        "transformer": alone.get("transformer") if trained else None,
         "answers_by_counting": config.answers_by_counting,
         "settings": metrics["time_plan"]["settings"],
         "passes": config.data.get("pretraining", {}).get("passes"),

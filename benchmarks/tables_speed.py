@@ -109,10 +109,11 @@ def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
     if "training_chose" in found:
         readers, by_hand = found["readers"], found["weight_by_hand"]
         set_so = f" To measure both, we set the weight of the transformer to {by_hand:g} by hand." if by_hand else ""
+        alone = readers["transformer_accuracy"]
+        by_transformer = "it gave up on the transformer" if alone is None else f"{alone:.3f} by the transformer"
         yield (
             f"{name}: training chose {found['training_chose']}. On {readers['held_out_rows']:,} held-out rows, the "
-            f"accuracy was {readers['counting_accuracy']:.3f} by counting and {readers['transformer_accuracy']:.3f} by "
-            f"the transformer.{set_so}"
+            f"accuracy was {readers['counting_accuracy']:.3f} by counting and {by_transformer}.{set_so}"
         )
     if "refused" in found:
         yield f"{name}: the export was refused. {found['refused'][0].upper()}{found['refused'][1:]}."

@@ -20,6 +20,7 @@ from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import Recipe, load_recipe
 from tests.benchmarks.test_bench_data import write_rows
+from tests.support import whole_cross_fitting
 
 SMALL = (
     Entry(name="trec", data="trec", minutes=1),
@@ -53,12 +54,14 @@ def test_a_bench_is_written_and_goes_on(
     bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
-    run(bench, "--seeds", "1", "--only", "trec")
+    with whole_cross_fitting():
+        run(bench, "--seeds", "1", "--only", "trec")
     assert "| trec | 240 | ." in capsys.readouterr().out
     assert not (bench.parent / "results").exists()
     models = set(bench.rglob("model.safetensors"))
     assert len(models) == 1
-    run(bench, "--seeds", "2")
+    with whole_cross_fitting():
+        run(bench, "--seeds", "2")
     said = capsys.readouterr().err
     assert said.startswith("2 entries, 2 seeds\nabout 6 min 0 s in all on two cores; minutes for a seed: trec 1, trec")
     assert "trec, seed 0\n  done in " in said  # nothing of it is done again
@@ -79,7 +82,8 @@ def test_a_bench_is_written_and_goes_on(
 
 def test_each_reader_answers_alone_whatever_its_weight(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
-    run(bench, "--seeds", "1", "--only", "trec")
+    with whole_cross_fitting():
+        run(bench, "--seeds", "1", "--only", "trec")
     (file,) = bench.rglob("config.json")
     config, texts = json.loads(file.read_text()), ["amber basil cedar 1", "heron grove flint 2", "delta ember amber 3"]
     alone = []
@@ -96,6 +100,16 @@ def test_each_reader_answers_alone_whatever_its_weight(bench: Path, monkeypatch:
     config["readers"] = None
     file.write_text(json.dumps(config))
     assert readers_alone(Predictor.load(file.parent), texts) == {}
+
+
+def test_a_transformer_that_training_gave_up_is_left_out(
+    bench: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    run(bench, "--seeds", "1", "--only", "trec")
+    said = capsys.readouterr()
+    assert "cross-fitting ends here" in said.err
+    assert "transformer alone" not in said.out
 
 
 def test_entries_are_chosen_by_name() -> None:

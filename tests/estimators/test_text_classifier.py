@@ -20,12 +20,13 @@ from glassformer.errors import GlassformerError, InputError, UsageError
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 from tests.estimators.samples import BINARY, BOTH, LISTS, TEXTS, small
-from tests.support import NAType
+from tests.support import NAType, whole_cross_fitting
 
 
 @pytest.fixture(scope="module")
 def fitted() -> TextClassifier:
-    return small(learning_rate=1e-2, epochs=4, settings=BOTH).fit(TEXTS, BINARY)
+    with whole_cross_fitting():
+        return small(learning_rate=1e-2, epochs=4, settings=BOTH).fit(TEXTS, BINARY)
 
 
 @pytest.fixture(scope="module")

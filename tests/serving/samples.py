@@ -14,7 +14,7 @@ from glassformer.serving.served_model import ServedModel
 from glassformer.targets.number.training import train_number
 from glassformer.training.recipe import load_recipe
 from tests.explanation.test_explain import two_readers
-from tests.support import randomise
+from tests.support import randomise, whole_cross_fitting
 from tests.training.test_number import SETTINGS, scored
 
 TEXT = "The plot is thin, but i loved it"
@@ -48,7 +48,8 @@ def of_rows() -> TrainedModel:
 def of_numbers(folder: Path) -> dict[str, ServedModel]:
     """A trained model of a number, whose transformer is given a weight."""
     recipe = load_recipe(None, overrides=SETTINGS)
-    train_number(Sources(train=scored(40)), recipe, out=folder)
+    with whole_cross_fitting():
+        train_number(Sources(train=scored(40)), recipe, out=folder)
     trained = load_model(folder, CLASSIFIER)
     config = trained.config.model_copy(
         update={"readers": Readers.weighing(trained.config.weights | {"transformer": 0.5})}

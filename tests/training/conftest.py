@@ -1,13 +1,13 @@
 """What tests of training share."""
 
-import math
+from collections.abc import Iterator
 
 import pytest
 
-from glassformer.training import cross_fitting
+from tests.support import whole_cross_fitting
 
 
 @pytest.fixture
-def every_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cross-fitting goes on to its end, however little the transformer helps."""
-    monkeypatch.setattr(cross_fitting, "GAIN", -math.inf)
+def every_training() -> Iterator[None]:
+    with whole_cross_fitting():
+        yield

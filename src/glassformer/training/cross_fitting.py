@@ -38,7 +38,7 @@ Gain = Callable[[LearnedReaders, FloatArray], float]
 _LEARNED = 0.5
 """A transformer knows its rows if its training loss is at most this share of that of its first epoch. If it does not
 help with other rows by then, more epochs do not change that."""
-_FEWEST_ROWS = 50
+_FEWEST_ROWS = 25
 """Held-out rows without which no training is cut short: fewer say too little about a training that is not over."""
 _FILE = "promise.json"
 

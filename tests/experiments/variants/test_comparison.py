@@ -21,6 +21,7 @@ from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import run_file, seconds_per_step
 from glassformer.targets.labels.training import train_classifier
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
+from tests.support import whole_cross_fitting
 from tests.training.samples import opinions, table
 
 
@@ -186,7 +187,8 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
 def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
     settings = {key: value for key, value in SMALL.items() if key != "validation.min_rows"}
     variants = plan_variants(["counting=tfidf,none"], overrides=settings, seeds=2, steps=2)
-    found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
+    with whole_cross_fitting():
+        found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
     assert [run.steps for run in found.runs] == [10, 2] * 2
     assert any(note.startswith("In 2 of 4 runs, both readers were cross-fitted: ") for note in found.notes)
 
