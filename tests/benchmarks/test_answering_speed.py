@@ -1,11 +1,12 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import answering_speed
-from benchmarks.answering_contestants import CONTESTANTS, Contestant, times
+from benchmarks.answering_contestants import CONTESTANTS, Contestant, memory, times
 from benchmarks.tables import kinds
 from benchmarks.tables_speed import answering_tables
 from tests.support import unchecked_shapes
@@ -16,6 +17,16 @@ TAKING_PART = (
     "transformers pipeline, BERT",
     "TF-IDF + logistic regression",
 )
+WEIGHED = TAKING_PART[1], TAKING_PART[3]  # with and without torch
+child = answering_speed.child
+
+
+def mostly_here(name: str, folder: Path, *way: str) -> dict[str, Any]:
+    """A process of its own only where the memory of one says something."""
+    if way and name in WEIGHED:
+        return child(name, folder, *way)
+    texts, contestant = json.loads((folder / "texts.json").read_text()), CONTESTANTS[name](folder)
+    return memory(contestant, texts, int(way[0])) if way else times(contestant, texts)
 
 
 @pytest.mark.slow
@@ -25,7 +36,9 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
         pytest.importorskip(package)
     monkeypatch.setattr(answering_speed, "CONTESTANTS", {name: CONTESTANTS[name] for name in TAKING_PART})
     monkeypatch.setattr(answering_speed, "DATA", {"tweets": "polarity"})
+    monkeypatch.setattr(answering_speed, "EPOCHS", {"tweets": 1})
     monkeypatch.setattr(answering_speed, "STARTED", {})
+    monkeypatch.setattr(answering_speed, "child", mostly_here)
     monkeypatch.setattr(answering_speed, "write_fasttext", lambda *_: None)  # it is compiled, and not always there
     monkeypatch.setattr(sys, "argv", ["benchmarks/answering_speed.py", "--quick", "--work", str(tmp_path / "work")])
     with unchecked_shapes():
