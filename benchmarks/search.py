@@ -28,7 +28,8 @@ from glassformer.evaluation.intervals import mcnemar, share_right
 from glassformer.experiments.keeper import read_kept
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.search import RECIPE_FILE, RESULT_FILE, is_unfinished, search
-from glassformer.experiments.search.trial import Measured, measure
+from glassformer.experiments.search.trial import Answered, measure
+from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.training.recipe import Recipe, load_recipe
 
 TABLES = ("customer-reviews", "trec", "disaster-tweets")
@@ -97,10 +98,9 @@ def _reported(found: SearchResult) -> dict[str, Any]:
         "recommended": found.recommended,
         "mattered": [effect.key for effect in found.effects if effect.matters],
         "unseen_rows": found.data.unseen_rows,
-        "default": found.default.model_dump(),
-        "found": found.found.model_dump(),
-        "accuracy_difference": found.accuracy_difference.model_dump(),
-        "log_loss_difference": found.log_loss_difference.model_dump(),
+        "default": {figure.key: figure.default.model_dump() for figure in found.figures},
+        "found": {figure.key: figure.found.model_dump() for figure in found.figures},
+        **{f"{figure.key}_difference": figure.difference.model_dump() for figure in found.figures},
     }
 
 
@@ -108,8 +108,8 @@ def _on_test_rows(folder: Path, recipe: Recipe, cut: Cut, found: SearchResult) -
     """Train with the default recipe and with the best settings on all training rows, and answer the test rows."""
     default = _measured(folder, recipe, cut)
     best = _measured(folder, load_recipe(str(folder / RECIPE_FILE)), cut) if found.best else default
-    right = [each.right_rows() for each in (best, default)]
-    losses = [np.array(each.losses) for each in (best, default)]
+    right = [np.array(each.rows["accuracy"], np.bool_) for each in (best, default)]
+    losses = [np.array(each.rows["log_loss"]) for each in (best, default)]
     return {
         "test_rows": cut.held_out.frame.height,
         "test_default": _figures(right[1], losses[1]),
@@ -120,8 +120,8 @@ def _on_test_rows(folder: Path, recipe: Recipe, cut: Cut, found: SearchResult) -
     }
 
 
-def _measured(folder: Path, recipe: Recipe, cut: Cut) -> Measured:
-    return measure(recipe, Sources(train=cut.train), cut.held_out, folder / "test")[0]
+def _measured(folder: Path, recipe: Recipe, cut: Cut) -> Answered:
+    return measure(LABELS, recipe, Sources(train=cut.train), cut.held_out, folder / "test")[0]
 
 
 def _figures(right: np.ndarray, losses: np.ndarray) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.experiments.search.trial import measure
+from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.training.recipe import load_recipe
 
 TABLES = {"trec": "transformer", "disaster-tweets": "TF-IDF", "customer-reviews": "TF-IDF"}
@@ -77,7 +78,7 @@ def _losses(experiment: Experiment, table: str, model: str) -> np.ndarray:
     for settings in combinations(GRIDS[model]):
         if model == "transformer":
             recipe = load_recipe(None, overrides=FIXED | settings)
-            rows = np.array(measure(recipe, Sources(train=cut.train), cut.held_out, folder)[0].losses)
+            rows = np.array(measure(LABELS, recipe, Sources(train=cut.train), cut.held_out, folder)[0].rows["log_loss"])
         else:
             rows = _tfidf_losses(cut, settings)
         losses.append((rows[half].mean(), rows[~half].mean()))

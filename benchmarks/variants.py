@@ -27,10 +27,12 @@ def main() -> None:
 
 def result(found: VariantComparison) -> dict[str, Any]:
     """Return the comparison with the accuracies of all seeds. The recipe is that of the command and the commit."""
-    whole = found.model_dump(mode="json", exclude={"format", "recipe", "runs"})
+    whole = found.model_dump(mode="json", exclude={"format", "recipe", "runs", "figure"})
+    for value in (*whole["variants"], *(value for key in whole["keys"] for value in key["values"])):
+        value["accuracy"] = value.pop("mean")
     for variant in whole["variants"]:
         del variant["settings"]  # they are its name
-        variant["accuracies"] = [run.accuracy for run in found.runs if run.variant == variant["name"]]
+        variant["accuracies"] = [run.mean for run in found.runs if run.variant == variant["name"]]
         if variant["behind_best"] is not None:
             variant["behind_best"] = {key: variant["behind_best"][key] for key in ("difference", "p", "holm_p")}
     return whole | {"training_seconds": sum(run.seconds for run in found.runs)}

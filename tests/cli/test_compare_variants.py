@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.targets.labels.training import train_classifier
+from glassformer.training.run import train_model
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.trained import review_rows, write_csv
 
@@ -68,13 +68,13 @@ def test_a_file_for_a_folder_is_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    trains, calls = "glassformer.experiments.variants.variant_run.train_classifier", []
+    trains, calls = "glassformer.experiments.variants.variant_run.train_model", []
 
     def stopping(*arguments: object, **named: object) -> object:
         calls.append(1)
         if len(calls) == 5:  # two short ones for the estimate come first
             raise KeyboardInterrupt
-        return train_classifier(*arguments, **named)  # type: ignore[arg-type]
+        return train_model(*arguments, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(trains, stopping)
     stopped = compare(table, tmp_path, *SHORT)
@@ -84,7 +84,7 @@ def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: 
         f"stopped; 2 finished runs are kept in {tmp_path}. Continue with:\n  glassformer compare-variants"
         in stopped.err
     )
-    monkeypatch.setattr(trains, train_classifier)
+    monkeypatch.setattr(trains, train_model)
     assert "4 runs, 2 of them kept from before; about " in compare(table, tmp_path, *SHORT).err
 
 
@@ -146,8 +146,3 @@ def test_rows_of_two_texts_and_ordered_classes(tmp_path: Path) -> None:
         "one-hot cannot be built: recipe: model: embedding='one-hot' has no room",
         "; vary",
     )
-
-
-def test_a_number_is_refused(table: Path, tmp_path: Path) -> None:
-    said = compare(table, tmp_path / "out", *SHORT, "--task", "number")
-    misused(said, "compares by accuracy, and a number has none")

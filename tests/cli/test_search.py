@@ -100,7 +100,7 @@ def test_columns_and_groups_are_named_in_the_next_command(tmp_path: Path) -> Non
     said = search(table, tmp_path / "s", *OVER, *columns, "--group", "author", "--json")
     assert said.code == 0, said.err
     assert " --text said --label stars" in said.document["train"]
-    assert said.document["mcnemar_p"] is None
+    assert all(figure["p"] is None for figure in said.document["figures"])
     groups = said.document["data"]["unseen_groups"]
     assert 1 <= groups < 9
     assert f"note: the intervals draw whole groups, {groups} of them; with so few they are too narrow" in said.err
@@ -146,7 +146,7 @@ def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
         (("--minutes", 0), "--minutes 0"),
         (("--minutes", "soon"), "Invalid value for '--minutes'"),
         (("--text", "words"), "words"),
-        (("--task", "number"), "the target is a number"),
+        (("--task", "number"), "is not a finite number"),
         (("--resume",), "holds no unfinished search"),
         (("--set", "model.counting=all"), "model.counting"),
     ],
@@ -159,14 +159,6 @@ def test_misuse_is_said_before_anything_is_trained(
     assert said.out == ""
     assert words in said.err
     assert not (tmp_path / "s").exists()
-
-
-@pytest.mark.parametrize(("highest", "advised"), [(5, True), (12, False)])
-def test_ordered_classes_are_advised_for_few_values_only(highest: int, advised: bool, tmp_path: Path) -> None:
-    rows = [(text, str(1 + number % highest)) for number, (text, _) in enumerate(review_rows(60))]
-    said = search(write_csv(tmp_path / "t.csv", rows), tmp_path / "s", "--task", "number")
-    assert said.code == 2
-    assert ("or learn ordered classes with --task ordered" in said.err) == advised
 
 
 def test_without_minutes_it_asks_for_them(table: Path) -> None:

@@ -47,8 +47,6 @@ REFUSED: tuple[Refusal, ...] = (
         things=(
             "labels",
             "labels --next",
-            "search",
-            "compare-variants",
             "distil",
         ),
         targets=("number",),

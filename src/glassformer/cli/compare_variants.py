@@ -23,7 +23,6 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import Stopped
 from glassformer.cli.writers import check_folder
-from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -72,14 +71,13 @@ def compare_variants(
     )
     place = choose_device(device)
     source = reading.source(data)
-    if source.task == "number":
-        raise UsageError("compare-variants compares by accuracy, and a number has none; `train` each variant instead")
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None if test is None else _read_test(test, source, sources, data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
     with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
         try:
-            found = compare(plan, sources, out, test=measured, device=place, command=command_line(), watcher=view)
+            how: dict[str, Any] = {"task": source.task, "test": measured, "device": place}
+            found = compare(plan, sources, out, **how, command=command_line(), watcher=view)
         except (InterruptedTraining, KeyboardInterrupt) as error:
             done = len(list((out / RUNS_FOLDER).glob("*.json")))
             kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
@@ -140,11 +138,11 @@ class _LiveRuns(Live):
         self.move(self._done + share, self._runs, count=count, doing=now)
         progressing(f"{count} runs done, {now}")
 
-    def on_done(self, run: VariantRun) -> None:
+    def on_done(self, run: VariantRun, figure: str) -> None:
         self._done += 1
         left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
         self.line(
-            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: accuracy {run.accuracy:.4f}"
+            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: {figure} {run.mean:.4f}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
 
@@ -162,15 +160,15 @@ def _show(found: VariantComparison, out: Path) -> None:
 
     data = found.data
     show(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
-    heads = ("variant", "accuracy", "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
+    heads = ("variant", found.figure, "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
     lines = [heads]
     for variant in found.variants:
         behind = variant.behind_best
         lines.append(
             (
                 variant.name + (f" ({variant.diverged} diverged)" if variant.diverged else ""),
-                f"{variant.accuracy.value:.4f}",
-                f"{variant.accuracy.low:.4f}-{variant.accuracy.high:.4f}",
+                f"{variant.mean.value:.4f}",
+                f"{variant.mean.low:.4f}–{variant.mean.high:.4f}",
                 f"{variant.spread:.4f}",
                 "" if behind is None else f"{behind.difference.value:.4f}",
                 "" if behind is None else f"{behind.holm_p:.3f}",

@@ -25,10 +25,8 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
-from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.data.sources import SourceConfig
     from glassformer.experiments.search.result import SearchResult, Trial
     from glassformer.experiments.search.trial import TrialRun
 
@@ -76,14 +74,13 @@ def search(
     check_out(out, **vars(again))  # before the table is read
     place = choose_device(device)
     source = reading.source(data)
-    _check_classes(source)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
     stopped = resumable(out, is_unfinished, "the unfinished search is saved")
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(
             sources, chosen, out,
-            minutes=minutes, over=over or (), given=set(overrides), **vars(again), device=place,
+            minutes=minutes, task=source.task, over=over or (), given=set(overrides), **vars(again), device=place,
             command=command_line(), watcher=view,
         )  # fmt: skip
     usual = _typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
@@ -91,19 +88,6 @@ def search(
     read = _typed(vars(reading) | {"data_dir": data_dir})
     command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *read, *following]
     _show_result(found, out, shlex.join(command), json=shown.json)
-
-
-def _check_classes(source: SourceConfig) -> None:
-    """Raise `UsageError` if the target is a number."""
-    from glassformer.data.tasks import find_task
-
-    if source.task != "number":
-        return
-    few = find_task(source.model_copy(update={"task": None}), by_content=True).source.task == "ordered"
-    raise UsageError(
-        "the target is a number, and a search rates its trials by the log loss of classes; train with the "
-        f"defaults{', or learn ordered classes with --task ordered' if few else ''}"
-    )
 
 
 def _typed(flags: Mapping[str, object]) -> list[str]:

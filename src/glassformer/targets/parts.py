@@ -12,3 +12,8 @@ from typing import Any
 def part(folder: str, room: str) -> Any:
     """Return the `PART` that a folder of `targets/` adds to a room."""
     return import_module(f"glassformer.targets.{folder}.{room}").PART
+
+
+def part_of(task: str | None, room: str) -> Any:
+    """Return what the kind of answer that a task learns adds to a room (see `SourceConfig.task`)."""
+    return part("number" if task == "number" else "labels", room)

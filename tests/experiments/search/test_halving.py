@@ -14,7 +14,8 @@ from glassformer.experiments.search.budget import RUNGS, Clock, Plan
 from glassformer.experiments.search.halving import Halving, Searched, Setup
 from glassformer.experiments.search.rows import inner_parts
 from glassformer.experiments.search.space import Candidate, read_space
-from glassformer.experiments.search.trial import Job, Measured, OutOfTimeError, TrialRun
+from glassformer.experiments.search.trial import Answered, Job, OutOfTimeError, TrialRun
+from glassformer.targets.labels.experiments import PART as LABELS
 from tests.experiments.search.samples import Notes, recipe
 from tests.training.samples import opinions
 
@@ -42,7 +43,7 @@ class World:
         self.jobs.append(job)
         loss = self._loss(job)
         run = TrialRun(
-            candidate=job.candidate, part=job.number, share=job.share, loss=loss, own_loss=own(job), accuracy=0.5,
+            candidate=job.candidate, part=job.number, share=job.share, loss=loss, own_loss=own(job), figure=0.5,
             parameters=7, seconds=took, failed="diverged" if loss is None else None,
         )  # fmt: skip
         keep(job.file(folder), run)
@@ -82,8 +83,9 @@ def run(
 ) -> Searched:
     base = recipe(**{"model.dropout": 0.4})
     setup = Setup(
-        name="search-1", recipe=base, space=read_space(OVER, base), parts=inner_parts(opinions(120), None, seed=0),
-        folder=folder, device="cpu", seed=0, final=final, **more,
+        judge=LABELS, recipe=base, space=read_space(OVER, base),
+        parts=inner_parts(opinions(120), None, LABELS, seed=0), folder=folder, device="cpu", final=final,
+        **more,
     )  # fmt: skip
     return Halving(setup, Clock(60 * minutes, began=world.now if began is None else began), watcher or Notes()).search()
 
@@ -190,11 +192,11 @@ def test_the_measurement_is_timed_before_the_rungs(tmp_path: Path, world: Callab
     """It takes five times what was expected, and the rungs leave as much for that of the choice."""
     made = world()
 
-    def measure(candidate: Candidate) -> Measured:
+    def measure(candidate: Candidate) -> Answered:
         assert candidate.number == 0
         assert len(made.jobs) == 2
         made.now += 5 * UNIT
-        return Measured(right="", losses=(), seconds=5 * UNIT)
+        return Answered(rows={}, seconds=5 * UNIT)
 
     found = run(tmp_path, made, minutes=5, measure=measure)
     assert found.best.recipe.model.dropout == 0.2  # type: ignore[union-attr]
@@ -205,9 +207,9 @@ def test_the_measurement_is_timed_before_the_rungs(tmp_path: Path, world: Callab
     assert len(short.jobs) == 2
 
 
-def slow(world: World) -> Measured:
+def slow(world: World) -> Answered:
     world.now += 5 * UNIT
-    return Measured(right="", losses=(), seconds=5 * UNIT)
+    return Answered(rows={}, seconds=5 * UNIT)
 
 
 def test_the_first_of_several_searches_sees_that_there_is_time_for_all(

@@ -17,6 +17,7 @@ from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.trial import Job
 from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.readers.counting.fitting import fit_counting
+from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.training.recipe import load_recipe
 from tests.experiments.search.samples import OVER, SMALL, Notes, recipe, searched
 from tests.training.samples import opinions, table
@@ -50,9 +51,10 @@ def test_it_reports_and_writes_what_it_found(whole: tuple[Path, SearchResult]) -
         section, _, name = key.partition(".")
         assert getattr(getattr(written, section), name) == value
     assert written.model.d_model == 16  # type: ignore[union-attr]
-    assert found.found.accuracy.low <= found.found.accuracy.value <= found.found.accuracy.high
-    assert found.accuracy_difference.value == pytest.approx(found.found.accuracy.value - found.default.accuracy.value)
-    assert found.log_loss_difference.value == pytest.approx(found.found.log_loss.value - found.default.log_loss.value)
+    assert [figure.key for figure in found.figures] == ["accuracy", "log_loss"]
+    for figure in found.figures:
+        assert figure.found.low <= figure.found.value <= figure.found.high
+        assert figure.difference.value == pytest.approx(figure.found.value - figure.default.value)
     assert not list((out / "trials").glob("counting-*"))
     assert not (out / "trials" / "trial").exists()
 
@@ -68,10 +70,12 @@ def test_no_trial_sees_a_row_that_is_held_out(tmp_path: Path, monkeypatch: pytes
                 seen.update(part.learned.frame["text"], part.judged.frame["text"])
             super().__init__(setup, *more)
 
-    def measuring(candidate: object, sources: Sources, table: object, *more: object, **named: object) -> object:
+    def measuring(
+        judge: object, candidate: object, sources: Sources, table: object, *more: object, **named: object
+    ) -> object:
         seen.update(sources.train.frame["text"])
         unseen.update(table.frame["text"])  # type: ignore[attr-defined]
-        return measures(candidate, sources, table, *more, **named)  # type: ignore[arg-type]
+        return measures(judge, candidate, sources, table, *more, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(search, "Halving", Watching)
     monkeypatch.setattr(search, "measure", measuring)
@@ -130,7 +134,7 @@ def test_a_part_whose_labels_are_several_per_text(tmp_path: Path) -> None:
         [[label, "even"] if row % 4 == 0 else [label] for row, label in enumerate(plain["label"])],
     )
     found = search.search(Sources(train=several), recipe(), tmp_path / "s", minutes=20, over=OVER[:1], watcher=Notes())
-    assert 0 <= found.found.accuracy.value <= 1
+    assert 0 <= found.figures[0].found.value <= 1
     assert all(trial.loss is not None for trial in found.trials)
 
 
@@ -175,8 +179,12 @@ VERDICTS: dict[str, tuple[dict[str, float], dict[str, float], str, str]] = {
 def test_the_verdict_says_what_to_train_with(name: str, whole: tuple[Path, SearchResult]) -> None:
     accuracy, loss, recommended, words = VERDICTS[name]
     choice = whole[1].choices[0].model_copy(update={"settings": {"model.dropout": 0.1}})
+    figures = tuple(
+        figure.model_copy(update={"difference": Estimate(**difference)})
+        for figure, difference in zip(whole[1].figures, (accuracy, loss), strict=True)
+    )
     changes = {
-        "accuracy_difference": Estimate(**accuracy), "log_loss_difference": Estimate(**loss),
+        "figures": figures,
         "recommended": recommended, "best": 1, "choices": (choice,),
     }  # fmt: skip
     assert words in verdict_on(whole[1].model_copy(update=changes))
@@ -238,8 +246,8 @@ def test_a_folder_that_is_taken(whole: tuple[Path, SearchResult], tmp_path: Path
 
 
 def test_a_trial_is_decided_by_its_recipe_rows_share_and_seed(tmp_path: Path) -> None:
-    part = rows.inner_parts(opinions(120), None, seed=0)[0]
-    base = Job(candidate=0, recipe=recipe(), part=part, number=0, share=1.0, device="cpu")
+    part = rows.inner_parts(opinions(120), None, LABELS, seed=0)[0]
+    base = Job(candidate=0, recipe=recipe(), part=part, number=0, share=1.0, device="cpu", judge=LABELS)
     others: list[Callable[[], Job]] = [
         lambda: dataclasses.replace(base, share=0.5),
         lambda: dataclasses.replace(base, recipe=recipe(**{"model.dropout": 0.25})),

@@ -46,7 +46,8 @@ class Notes:
     def on_share(self, share: float) -> None:
         self.shares.append(share)
 
-    def on_done(self, run: VariantRun) -> None:
+    def on_done(self, run: VariantRun, figure: str) -> None:
+        assert figure
         self.done.append(run)
 
     def on_message(self, text: str) -> None:

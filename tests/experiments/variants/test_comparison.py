@@ -19,6 +19,7 @@ from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import run_file, seconds_per_step
+from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.targets.labels.training import train_classifier
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
 from tests.support import whole_cross_fitting
@@ -49,21 +50,21 @@ def test_the_table_is_that_of_the_runs(found: tuple[VariantComparison, Path, Not
     comparison, _, notes = found
     for variant in comparison.variants:
         runs = [run for run in notes.done if run.variant == variant.name]
-        accuracies = [run.accuracy for run in runs]
-        assert variant.accuracy.value == pytest.approx(statistics.mean(accuracies))
+        accuracies = [run.mean for run in runs]
+        assert variant.mean.value == pytest.approx(statistics.mean(accuracies))
         assert variant.spread == pytest.approx(statistics.stdev(accuracies))
         assert variant.seconds == pytest.approx(statistics.mean(run.seconds for run in runs))
         assert variant.parameters == runs[0].parameters
         assert all(run.rows == 12 and run.validation_rows == 5 and run.training_rows == 43 for run in runs)
         assert all(run.tokens_per_second > 100 for run in runs)
-        assert all(run.right_rows().mean() == pytest.approx(run.accuracy) for run in runs)
-    means = [variant.accuracy.value for variant in comparison.variants]
+        assert all(np.mean(run.values) == pytest.approx(run.mean) for run in runs)
+    means = [variant.mean.value for variant in comparison.variants]
     assert means == sorted(means, reverse=True)
     assert [variant.behind_best is None for variant in comparison.variants] == [True, False, False, False]
     assert comparison.best == comparison.variants[0].name
-    by_name = {variant.name: variant.accuracy.value for variant in comparison.variants}
+    by_name = {variant.name: variant.mean.value for variant in comparison.variants}
     norm, pooling = comparison.keys
-    assert [value.accuracy.value for value in norm.values] == pytest.approx(
+    assert [value.mean.value for value in norm.values] == pytest.approx(
         [(by_name[f"{norm} · mean"] + by_name[f"{norm} · max"]) / 2 for norm in ("rms", "layer")]
     )
     assert pooling.values[0].effect.value == pytest.approx(-pooling.values[1].effect.value)
@@ -74,10 +75,10 @@ def test_the_variance_is_widened_by_rows_measured_over_rows_trained_on(
 ) -> None:
     """Nadeau & Bengio 2003: s²(1/n + n2/n1). Validation rows choose the epoch, so n1 is 43 of the 48 other rows."""
     _, _, notes = found
-    cuts = [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
     right = ("111111111100", "111111000000", "111111111111", "111111110000")  # rms, layer; the second seed's below
     runs = [
-        run.model_copy(update={"right": np.packbits([int(bit) for bit in bits]).tobytes().hex()})
+        run.model_copy(update={"values": tuple(map(float, bits))})
         for run, bits in zip(notes.done[:2] + notes.done[4:6], right, strict=True)
     ]
     one_key = plan("norm=rms,layer")
@@ -103,13 +104,13 @@ def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]
 def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[VariantComparison, Path, Notes]) -> None:
     _, out, notes = found
     variant = plan().variants[2]
-    cut = cut_rows(Sources(train=opinions()), 1, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 1, None, None)
     seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
     trained = train_classifier(cut.sources, seeded)
     kept = json.loads(run_file(out / RUNS_FOLDER, seeded, cut, "cpu").read_text())
     assert kept["variant"] == "layer · mean"
     assert kept["best_epoch"] == trained.metrics["best_epoch"]
-    assert kept["accuracy"] == notes.done[6].accuracy
+    assert kept["mean"] == notes.done[6].mean
 
 
 def test_stopped_and_gone_on_is_uninterrupted(
@@ -122,7 +123,7 @@ def test_stopped_and_gone_on_is_uninterrupted(
     again = compared(tmp_path, watcher=rest)
     assert rest.plans[0][:2] == (8, 3)
     assert len(rest.done) == 5
-    assert [run.accuracy for run in again.runs] == [run.accuracy for run in found[0].runs]
+    assert [run.mean for run in again.runs] == [run.mean for run in found[0].runs]
     assert again.keys == found[0].keys
 
     monkeypatch.setattr(module, "run_variant", lambda *_, **__: pytest.fail("trained again"))
@@ -161,11 +162,11 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     diverged = [run for run in found.runs if run.diverged]
     assert {run.variant for run in diverged} == {"training.learning_rate=1000"}
     assert len(diverged) == 2
-    assert all(run.accuracy == 10 / 12 for run in diverged)
+    assert all(run.mean == 10 / 12 for run in diverged)
     assert next(variant.diverged for variant in found.variants if variant.name == "training.learning_rate=1000") == 2
     assert any(note.startswith("2 of 4 runs diverged; each counts as") for note in found.notes)
     assert any(note.startswith("1 of 3 runs diverged; it counts as") for note in notes_on(
-        variants, [run for run in found.runs if run is not diverged[0]], lopsided, same_rows=False
+        variants, [run for run in found.runs if run is not diverged[0]], lopsided, LABELS, same_rows=False
     ))  # fmt: skip
 
 
@@ -217,21 +218,21 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     found = compare_variants(of, Sources(train=with_gap), tmp_path)
     assert found.notes[0] == "1 row left out: empty text"
     runs = [run.model_copy(update={"rows": 12, "training_rows": 46, "validation_rows": 1}) for run in found.runs]
-    assert notes_on(of, runs, rows, same_rows=False)[:2] == (
+    assert notes_on(of, runs, rows, LABELS, same_rows=False)[:2] == (
         "Each run learned from 46 rows; its epoch was chosen by 1 validation row.",
         "Each run left out 1 row of the table, because its text is also among the measured or the validation rows.",
     )
 
 
 def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Path, Notes]) -> None:
-    runs, cuts = list(found[0].runs), [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    runs, cuts = list(found[0].runs), [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
 
     def verdict(*right: str) -> str:
         """Of variants that answer the first seed's rows and the second's as each string says."""
-        bits = [np.packbits([int(bit) for bit in answers]).tobytes().hex() for answers in right]
-        counts = [answers.count("1") / 12 for answers in right]
+        values = [tuple(map(float, answers)) for answers in right]
         changed = [
-            run.model_copy(update={"right": bits[i % 4], "accuracy": counts[i % 4]}) for i, run in enumerate(runs)
+            run.model_copy(update={"values": values[i % 4], "mean": sum(values[i % 4]) / 12})
+            for i, run in enumerate(runs)
         ]
         return module.comparison_of(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
 
@@ -246,20 +247,20 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
     worst = found[0].variants[-1].behind_best
     assert worst is not None
     last = found[0].variants[-1].model_copy(update={"behind_best": worst.model_copy(update={"beyond_noise": True})})
-    apart = [variant.model_copy(update={"accuracy": Estimate(value=value, low=0, high=1)}) for variant, value in zip(
+    apart = [variant.model_copy(update={"mean": Estimate(value=value, low=0, high=1)}) for variant, value in zip(
         (*found[0].variants[:-1], last), (0.7, 0.5, 0.4, 0.3), strict=True
     )]  # fmt: skip
     for variant in apart[1:-1]:
         assert variant.behind_best is not None
         assert not variant.behind_best.beyond_noise
-    assert module._verdict(tuple(apart), apart[0].name).endswith(
+    assert module._verdict(tuple(apart), apart[0].name, "more accurate").endswith(
         "; 1 of the other 3 is worse beyond noise, 2 not clearly."
     )
 
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
     variant, other = plan().variants[:2]
-    cuts = [cut_rows(Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
     named = run_file(tmp_path, variant.recipe, cuts[0], "cpu")
     described = variant.recipe.model_copy(update={"description": "something else"})
     assert named == run_file(tmp_path, described, cuts[0], "cpu")
@@ -279,7 +280,7 @@ def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monke
         return "rows"
 
     monkeypatch.setattr("glassformer.experiments.variants.plan.fingerprint", reading)
-    cut = cut_rows(Sources(train=opinions()), 0, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
     for variant in plan().variants:
         run_file(tmp_path, variant.recipe, cut, "cpu")
     assert read == [cut.sources.train, cut.measured]
@@ -311,7 +312,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_time_of_a_step_is_not_known_where_some_rows_make_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     variant = plan().variants[0]
-    cut = cut_rows(Sources(train=opinions()), 0, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
     step = seconds_per_step(variant.recipe, cut, "cpu")
     assert step is not None
     assert 0 < step < 5

@@ -7,7 +7,7 @@ from glassformer.experiments.variants.effects import Outcomes, differences, holm
 
 def outcomes(*of_seeds: object, same_rows: bool = False, overlap: float = 0.0) -> Outcomes:
     return Outcomes(
-        right=tuple(np.asarray(right, dtype=np.int8) for right in of_seeds), same_rows=same_rows, overlap=overlap
+        values=tuple(np.asarray(right, dtype=np.int8) for right in of_seeds), same_rows=same_rows, overlap=overlap
     )
 
 
@@ -95,7 +95,7 @@ def test_effects_are_averaged_over_the_other_key() -> None:
     norm, positions = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
     assert [value.value for value in norm.values] == ["rms", "layer"]
     assert [value.effect.value for value in norm.values] == pytest.approx([0.05, -0.05], abs=2e-3)
-    assert [value.accuracy.value for value in norm.values] == pytest.approx([0.65, 0.55], abs=2e-3)
+    assert [value.mean.value for value in norm.values] == pytest.approx([0.65, 0.55], abs=2e-3)
     assert [value.effect.value for value in positions.values] == pytest.approx([-0.05, 0.15, -0.1], abs=2e-3)
     assert sum(value.effect.value for value in positions.values) == pytest.approx(0)
     assert [(pair.better, pair.worse) for pair in positions.differences] == [("b", "a"), ("a", "c"), ("b", "c")]
@@ -104,7 +104,7 @@ def test_effects_are_averaged_over_the_other_key() -> None:
 
 def test_pairing_takes_out_the_luck_of_a_seed() -> None:
     norm, _ = key_effects(grid(), [("norm", ["rms", "layer"]), ("positions", ["a", "b", "c"])])
-    accuracy, difference = norm.values[0].accuracy, norm.differences[0].difference
+    accuracy, difference = norm.values[0].mean, norm.differences[0].difference
     assert difference.high - difference.low < (accuracy.high - accuracy.low) / 3
     assert norm.differences[0].beyond_noise
     assert norm.verdict.startswith("rms is more accurate than layer by .100 (")

@@ -27,7 +27,7 @@ def test_well_formed_and_whole(found: VariantComparison) -> None:
     for variant in found.variants:
         assert variant.name in words
         assert f"{variant.parameters:,}" in words
-        assert f"{share(variant.accuracy.low)} to {share(variant.accuracy.high)}" in words
+        assert f"{share(variant.mean.low)} to {share(variant.mean.high)}" in words
     for key in found.keys:
         assert key.verdict[1:] in words
 

@@ -17,11 +17,12 @@ from typing import Any, Protocol
 
 from glassformer.data.wording import about, counted
 from glassformer.errors import UsageError
+from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.search.budget import RUNGS, SHORT, Clock, Plan, Rung, rung_sizes, too_short
 from glassformer.experiments.search.rows import PARTS, Part
 from glassformer.experiments.search.space import Candidate, candidates
-from glassformer.experiments.search.trial import Job, Measured, OutOfTimeError, TrialRun, run_trial
+from glassformer.experiments.search.trial import Answered, Job, OutOfTimeError, TrialRun, run_trial
 from glassformer.training.recipe import Recipe
 
 _FEWEST = 4  # candidates: fewer are no search
@@ -29,7 +30,7 @@ _HEAVIER = 1.5  # how much longer a candidate is expected to take than the recip
 _MOST = 2_000  # candidates
 _MEASURING = 0.25  # of the time for the rungs: a candidate that would take longer to measure after them is left out
 _SAFE = 1.15  # a measurement is expected to take this much more, because it is not stopped
-DIGITS = 3  # of a loss in nats: a smaller difference on a part of the rows is chance
+DIGITS = 3  # of a loss: a smaller difference on a part of the rows is chance
 
 _ENDS = (0.4, 0.7, 1.0)
 """The share of its time that the search has used at most when each rung ends."""
@@ -60,22 +61,20 @@ class Setup:
 
     Attributes:
         folder: keeps the trials.
-        name: names the search in the folder.
         final: the time of a training that measures a choice, as a multiple of that of a trial with all steps. 0: no
             choice is measured.
         measure: trains on all rows of the search, and answers the rows that it never saw. None: see `final`.
         earlier, later: how many searches come before and after this one and share its time.
     """
 
-    name: str
+    judge: Judge
     recipe: Recipe
     space: Mapping[str, Sequence[Any]]
     parts: Sequence[Part]
     folder: Path
     device: str
-    seed: int
     final: float
-    measure: Callable[[Candidate], Measured] | None = None
+    measure: Callable[[Candidate], Answered] | None = None
     earlier: int = 0
     later: int = 0
 
@@ -118,7 +117,7 @@ class Halving:
             UsageError: the time is too short, or the recipe as it is cannot be trained.
             InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Finished trials are kept.
         """
-        everything = candidates(self._setup.space, self._setup.recipe, seed=self._setup.seed)
+        everything = candidates(self._setup.space, self._setup.recipe)
         first = next(everything)
         self._watcher.on_rung("first the recipe as it is, to measure how long a training takes")
         self._first(first)
@@ -218,7 +217,7 @@ class Halving:
         return max(self._runs[0, 0, share].counting_seconds for share in (SHORT, 1.0))
 
     def _plan_file(self, number: int) -> Path:
-        return self._setup.folder / f"{self._setup.name}-round-{number}.json"
+        return self._setup.folder / f"search-{self._setup.earlier + 1}-round-{number}.json"
 
     def _planned(
         self, number: int, first: Candidate, others: Iterator[Candidate]
@@ -301,6 +300,7 @@ class Halving:
             number=part,
             share=share,
             device=setup.device,
+            judge=setup.judge,
         )
         run = read_kept(job.file(setup.folder), TrialRun)
         if run is not None:

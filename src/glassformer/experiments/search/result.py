@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import Machine
+from glassformer.experiments.judging import Figure
 from glassformer.experiments.search.trial import TrialRun
 
 
@@ -76,11 +77,29 @@ class SettingEffect(Record):
     matters: bool
 
 
-class Figures(Record):
-    """The accuracy and the log loss (nats) on the rows that the search never saw."""
+class Measured(Figure):
+    """A figure of the choices and of the recipe as it is, on the rows that the search never saw.
 
-    accuracy: Estimate
-    log_loss: Estimate
+    Attributes:
+        difference: found − default, paired. The intervals draw whole groups, if rows have groups, and rows of the same
+            text together.
+        p: of a paired test. Only of the first figure, and None if rows have groups, because it takes rows to be
+            independent.
+    """
+
+    found: Estimate
+    default: Estimate
+    difference: Estimate
+    p: float | None = None
+
+    @property
+    def better(self) -> bool:
+        """Whether the choices are clearly better."""
+        return self.difference.high < 0 if self.lower_is_better else self.difference.low > 0
+
+    @property
+    def worse(self) -> bool:
+        return self.difference.low > 0 if self.lower_is_better else self.difference.high < 0
 
 
 class Choice(Record):
@@ -97,15 +116,12 @@ class SearchResult(Record):
     Attributes:
         best: the number of the trial with the lowest loss. 0 is the recipe as it is.
         choices: what was measured on the rows that the search never saw. With several folds, each has its own choice.
-        found, default: the figures of the choices and of the recipe as it is, on the same rows.
-        accuracy_difference, log_loss_difference: found − default, paired. The intervals draw whole groups, if rows have
-            groups, and rows of the same text together.
-        mcnemar_p: of the accuracies. None if rows have groups, because it takes rows to be independent.
+        loss: what the loss of a trial is.
         recommended: which of the two to train with.
         recipe: the best settings, as a TOML file.
     """
 
-    format: int = 1
+    format: int = 2
     data: SearchedData
     minutes: float
     seconds: float
@@ -113,12 +129,9 @@ class SearchResult(Record):
     trials: tuple[Trial, ...]
     best: int
     parts: int
+    loss: str
     choices: tuple[Choice, ...]
-    found: Figures
-    default: Figures
-    accuracy_difference: Estimate
-    mcnemar_p: float | None
-    log_loss_difference: Estimate
+    figures: tuple[Measured, ...]
     recommended: Literal["found", "default"]
     verdict: str
     effects: tuple[SettingEffect, ...]
@@ -131,3 +144,8 @@ class SearchResult(Record):
     machine: Machine
     command: str
     created: str
+
+    @property
+    def deciding(self) -> Measured:
+        """The figure that decides."""
+        return next(figure for figure in self.figures if figure.decides)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+from glassformer.experiments.judging import Judge
 from glassformer.readers.folds import Rows, folds_of
 
 HELD_OUT = 0.2
@@ -26,7 +26,6 @@ FEWEST_UNITS = 5
 """Groups, or distinct texts: one to hold out, and four parts of the others."""
 FOLDS, PARTS = 4, 3
 """Trials learn from three of four parts of the rows, and are rated on the fourth: in three ways at most."""
-_FEWEST_OF_CLASS = 2  # rows to learn from: see `LabelSet`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ class Part:
     seed: int
 
 
-def usable_rows(sources: Sources, *, seed: int) -> Table:
+def usable_rows(sources: Sources, judge: Judge, *, seed: int) -> Table:
     """Return the training rows whose text is neither a validation nor a test text.
 
     Raises:
@@ -54,7 +53,7 @@ def usable_rows(sources: Sources, *, seed: int) -> Table:
     """
     whole = ValidationConfig(fraction=0)
     table = make_splits(sources.train, whole, seed=seed, validation=sources.validation, test=sources.test).train
-    LabelSet.from_table(table)
+    judge.check(table)
     if table.frame.height < FEWEST_ROWS:
         raise UsageError(
             f"{table.source}: {counted(table.frame.height, 'row')} to learn from, and a search needs at least "
@@ -63,7 +62,7 @@ def usable_rows(sources: Sources, *, seed: int) -> Table:
     return table
 
 
-def outer_cuts(table: Table, group: str | None, *, seed: int) -> list[Cut]:
+def outer_cuts(table: Table, group: str | None, judge: Judge, *, seed: int) -> list[Cut]:
     """Hold rows out of the search: a fifth, or of few rows each of four parts in turn, and then none.
 
     No group and no text is on both sides. Rows of a class that would have too few rows to learn from are not held out.
@@ -73,18 +72,19 @@ def outer_cuts(table: Table, group: str | None, *, seed: int) -> list[Cut]:
     """
     _check_units(table, FEWEST_UNITS)
     if table.frame.height < FEW_ROWS:
-        return [*(_cut(table, held_out) for held_out in _folds(table, seed)), Cut(searched=table, unseen=None)]
-    units = _units(table)
+        folds = [_cut(table, judge, held_out) for held_out in _folds(table, judge, seed)]
+        return [*folds, Cut(searched=table, unseen=None)]
+    units = units_of(table)
     _, firsts = np.unique(units, return_index=True)
     each_once = table if group is not None else replace(table, frame=table.frame[np.sort(firsts)])
     config = ValidationConfig(fraction=HELD_OUT, group=group, min_rows=0)
     held_out = make_splits(each_once, config, seed=seed).validation
     assert held_out is not None
     hidden = np.isin(units, units[table.frame["row"].is_in(held_out.frame["row"].implode()).to_numpy()])
-    return [_cut(table, np.flatnonzero(hidden))]
+    return [_cut(table, judge, np.flatnonzero(hidden))]
 
 
-def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Part]:
+def inner_parts(table: Table, validation: Table | None, judge: Judge, *, seed: int) -> list[Part]:
     """Return the parts in the order in which trials use them. All are rated on the validation rows, if there are any.
 
     Raises:
@@ -93,7 +93,7 @@ def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Pa
     if validation is not None:
         return [Part(learned=table, judged=validation, seed=seed + number) for number in range(PARTS)]
     _check_units(table, PARTS)
-    cuts = [_cut(table, held_out) for held_out in _folds(table, seed)[:PARTS]]
+    cuts = [_cut(table, judge, held_out) for held_out in _folds(table, judge, seed)[:PARTS]]
     return [
         Part(learned=cut.searched, judged=cut.unseen, seed=seed + number)
         for number, cut in enumerate(cuts)
@@ -101,18 +101,12 @@ def inner_parts(table: Table, validation: Table | None, *, seed: int) -> list[Pa
     ]
 
 
-def unseen_units(unseen: Sequence[Table]) -> np.ndarray:
-    """Return a number for the group, or else the text, of each held-out row: (rows,)."""
-    return _units(replace(unseen[0], frame=pl.concat([table.frame for table in unseen])))
+def all_rows(unseen: Sequence[Table]) -> Table:
+    """Return the held-out rows of all cuts."""
+    return replace(unseen[0], frame=pl.concat([table.frame for table in unseen]))
 
 
-def never_held_out(table: Table, unseen: Sequence[Table]) -> list[str]:
-    """Return the labels that no held-out row has."""
-    seen = {label for part in unseen for label in _labels(part).drop_nulls().unique().to_list()}
-    return [name for name in LabelSet.from_table(table).names if name not in seen]
-
-
-def _units(table: Table) -> Rows:
+def units_of(table: Table) -> Rows:
     """Return a number for each row: that of its group, or else of its text. Rows of a unit stay together."""
     frame = table.frame
     of = frame["group"] if "group" in frame.columns else text_keys(frame["text"])
@@ -120,7 +114,7 @@ def _units(table: Table) -> Rows:
 
 
 def _check_units(table: Table, fewest: int) -> None:
-    if (count := len(np.unique(_units(table)))) < fewest:
+    if (count := len(np.unique(units_of(table)))) < fewest:
         what = ("group", "groups") if "group" in table.frame.columns else ("distinct text", "distinct texts")
         raise UsageError(
             f"{table.source}: {counted(count, *what)}, and a search needs at least {FEWEST_UNITS}, because none may be "
@@ -128,16 +122,16 @@ def _check_units(table: Table, fewest: int) -> None:
         )
 
 
-def _folds(table: Table, seed: int) -> list[Rows]:
+def _folds(table: Table, judge: Judge, seed: int) -> list[Rows]:
     """Return the row numbers of each fold. No unit is in two folds. Of texts, each class keeps its proportion."""
-    units, labels = _units(table), LabelSet.from_table(table).encode(table)
+    units, strata = units_of(table), judge.strata(table)
     if "group" in table.frame.columns:
-        return [fold.held_out for fold in folds_of(labels, seed=seed, groups=units)]
+        return [fold.held_out for fold in folds_of(strata, seed=seed, groups=units)]
     _, firsts, of_row = np.unique(units, return_index=True, return_inverse=True)
-    return [fold.of_copies(firsts[of_row], firsts).held_out for fold in folds_of(labels[firsts], seed=seed)]
+    return [fold.of_copies(firsts[of_row], firsts).held_out for fold in folds_of(strata[firsts], seed=seed)]
 
 
-def _cut(table: Table, held_out: Rows) -> Cut:
+def _cut(table: Table, judge: Judge, held_out: Rows) -> Cut:
     """Hold these rows out, except whole units that are needed so that each class has rows to learn from.
 
     A text may occur in several groups. Then the search does not see its other rows either, as in `train`.
@@ -148,12 +142,12 @@ def _cut(table: Table, held_out: Rows) -> Cut:
     Raises:
         UsageError: no row is left to hold out.
     """
-    units, texts = _units(table), text_keys(table.frame["text"])
+    units, texts = units_of(table), text_keys(table.frame["text"])
     away = np.zeros(table.frame.height, np.bool_)
     away[held_out] = True
     while True:
         learned = ~(away | _of_same_text(texts, away))
-        rare = _has_label(table, _too_rare(table, learned)).to_numpy()
+        rare = judge.needed(table, learned)
         needed = away & (rare | _of_same_text(texts, rare))
         if not needed.any():
             break
@@ -170,21 +164,3 @@ def _cut(table: Table, held_out: Rows) -> Cut:
 def _of_same_text(texts: pl.Series, rows: np.ndarray) -> np.ndarray:
     """Return which rows have the text of one of these rows, both as masks."""
     return texts.is_in(texts.filter(rows).unique().implode()).to_numpy()
-
-
-def _too_rare(table: Table, learned: np.ndarray) -> list[str]:
-    """Return the labels that have too few rows to learn from among these rows, a mask."""
-    counts = dict(_labels(replace(table, frame=table.frame.filter(learned))).value_counts().iter_rows())
-    return [name for name in LabelSet.from_table(table).names if counts.get(name, 0) < _FEWEST_OF_CLASS]
-
-
-def _labels(table: Table) -> pl.Series:
-    labels = table.frame["label"]
-    return labels.explode() if table.multilabel else labels
-
-
-def _has_label(table: Table, labels: list[str]) -> pl.Series:
-    own = table.frame["label"]
-    if table.multilabel:
-        return own.list.eval(pl.element().is_in(labels)).list.any()
-    return own.is_in(labels)

@@ -21,31 +21,32 @@ import torch
 
 from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
-from glassformer.data.sources import Sources
+from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, brief_value
-from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.result import Machine
+from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.search.budget import Clock
 from glassformer.experiments.search.effects import setting_effects
 from glassformer.experiments.search.halving import Halving, Searched, Setup, Watcher
 from glassformer.experiments.search.page import write_page
 from glassformer.experiments.search.recipe_file import recipe_toml
-from glassformer.experiments.search.result import Choice, Figures, SearchedData, SearchResult, Trial
+from glassformer.experiments.search.result import Choice, Measured, SearchedData, SearchResult, Trial
 from glassformer.experiments.search.rows import (
     FOLDS,
-    Cut,
+    all_rows,
     inner_parts,
-    never_held_out,
     outer_cuts,
-    unseen_units,
+    units_of,
     usable_rows,
 )
 from glassformer.experiments.search.space import Candidate, read_space, value_in
-from glassformer.experiments.search.trial import Measured, measure
+from glassformer.experiments.search.trial import Answered, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.readers.folds import Rows
+from glassformer.targets.parts import part_of
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe
 from glassformer.training.unfinished import check_flags, versions
@@ -61,6 +62,7 @@ def search(
     out: Path,
     *,
     minutes: float,
+    task: Task | None = None,
     over: Sequence[str] = (),
     given: Collection[str] = (),
     resume: bool = False,
@@ -73,6 +75,7 @@ def search(
 
     Args:
         minutes: the time for everything: the trials and the measurement.
+        task: what is learned (see `SourceConfig.task`).
         over: `key=value,value,…`: the settings to search, in place of `space.VALUES`.
         given: settings of the recipe that the user has set, by dotted name. They are not searched.
         resume: continue the unfinished search in `out`. Data, recipe, settings and minutes must be the same.
@@ -83,12 +86,13 @@ def search(
     """
     clock = Clock(60 * _checked(minutes, recipe))
     space = read_space(over, recipe, given)
-    seed = recipe.training.seed
+    seed, judge = recipe.training.seed, part_of(task, "experiments")
     check_out(out, resume=resume, overwrite=overwrite)
-    table = usable_rows(sources, seed=seed)
-    cuts = outer_cuts(table, recipe.validation.group, seed=seed)
+    table = usable_rows(sources, judge, seed=seed)
+    cuts = outer_cuts(table, recipe.validation.group, judge, seed=seed)
     begun = {
         "minutes": minutes,
+        "target": [judge.kind, table.order and list(table.order)],
         "space": space,
         "recipe": recipe.model_dump(mode="json", exclude={"description"}),
         "rows": fingerprint(table),
@@ -103,13 +107,23 @@ def search(
     try:
         for number, cut in enumerate(cuts):
             rest = replace(sources, train=cut.searched, test=None)
-            job = _Job(recipe=recipe, space=space, sources=rest, cut=cut, runs=runs, device=device, number=number)
-            outcomes.append(_searched(job, clock, len(cuts) - number - 1, watcher))
+            setup = Setup(
+                judge=judge,
+                recipe=recipe,
+                space=space,
+                parts=inner_parts(cut.searched, sources.validation, judge, seed=seed),
+                folder=runs,
+                device=device,
+                final=0.0 if cut.unseen is None else _final(recipe, rest),
+                earlier=number,
+                later=len(cuts) - number - 1,
+            )
+            outcomes.append(_searched(setup, rest, cut.unseen, clock, watcher))
     except UsageError:
         if not resume and not outcomes:  # finished trials are kept
             _clear(out)
         raise
-    found = _result(recipe, space, table, sources, outcomes, clock)
+    found = _result(judge, recipe, space, table, sources, outcomes, clock)
     found = found.model_copy(update={"minutes": minutes, "device": device, "command": command})
     write_aside(out / RECIPE_FILE, found.recipe)
     write_page(out / PAGE_FILE, found)
@@ -148,64 +162,40 @@ def check_out(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Job:
-    """The search of one cut."""
-
-    recipe: Recipe
-    space: dict[str, list[Any]]
-    sources: Sources
-    cut: Cut
-    runs: Path
-    device: str
-    number: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class _Outcome:
     """What the search of one cut found, and the answers to the rows that it never saw."""
 
     searched: Searched
     choice: Candidate
     unseen: Table | None
-    found: Measured | None
-    default: Measured | None
+    found: Answered | None
+    default: Answered | None
 
 
-def _searched(job: _Job, clock: Clock, later: int, watcher: Watcher) -> _Outcome:
-    """Search within a cut, and measure the recipe as it is and the best settings on the other rows.
-
-    Args:
-        later: how many cuts come after this one.
-    """
-    cut, recipe, seed = job.cut, job.recipe, job.recipe.training.seed
-    if cut.unseen is not None:
-        watcher.on_message(
-            f"{cut.unseen.frame.height:,} of {cut.searched.frame.height + cut.unseen.frame.height:,} rows are held out "
-            "from the search, to measure what it chose"
-        )
-    answers: dict[int, Measured] = {}
-
-    def measured(candidate: Candidate) -> Measured:
-        if candidate.number not in answers:
-            answers[candidate.number] = _measured(job, candidate, clock, watcher)
-        return answers[candidate.number]
-
-    setup = Setup(
-        name=f"search-{job.number + 1}",
-        recipe=recipe,
-        space=job.space,
-        parts=inner_parts(cut.searched, job.sources.validation, seed=seed),
-        folder=job.runs,
-        device=job.device,
-        seed=seed,
-        final=0.0 if cut.unseen is None else _final(recipe, job.sources),
-        measure=None if cut.unseen is None else measured,
-        earlier=job.number,
-        later=later,
-    )
-    searched = Halving(setup, clock, watcher).search()
-    if cut.unseen is None:
+def _searched(setup: Setup, sources: Sources, unseen: Table | None, clock: Clock, watcher: Watcher) -> _Outcome:
+    """Search within these rows, and measure the recipe as it is and the best settings on the unseen ones."""
+    if unseen is None:
+        searched = Halving(setup, clock, watcher).search()
         return _Outcome(searched=searched, choice=searched.best, unseen=None, found=None, default=None)
+    watcher.on_message(
+        f"{unseen.frame.height:,} of {sources.train.frame.height + unseen.frame.height:,} rows are held out from the "
+        "search, to measure what it chose"
+    )
+
+    answers: dict[int, Answered] = {}
+
+    def measured(candidate: Candidate) -> Answered:
+        if candidate.number in answers:
+            return answers[candidate.number]
+        watcher.on_rung(f"training on all rows of the search: {candidate.name}")
+        watcher.on_run(candidate.name)
+        how: dict[str, Any] = {"device": setup.device, "on_share": watcher.on_share}
+        found, kept = measure(setup.judge, candidate.recipe, sources, unseen, setup.folder, **how)
+        clock.earlier += found.seconds if kept else 0.0
+        answers[candidate.number] = found
+        return found
+
+    searched = Halving(replace(setup, measure=measured), clock, watcher).search()
     first, choice = searched.candidates[0], searched.best
     default = measured(first)
     try:
@@ -213,18 +203,7 @@ def _searched(job: _Job, clock: Clock, later: int, watcher: Watcher) -> _Outcome
     except NotANumberError:  # it did not diverge on fewer rows
         watcher.on_message(f"{choice.name}: training diverged on all rows of the search, so it is not chosen")
         choice, found = first, default
-    return _Outcome(searched=searched, choice=choice, unseen=cut.unseen, found=found, default=default)
-
-
-def _measured(job: _Job, candidate: Candidate, clock: Clock, watcher: Watcher) -> Measured:
-    assert job.cut.unseen is not None
-    watcher.on_rung(f"training on all rows of the search: {candidate.name}")
-    watcher.on_run(candidate.name)
-    found, kept = measure(
-        candidate.recipe, job.sources, job.cut.unseen, job.runs, device=job.device, on_share=watcher.on_share
-    )
-    clock.earlier += found.seconds if kept else 0.0
-    return found
+    return _Outcome(searched=searched, choice=choice, unseen=unseen, found=found, default=default)
 
 
 def _final(recipe: Recipe, sources: Sources) -> float:
@@ -240,6 +219,7 @@ def _final(recipe: Recipe, sources: Sources) -> float:
 
 
 def _result(
+    judge: Judge,
     recipe: Recipe,
     space: dict[str, list[Any]],
     table: Table,
@@ -249,18 +229,10 @@ def _result(
 ) -> SearchResult:
     """Put together what the searches found. The last one chose the settings."""
     last, seed = outcomes[-1], recipe.training.seed
-    outer = [
-        each for each in outcomes if each.found is not None and each.default is not None and each.unseen is not None
-    ]
-    found, default = ([getattr(each, name) for each in outer] for name in ("found", "default"))
-    right = [np.concatenate([each.right_rows() for each in of]) for of in (found, default)]
-    losses = [np.concatenate([each.losses for each in of]) for of in (found, default)]
-    unseen = [each.unseen for each in outer if each.unseen is not None]
-    units, grouped = unseen_units(unseen), "group" in table.frame.columns
-    accuracy = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed, groups=units)
-    log_loss = bootstrap_mean(losses[0] - losses[1], seed=seed, groups=units)
-    worse_accuracy = accuracy.high < 0
-    better = last.choice.number != 0 and log_loss.high < 0 and not worse_accuracy
+    outer = [each for each in outcomes if each.unseen is not None]
+    unseen = all_rows([each.unseen for each in outer if each.unseen is not None])
+    units, grouped = units_of(unseen), "group" in table.frame.columns
+    figures = _figures(judge, outer, unseen, seed=seed, units=units, grouped=grouped)
     trials = _trials(space, last.searched)
     result = SearchResult(
         data=SearchedData(
@@ -279,13 +251,14 @@ def _result(
         trials=trials,
         best=last.choice.number,
         parts=last.searched.parts,
-        choices=tuple(_choice(each) for each in outer),
-        found=_figures(right[0], losses[0], seed, units),
-        default=_figures(right[1], losses[1], seed, units),
-        accuracy_difference=accuracy,
-        mcnemar_p=None if grouped else mcnemar(right[0], right[1])[2],
-        log_loss_difference=log_loss,
-        recommended="found" if better else "default",
+        loss=judge.loss,
+        choices=tuple(
+            Choice(name=each.choice.name, settings=each.choice.settings, unseen_rows=each.unseen.frame.height)
+            for each in outcomes
+            if each.unseen is not None
+        ),
+        figures=figures,
+        recommended="default",
         verdict="",
         effects=setting_effects(space, trials),
         notes=(),
@@ -298,7 +271,9 @@ def _result(
         command="",
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    notes = notes_on(result, never_held_out(table, unseen), _steps(outcomes))
+    if result.best and result.deciding.better and not any(figure.worse for figure in figures):
+        result = result.model_copy(update={"recommended": "found"})
+    notes = notes_on(result, judge.never_held_out(table, unseen), _steps(outcomes))
     return result.model_copy(update={"verdict": verdict_on(result), "notes": notes})
 
 
@@ -310,15 +285,22 @@ def _steps(outcomes: Sequence[_Outcome]) -> list[tuple[float, str]]:
     ]
 
 
-def _choice(outcome: _Outcome) -> Choice:
-    assert outcome.unseen is not None
-    return Choice(name=outcome.choice.name, settings=outcome.choice.settings, unseen_rows=outcome.unseen.frame.height)
-
-
-def _figures(right: np.ndarray, losses: np.ndarray, seed: int, groups: np.ndarray) -> Figures:
-    return Figures(
-        accuracy=share_right(right, seed=seed, groups=groups),
-        log_loss=bootstrap_mean(losses, seed=seed, groups=groups),
+def _figures(
+    judge: Judge, outer: Sequence[_Outcome], unseen: Table, *, seed: int, units: Rows, grouped: bool
+) -> tuple[Measured, ...]:
+    """Return the figures of the choices and of the recipe as it is."""
+    answered = [[getattr(each, name).rows for each in outer] for name in ("found", "default")]
+    found, default = ({key: np.concatenate([rows[key] for rows in of]) for key in of[0]} for of in answered)
+    drawn: dict[str, Any] = {"seed": seed, "groups": units}
+    return tuple(
+        Measured(
+            **figure.model_dump(),
+            found=judge.estimate(figure.key, found[figure.key], unseen, **drawn),
+            default=judge.estimate(figure.key, default[figure.key], unseen, **drawn),
+            difference=judge.difference(figure.key, found[figure.key], default[figure.key], unseen, **drawn),
+            p=None if grouped or figure is not judge.figures[0] else judge.p(found, default),
+        )
+        for figure in judge.figures
     )
 
 

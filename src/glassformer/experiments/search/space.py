@@ -112,14 +112,14 @@ def _as_read(recipe: Recipe, space: Mapping[str, Sequence[Any]], key: str, value
     raise UsageError(f"`over={f'{key}={value}'!r}`: {why}") from refused
 
 
-def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe, *, seed: int) -> Iterator[Candidate]:
+def candidates(space: Mapping[str, Sequence[Any]], recipe: Recipe) -> Iterator[Candidate]:
     """Yield the recipe as it is, then different combinations in random order, until there are no others.
 
     Combinations that do not make a recipe are left out.
     """
     yield Candidate(number=0, settings={}, recipe=recipe)
     found = [recipe]
-    for settings in _combinations(space, np.random.default_rng(seed)):
+    for settings in _combinations(space, np.random.default_rng(recipe.training.seed)):
         changed = {key: value for key, value in settings.items() if value != value_in(recipe, key)}
         if "training.epochs" in changed and "training.enough_steps" not in changed:
             changed["training.enough_steps"] = recipe.training.enough_steps  # more epochs would lift this limit

@@ -10,23 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
-from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.record import Record
+from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
-from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import PART, train_classifier
 from glassformer.training.loop import NotANumberError, StepReport
-from glassformer.training.preparation import Prepared, prepare
+from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Kept, train_prepared
+from glassformer.training.run import Kept, train_model, train_prepared
 
 _COUNTING, _TRIAL = "counting", "trial"
 
@@ -40,8 +35,7 @@ class TrialRun(Record):
 
     Attributes:
         share: the share of the recipe's steps that it was trained for.
-        loss: the log loss of the calibrated answers of both readers together, in nats. None if the training failed.
-        own_loss: the log loss of the transformer alone.
+        loss, own_loss, figure: see `Rating`. None if the training failed.
         counting_seconds: the part of `seconds` that fitting the counting reader took. 0 if it was fitted before.
         failed: why there is no loss.
     """
@@ -51,29 +45,22 @@ class TrialRun(Record):
     share: float
     loss: float | None
     own_loss: float | None
-    accuracy: float | None
+    figure: float | None
     parameters: int
     seconds: float
     counting_seconds: float = 0.0
     failed: str | None = None
 
 
-class Measured(Record):
+class Answered(Record):
     """The answers of one training to the rows that the search never saw.
 
     Attributes:
-        right: one bit for each row, in hexadecimal.
-        losses: the log loss of each row, in nats.
+        rows: what each figure is computed from, row by row (see `Judge.rows`).
     """
 
-    right: str
-    losses: tuple[float, ...]
+    rows: dict[str, tuple[float, ...]]
     seconds: float
-
-    def right_rows(self) -> np.ndarray:
-        """Return which rows are answered rightly, bool (rows,)."""
-        bits = np.frombuffer(bytes.fromhex(self.right), dtype=np.uint8)
-        return np.unpackbits(bits, count=len(self.losses)).astype(np.bool_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,11 +73,13 @@ class Job:
     number: int
     share: float
     device: str
+    judge: Judge
 
     def file(self, folder: Path) -> Path:
         """Return the file that keeps it. It is named by a digest of everything that decides the result."""
-        rows = {"learned": fingerprint(self.part.learned), "judged": fingerprint(self.part.judged)}
-        made_of = _identity(self.recipe, self.device) | rows | {"share": self.share, "seed": self.part.seed}
+        learned, judged = self.part.learned, self.part.judged
+        rows = {"learned": fingerprint(learned), "order": learned.order, "judged": fingerprint(judged)}
+        made_of = _identity(self.judge, self.recipe, self.device) | rows | {"share": self.share, "seed": self.part.seed}
         return folder / f"{run_key(made_of)}.json"
 
 
@@ -131,7 +120,7 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
         InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Nothing of it is kept.
     """
     began, listener, work = time.perf_counter(), _Listener(deadline, on_share), folder / _TRIAL
-    figures: Mapping[str, Any] = {"loss": None, "own_loss": None, "accuracy": None}
+    figures: Mapping[str, Any] = {"loss": None, "own_loss": None, "figure": None}
     failed = None
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
@@ -156,28 +145,25 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
 
 def _rated(job: Job, folder: Path, work: Path, listener: _Listener) -> dict[str, Any]:
     recipe, part = _with_seed(job.recipe, job.part.seed), job.part
-    prepared = prepare(Sources(train=part.learned, validation=part.judged), recipe, device=job.device, work=work)
+    sources, way = Sources(train=part.learned, validation=part.judged), job.judge.way
+    prepared = way.prepare(sources, recipe, device=job.device, work=work)
     prepared = prepared.going_on(recipe=_shortened(prepared, job.share))
     fitted = folder / f"{_COUNTING}-{_counting_key(job)}"
     known = (fitted / _COUNTING).is_dir()
     if known:
         shutil.copytree(fitted / _COUNTING, work / _COUNTING)
     trained = train_prepared(
-        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=PART
+        prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=way
     )
     if not known and (work / _COUNTING).is_dir():
         fitted.mkdir(parents=True, exist_ok=True)
         (work / _COUNTING).replace(fitted / _COUNTING)
-    best, readers = trained.metrics["best"], trained.metrics.get("readers", {})
-    return {
-        "loss": best.get("calibrated_loss", best["validation_loss"]),
-        "own_loss": best["validation_loss"],
-        "accuracy": readers.get("accuracy", best.get("validation_accuracy")),
-        "counting_seconds": 0.0 if known else readers.get("counting_seconds", 0.0),
-    }
+    fits = 0.0 if known else trained.metrics.get("readers", {}).get("counting_seconds", 0.0)
+    return {**job.judge.rated(trained.metrics)._asdict(), "counting_seconds": fits}
 
 
 def measure(
+    judge: Judge,
     recipe: Recipe,
     searched: Sources,
     unseen: Table,
@@ -185,7 +171,7 @@ def measure(
     *,
     device: str = "cpu",
     on_share: Callable[[float], None] | None = None,
-) -> tuple[Measured, bool]:
+) -> tuple[Answered, bool]:
     """Train as `train` does on all rows of the search, answer the rows that it never saw, and keep the answers.
 
     Returns:
@@ -193,31 +179,19 @@ def measure(
 
     Raises:
         InterruptedTraining, KeyboardInterrupt: nothing is kept.
-        NotANumberError: the training diverged.
+        NotANumberError: the training diverged, or the answers are not finite.
     """
-    rows = {"searched": fingerprint(searched.train), "unseen": fingerprint(unseen)}
-    file = folder / f"{run_key(_identity(recipe, device) | rows)}.json"
-    kept = read_kept(file, Measured)
+    rows = {"searched": fingerprint(searched.train), "order": unseen.order, "unseen": fingerprint(unseen)}
+    file = folder / f"{run_key(_identity(judge, recipe, device) | rows)}.json"
+    kept = read_kept(file, Answered)
     if kept is not None:
         return kept, True
     began = time.perf_counter()
-    trained = train_classifier(searched, recipe, device=device, observer=_Listener(math.inf, on_share))
-    labels, multilabel = LabelSet.from_table(searched.train).encode(unseen), trained.config.multilabel
-    probs = Predictor(trained).answer(unseen.frame["text"].to_list()).probs
-    found = Measured(
-        right=np.packbits(correct_rows(probs, labels, multilabel=multilabel)).tobytes().hex(),
-        losses=tuple(np.round(losses_of(probs, labels, multilabel=multilabel), 6).tolist()),
-        seconds=round(time.perf_counter() - began, 2),
-    )
+    trained = train_model(searched, recipe, way=judge.way, device=device, observer=_Listener(math.inf, on_share))
+    rows_of = {key: tuple(map(float, each)) for key, each in judge.rows(trained, unseen).items()}
+    found = Answered(rows=rows_of, seconds=round(time.perf_counter() - began, 2))
     keep(file, found)
     return found, False
-
-
-def losses_of(probs: np.ndarray, labels: np.ndarray, *, multilabel: bool) -> np.ndarray:
-    """Return the log loss of each row in nats, (rows,). With several labels per text it is the mean over the labels."""
-    of_truth = np.where(labels > 0, probs, 1 - probs) if multilabel else probs[np.arange(len(labels)), labels]
-    losses = -np.log(np.clip(of_truth.astype(np.float64), np.finfo(np.float64).eps, 1))
-    return losses.mean(axis=1) if multilabel else losses
 
 
 def _shortened(prepared: Prepared, share: float) -> Recipe:
@@ -239,8 +213,9 @@ def _with_training(recipe: Recipe, **changes: Any) -> Recipe:
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=changes)})
 
 
-def _identity(recipe: Recipe, device: str) -> dict[str, Any]:
-    return {"recipe": recipe.model_dump(mode="json", exclude={"description"}), "device": device}
+def _identity(judge: Judge, recipe: Recipe, device: str) -> dict[str, Any]:
+    settings = recipe.model_dump(mode="json", exclude={"description"})
+    return {"learned as": judge.kind, "recipe": settings, "device": device}
 
 
 def _counting_key(job: Job) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from glassformer.data.wording import about, counted
 from glassformer.errors import quoted
-from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.verdict import p_value, share, signed
-from glassformer.experiments.search.result import SearchResult
+from glassformer.evaluation.verdict import p_value
+from glassformer.experiments.search.result import Measured, SearchResult
 from glassformer.experiments.search.rows import FEW_ROWS
 
 _FEW_TRIALS, _FEW_UNSEEN, _FEW_GROUPS = 10, 200, 20
@@ -19,25 +18,19 @@ _ON_TIME = 1.05
 
 def verdict_on(found: SearchResult) -> str:
     """Say whether the best settings are better than the recipe as it is, and what to train with."""
-    rows = f"{counted(found.data.unseen_rows, 'row')} that the search never saw"
+    rows, first = f"{counted(found.data.unseen_rows, 'row')} that the search never saw", found.figures[0]
     if all(not choice.settings for choice in found.choices) and not found.best:
         return (
-            f"No trial was better than the recipe as it is: keep it. Its accuracy on {rows} is "
-            f"{_with_interval(found.default.accuracy)}."
+            f"No trial was better than the recipe as it is: keep it. Its {first.name} on {rows} is "
+            f"{_with_interval(first)}."
         )
-    gained = found.log_loss_difference
+    gained = found.deciding.difference
     if gained.low == gained.high == 0:
         return (
             f"The best settings give the same answers as the recipe as it is to {rows}: keep the recipe as it is. Its "
-            f"accuracy on them is {_with_interval(found.default.accuracy)}."
+            f"{first.name} on them is {_with_interval(first)}."
         )
-    chance = "" if found.mcnemar_p is None else f", {p_value(found.mcnemar_p)}"
-    figures = (
-        f"accuracy {share(found.found.accuracy.value)} against {share(found.default.accuracy.value)} (difference "
-        f"{_difference(found.accuracy_difference)}{chance}), log loss "
-        f"{share(found.found.log_loss.value)} against {share(found.default.log_loss.value)} (difference "
-        f"{_difference(found.log_loss_difference)})"
-    )
+    figures = ", ".join(map(_against, found.figures))
     if found.recommended == "found":
         return f"The best settings answer better than the recipe as it is on {rows}: {figures}. Train with them."
     if not found.best:
@@ -45,7 +38,7 @@ def verdict_on(found: SearchResult) -> str:
             f"On all rows, no trial was better than the recipe as it is: keep it. What the searches without a part of "
             f"the rows chose, measured on {rows}: {figures}."
         )
-    if gained.low > 0 or found.accuracy_difference.high < 0:
+    if any(figure.worse for figure in found.figures):
         return (
             f"The best settings answer worse than the recipe as it is on {rows}: {figures}. They seemed better by "
             "chance; keep the recipe as it is."
@@ -94,9 +87,15 @@ def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[fl
     return tuple(notes)
 
 
-def _difference(estimate: Estimate) -> str:
-    return f"{signed(estimate.value)}, 95% interval {signed(estimate.low)} to {signed(estimate.high)}"
+def _against(figure: Measured) -> str:
+    difference, low, high = map(figure.signed, figure.difference.model_dump().values())
+    chance = "" if figure.p is None else f", {p_value(figure.p)}"
+    return (
+        f"{figure.name} {figure.written(figure.found.value)} against {figure.written(figure.default.value)} "
+        f"(difference {difference}, 95% interval {low} to {high}{chance})"
+    )
 
 
-def _with_interval(estimate: Estimate) -> str:
-    return f"{share(estimate.value)} (95% interval {share(estimate.low)} to {share(estimate.high)})"
+def _with_interval(figure: Measured) -> str:
+    value, low, high = map(figure.written, figure.default.model_dump().values())
+    return f"{value} (95% interval {low} to {high})"

@@ -20,7 +20,7 @@ from pydantic import JsonValue
 import glassformer
 from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
-from glassformer.data.sources import Sources
+from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
@@ -46,6 +46,7 @@ from glassformer.experiments.variants.variant_run import (
     run_variant,
     seconds_per_step,
 )
+from glassformer.targets.parts import part_of
 from glassformer.training.recipe import Recipe
 
 RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
@@ -67,6 +68,7 @@ def compare_variants(
     sources: Sources,
     out: Path,
     *,
+    task: Task | None = None,
     test: Table | None = None,
     device: str = "cpu",
     command: str = "",
@@ -78,6 +80,7 @@ def compare_variants(
     a stopped comparison is balanced.
 
     Args:
+        task: what is learned (see `SourceConfig.task`).
         test: measure on these rows instead of a fifth of the training rows.
 
     Raises:
@@ -85,8 +88,8 @@ def compare_variants(
         InterruptedTraining: on Ctrl-C. Finished runs are kept.
     """
     prepare_folder(out)
-    group = plan.variants[0].recipe.validation.group
-    cuts = {seed: cut_rows(sources, seed, group, test) for seed in plan.seeds}
+    group, judge = plan.variants[0].recipe.validation.group, part_of(task, "experiments")
+    cuts = {seed: cut_rows(judge, sources, seed, group, test) for seed in plan.seeds}
     todo = [
         (variant, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
         for seed in plan.seeds
@@ -111,7 +114,7 @@ def compare_variants(
                 watcher.on_run(variant.name, recipe.training.seed)
             run = run_variant(variant, recipe, cut, file, device=device, watcher=watcher)
             if watcher is not None:
-                watcher.on_done(run)
+                watcher.on_done(run, cut.judge.figures[0].name)
         runs.append(run)
     found = comparison_of(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
     found = found.model_copy(update={"command": command})
@@ -139,18 +142,20 @@ def comparison_of(
     """Return everything that the runs show. Runs are ordered by seed, and within a seed by the order of the plan."""
     grid = [runs[number :: len(plan.variants)] for number in range(len(plan.variants))]
     rows = min(run.rows for run in runs)
-    learned = min(run.training_rows for run in runs)  # without validation rows
+    learned, judge = min(run.training_rows for run in runs), cuts[0].judge  # without validation rows
     outcomes = Outcomes(
-        right=tuple(np.stack([run.right_rows() for run in of_seed]) for of_seed in zip(*grid, strict=True)),
+        values=tuple(np.array([run.values for run in of_seed]) for of_seed in zip(*grid, strict=True)),
         same_rows=same_rows,
         overlap=rows / learned,
+        lowest=judge.lowest,
+        better=judge.better,
     )
     keys = key_effects(
         outcomes, [(key_name(key), [value_name(key, value) for value in values]) for key, values in plan.keys.items()]
     )
     names = [variant.name for variant in plan.variants]
-    pairs = keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.right, names))
-    best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.accuracy for run in line[1]))[0]
+    pairs = keys[0].differences if len(keys) == 1 else corrected_together(differences(outcomes, outcomes.values, names))
+    best = max(zip(names, grid, strict=True), key=lambda line: statistics.mean(run.mean for run in line[1]))[0]
     variants = _summaries(plan, grid, outcomes, best, {frozenset((pair.better, pair.worse)): pair for pair in pairs})
     measured_on = (
         f"{cuts[0].measured.source}, the same rows for all"
@@ -166,6 +171,7 @@ def comparison_of(
             measured_rows=rows,
             measured_sha256=fingerprint(cuts[0].measured) if same_rows else None,
         ),
+        figure=judge.figures[0].name,
         varied={key_name(key): list(values) for key, values in plan.keys.items()},
         recipe=plan.variants[0].recipe.model_dump(mode="json"),
         seeds=plan.seeds,
@@ -173,10 +179,10 @@ def comparison_of(
         variants=variants,
         keys=keys,
         best=best,
-        verdict=_verdict(variants, best),
+        verdict=_verdict(variants, best, judge.better),
         covers=_COVERS[same_rows],
-        notes=notes_on(plan, runs, table, same_rows=same_rows),
-        runs=tuple(run.model_copy(update={"right": ""}) for run in runs),
+        notes=notes_on(plan, runs, table, judge, same_rows=same_rows),
+        runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
         device=device,
         threads=torch.get_num_threads(),
         versions={"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
@@ -216,8 +222,8 @@ def _summaries(
             VariantSummary(
                 name=variant.name,
                 settings=settings,
-                accuracy=outcomes.judge([of_seed[number] for of_seed in outcomes.right]).interval(low=0, high=1),
-                spread=statistics.stdev(run.accuracy for run in line),
+                mean=outcomes.mean([of_seed[number] for of_seed in outcomes.values]),
+                spread=statistics.stdev(run.mean for run in line),
                 parameters=line[0].parameters,
                 seconds=statistics.mean(run.seconds for run in line),
                 tokens_per_second=statistics.mean(run.tokens_per_second for run in line),
@@ -225,22 +231,22 @@ def _summaries(
                 behind_best=None if variant.name == best else pairs[frozenset((variant.name, best))],
             )
         )
-    return tuple(sorted(summaries, key=lambda summary: -summary.accuracy.value))
+    return tuple(sorted(summaries, key=lambda summary: -summary.mean.value))
 
 
-def _verdict(variants: tuple[VariantSummary, ...], best: str) -> str:
+def _verdict(variants: tuple[VariantSummary, ...], best: str, better: str) -> str:
     others = [variant.behind_best for variant in variants if variant.behind_best is not None]
     worse = sum(pair.beyond_noise for pair in others)
-    first = [variant.name for variant in variants if variants[0].accuracy.value - variant.accuracy.value < SAME]
+    first = [variant.name for variant in variants if variants[0].mean.value - variant.mean.value < SAME]
     if len(first) > 1:
-        value, remaining = share(variants[0].accuracy.value), len(variants) - len(first)
+        value, remaining = share(variants[0].mean.value), len(variants) - len(first)
         if not remaining:
             return f"{'Both' if len(first) == 2 else f'All {len(first)}'} variants have the same mean, {value}."
         behind = f"{worse or 'none'} of the other {remaining} {'is' if worse < 2 else 'are'} worse beyond noise"
         return f"{', '.join(first[:-1])} and {first[-1]} share the highest mean, {value}; {behind}."
-    lead = f"{best} has the highest mean, {share(variants[0].accuracy.value)}"
+    lead = f"{best} has the highest mean, {share(variants[0].mean.value)}"
     if worse == len(others):
-        return f"{lead}, and is more accurate than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
+        return f"{lead}, and is {better} than {'the other' if worse == 1 else f'all {worse} others'} beyond noise."
     if worse == 0:
         rest = "the other" if len(others) == 1 else f"any of the other {len(others)}"
         return f"{lead}, but these runs show no clear difference to {rest}."

@@ -25,14 +25,14 @@ class ComparedData(Record):
 
 
 class VariantSummary(Record):
-    """One variant over its seeds. `spread` is the standard deviation of its accuracy. Seconds (with validation) and
+    """One variant over its seeds. `spread` is the standard deviation of its mean. Seconds (with validation) and
     tokens per second (without padding) are means. `parameters` is that of the first seed, because the vocabulary
     depends on the rows. `behind_best` is the lead of the variant with the highest mean. It is None for that variant
     itself."""
 
     name: str
     settings: dict[str, JsonValue]
-    accuracy: Estimate
+    mean: Estimate
     spread: float
     parameters: int
     seconds: float
@@ -44,12 +44,14 @@ class VariantSummary(Record):
 class VariantComparison(Record):
     """Everything that a comparison found. The page shows nothing else.
 
-    Variants are sorted by their mean, the highest first. `recipe` is that of the first combination with the first seed.
-    `covers` says what the intervals cover. `runs` does not contain the answers row by row. The runs' files do.
+    `figure` is the name of what is compared: accuracy or R². Variants are sorted by its mean, the highest first.
+    `recipe` is that of the first combination with the first seed. `covers` says what the intervals cover. `runs` does
+    not contain the values of the rows. The runs' files do.
     """
 
-    format: int = 2
+    format: int = 3
     data: ComparedData
+    figure: str
     varied: dict[str, list[JsonValue]]
     recipe: dict[str, JsonValue]
     seeds: tuple[int, ...]

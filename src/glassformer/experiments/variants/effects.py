@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Shaped
 from scipy import stats
 
 from glassformer.evaluation.intervals import LEVEL
@@ -20,11 +20,11 @@ SAME = 1e-9
 
 
 class ValueEffect(Record):
-    """One value of a varied key. `accuracy` is the mean over all variants with this value. `effect` is its difference
-    from the mean over all values of the key."""
+    """One value of a varied key. `mean` is that over all variants with this value. `effect` is its difference from the
+    mean over all values of the key."""
 
     value: str
-    accuracy: Estimate
+    mean: Estimate
     effect: Estimate
 
 
@@ -70,17 +70,29 @@ class MeanWithError:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """The rows that every variant got right with every seed. All variants of a seed answered the same rows.
+    """The values of the rows of every variant with every seed. All variants of a seed answered the same rows.
 
     Attributes:
-        right: right (1) or wrong (0), (variants, rows) for each seed.
+        values: (variants, rows) for each seed: right (1) or wrong (0) for labels (see `Judge`).
         same_rows: whether all seeds answered the same rows. If not, each seed has its own rows.
         overlap: measured rows / training rows, for seeds with their own rows.
+        lowest: the lowest value of a mean. The highest is 1.
+        better: what a variant is called whose mean is higher.
     """
 
-    right: tuple[Int[np.ndarray, "variants rows"], ...]
+    values: tuple[Shaped[np.ndarray, "variants rows"], ...]
     same_rows: bool
     overlap: float
+    lowest: float = 0.0
+    better: str = "more accurate"
+
+    def mean(self, values: Sequence[Float[np.ndarray, " rows"]]) -> Estimate:
+        """Return the mean of a combination of variants with its interval."""
+        return self.judge(values).interval(low=self.lowest, high=1)
+
+    def difference(self, values: Sequence[Float[np.ndarray, " rows"]]) -> Estimate:
+        """Return the mean of the differences of two combinations with its interval."""
+        return self.judge(values).interval(low=self.lowest - 1, high=1 - self.lowest)
 
     def judge(self, values: Sequence[Float[np.ndarray, " rows"]]) -> MeanWithError:
         """Return the mean of a combination of variants with its standard error.
@@ -93,7 +105,8 @@ class Outcomes:
         over seeds plus that over rows, minus the residual that both contain. The degrees of freedom follow
         Satterthwaite (1946).
 
-        An accuracy changes in steps of one row. So the spread of seeds that agree exactly is taken as one row.
+        An accuracy changes in steps of one row, and R² by about as much with the error of a typical row. So the spread
+        of seeds that agree exactly is taken as one row.
 
         Args:
             values: the combination row by row, for each seed.
@@ -133,7 +146,7 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
         keys: each key with the names of its values. The variants are all combinations; the last key varies fastest.
     """
     sizes = [len(values) for _, values in keys]
-    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.right]
+    grids = [of_seed.reshape(*sizes, of_seed.shape[1]) for of_seed in outcomes.values]
     marginals = [
         [grid.mean(axis=tuple(other for other in range(len(keys)) if other != number)) for grid in grids]
         for number in range(len(keys))
@@ -149,36 +162,34 @@ def key_effects(outcomes: Outcomes, keys: Sequence[tuple[str, Sequence[str]]]) -
                 values=tuple(
                     ValueEffect(
                         value=value,
-                        accuracy=outcomes.judge([of_seed[i] for of_seed in marginal]).interval(low=0, high=1),
-                        effect=outcomes.judge([of_seed[i] - of_seed.mean(axis=0) for of_seed in marginal]).interval(
-                            low=-1, high=1
-                        ),
+                        mean=outcomes.mean([of_seed[i] for of_seed in marginal]),
+                        effect=outcomes.difference([of_seed[i] - of_seed.mean(axis=0) for of_seed in marginal]),
                     )
                     for i, value in enumerate(values)
                 ),
                 differences=pairs,
-                verdict=_verdict(pairs),
+                verdict=_verdict(pairs, outcomes.better),
             )
         )
     return tuple(effects)
 
 
 def differences(
-    outcomes: Outcomes, right: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
+    outcomes: Outcomes, values: Sequence[Float[np.ndarray, "entries rows"]], names: Sequence[str]
 ) -> list[Difference]:
     """Return the difference of every pair of entries, paired by seed and row and not corrected yet."""
     found = []
     for i, j in itertools.combinations(range(len(names)), 2):
-        sums = [sum(float(of_seed[number].mean()) for of_seed in right) for number in (i, j)]
+        sums = [sum(float(of_seed[number].mean()) for of_seed in values) for number in (i, j)]
         if sums[0] < sums[1]:
             i, j = j, i
-        judged = outcomes.judge([of_seed[i] - of_seed[j] for of_seed in right])
-        p = judged.p
+        apart = [of_seed[i] - of_seed[j] for of_seed in values]
+        p = outcomes.judge(apart).p
         found.append(
             Difference(
                 better=names[i],
                 worse=names[j],
-                difference=judged.interval(low=-1, high=1),
+                difference=outcomes.difference(apart),
                 p=p,
                 holm_p=p,
                 beyond_noise=False,
@@ -195,11 +206,11 @@ def corrected_together(found: Sequence[Difference]) -> list[Difference]:
     ]
 
 
-def _verdict(found: Sequence[Difference]) -> str:
+def _verdict(found: Sequence[Difference], better: str) -> str:
     shown = [pair for pair in found if pair.beyond_noise]
     if shown:
         return "; ".join(
-            f"{pair.better} is more accurate than {pair.worse} by {share(pair.difference.value)} "
+            f"{pair.better} is {better} than {pair.worse} by {share(pair.difference.value)} "
             f"({share(pair.difference.low)} to {share(pair.difference.high)}, {p_value(pair.holm_p)})"
             for pair in shown
         )

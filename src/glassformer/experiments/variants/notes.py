@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
+from glassformer.experiments.judging import Judge
 from glassformer.experiments.variants.plan import Plan
 from glassformer.experiments.variants.variant_run import VariantRun
 
 FEW_SEEDS = 5
 
 
-def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows: bool) -> tuple[str, ...]:
+def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, judge: Judge, *, same_rows: bool) -> tuple[str, ...]:
     """Return notes on the rows that were used, and on what the runs cannot show.
 
     Args:
@@ -27,9 +28,7 @@ def notes_on(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same_rows:
         )
     if diverged := sum(run.diverged for run in runs):
         each = "it" if diverged == 1 else "each"
-        notes.append(
-            f"{diverged} of {len(runs)} runs diverged; {each} counts as if it always gave the most frequent label."
-        )
+        notes.append(f"{diverged} of {len(runs)} runs diverged; {each} counts as if it {judge.without_reading}.")
     if len({(run.threads, *run.versions.values()) for run in runs}) > 1:
         notes.append("The runs used different versions or numbers of threads, so their times cannot be compared.")
     return tuple(notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from glassformer.data.files import write_aside
@@ -22,19 +23,20 @@ def render_comparison(found: VariantComparison) -> str:
         "variants",
         found,
         title=f"{', '.join(found.varied)} on {found.data.source}",
-        effect_chart=_effect_chart,
-        accuracy_charts=_accuracy_charts,
+        effect_chart=partial(_effect_chart, found.figure),
+        variant_charts=_variant_charts,
     )
 
 
-def _effect_chart(key: KeyEffect) -> str:
+def _effect_chart(figure: str, key: KeyEffect) -> str:
     dots = [Dot(name=value.value, estimate=value.effect, style="first") for value in key.values]
-    return interval_chart(f"Effect of {key.key}", "accuracy minus the mean of these values", dots, mark=0, narrow=True)
+    return interval_chart(f"Effect of {key.key}", f"{figure} minus the mean of these values", dots, mark=0, narrow=True)
 
 
-def _accuracy_charts(found: VariantComparison) -> str:
+def _variant_charts(found: VariantComparison) -> str:
     dots = [
-        Dot(name=variant.name, estimate=variant.accuracy, style="first" if variant.name == found.best else "second")
+        Dot(name=variant.name, estimate=variant.mean, style="first" if variant.name == found.best else "second")
         for variant in found.variants
     ]
-    return interval_charts("Accuracy of each variant", "mean accuracy with 95% interval", dots)
+    name = found.figure[:1].upper() + found.figure[1:]
+    return interval_charts(f"{name} of each variant", f"mean {found.figure} with 95% interval", dots)

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+from glassformer.experiments.judging import Judge
 from glassformer.models.build import parameter_count
 from glassformer.models.model_config import ModelConfig
-from glassformer.training.preparation import prepare, recipe_for_inputs
+from glassformer.training.preparation import recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
@@ -63,14 +63,17 @@ class Plan:
 class Cut:
     """The rows of one seed: `sources` to learn from, and `measured` to measure on."""
 
+    judge: Judge
     sources: Sources
     measured: Table
 
     @cached_property
-    def fingerprints(self) -> dict[str, str | None]:
-        """The fingerprints of the rows to learn from, to validate on and to measure on."""
+    def identity(self) -> dict[str, Any]:
+        """What is learned, with the fingerprints of the rows to learn from, to validate on and to measure on."""
         validation = self.sources.validation
         return {
+            "learned as": self.judge.kind,
+            "order": self.sources.train.order,
             "train": fingerprint(self.sources.train),
             "validation": None if validation is None else fingerprint(validation),
             "measured": fingerprint(self.measured),
@@ -155,7 +158,7 @@ def value_name(key: str, value: Any) -> str:
     return value if isinstance(value, str) and value != "none" else f"{key_name(key)}={_plain(value)}"
 
 
-def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
+def cut_rows(judge: Judge, sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
     """Return the rows that every variant learns from and is measured on with one seed.
 
     Without `test`, a fifth of the training rows is held out for measuring. Each seed draws its own fifth, with the
@@ -168,22 +171,20 @@ def cut_rows(sources: Sources, seed: int, group: str | None, test: Table | None)
     if test is not None:
         if test.frame.height < 2:
             raise UsageError(f"`test={test.source!r}` has a single row; measuring needs at least two")
-        LabelSet.from_table(sources.train).encode(test)
+        judge.check_measured(sources.train, test)
         return Cut(
+            judge=judge,
             sources=Sources(train=sources.train, validation=sources.validation, test=test),
             measured=test,
         )
-    names = LabelSet.from_table(sources.train).names
+    judge.check(sources.train)
     config = ValidationConfig(fraction=MEASURED, group=group, min_rows=0)
     splits = make_splits(sources.train, config, seed=seed)
     assert splits.validation is not None
-    try:
-        missing = set(names) - set(LabelSet.from_table(splits.train).names)
-    except UsageError as error:
-        raise _too_rare(sources.train.source, str(error)) from error
-    if missing:
-        raise _too_rare(sources.train.source, f"{min(missing)!r} would occur only in the measured rows.")
+    judge.check_learned(sources.train, splits.train)
+    judge.check_measured(sources.train, splits.validation)
     return Cut(
+        judge=judge,
         sources=Sources(train=splits.train, validation=sources.validation, test=splits.validation),
         measured=splits.validation,
     )
@@ -201,7 +202,7 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
         recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
         if key not in sizes:
-            prepared = prepare(cut.sources, recipe)
+            prepared = cut.judge.way.prepare(cut.sources, recipe)
             sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
         try:
             parameter_count(recipe_for_inputs(recipe, cut.sources, None).model, *sizes[key])
@@ -248,13 +249,6 @@ def read_choices(choices: Sequence[str], *, option: str, fixed: Mapping[str, str
 def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
     more = f" ({count} of {total} variants cannot)" if count > 1 else ""
     return UsageError(f"the variant {name} cannot be built: {why}{more}; vary values that go together")
-
-
-def _too_rare(source: str, why: str) -> UsageError:
-    return UsageError(
-        f"{source}: when a fifth of the rows is held out to measure on, some label has too few rows left. {why} "
-        "Merge or remove rare labels, or measure on another table with `test=`."
-    )
 
 
 def _given(option: str, text: str) -> str:

@@ -7,26 +7,21 @@ import statistics
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
-from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
-from glassformer.evaluation.baselines import MajorityBaseline, run_baseline
-from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.probabilities import probabilities
 from glassformer.training.loop import NotANumberError, StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 from glassformer.training.unfinished import versions
 
 _TIMED_STEPS, _TIMED_ROWS = 6, 400
@@ -34,12 +29,12 @@ _FIRST_TIMED = 2  # the first steps are slower
 
 
 class VariantRun(Record):
-    """One variant trained with one seed. `right` holds one bit per measured row, in hexadecimal."""
+    """One variant trained with one seed. Each measured row has one of `values` (see `Judge`); `mean` is their mean."""
 
     variant: str
     seed: int
-    accuracy: float
-    right: str
+    mean: float
+    values: tuple[float, ...]
     rows: int
     training_rows: int
     validation_rows: int
@@ -52,11 +47,6 @@ class VariantRun(Record):
     threads: int
     versions: dict[str, str]
     created: str
-
-    def right_rows(self) -> np.ndarray:
-        """Return right (1) or wrong (0) for each measured row, int8 (rows,)."""
-        bits = np.frombuffer(bytes.fromhex(self.right), dtype=np.uint8)
-        return np.unpackbits(bits, count=self.rows).astype(np.int8)
 
 
 class ComparisonWatcher(Protocol):
@@ -71,8 +61,8 @@ class ComparisonWatcher(Protocol):
     def on_share(self, share: float) -> None:
         """`share` of the run's training is done."""
 
-    def on_done(self, run: VariantRun) -> None:
-        """A run is done and kept."""
+    def on_done(self, run: VariantRun, figure: str) -> None:
+        """A run is done and kept. `figure` is the name of its mean."""
 
     def on_message(self, text: str) -> None:
         """A run has a message."""
@@ -110,7 +100,7 @@ class _Listener:
 def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
     """Return the file of a run. It is named by a digest of everything that decides the result."""
     settings = recipe.model_dump(mode="json", exclude={"description"})
-    return folder / f"{run_key({'recipe': settings, 'device': device, **cut.fingerprints})}.json"
+    return folder / f"{run_key({'recipe': settings, 'device': device, **cut.identity})}.json"
 
 
 def read_run(file: Path, variant: Variant) -> VariantRun | None:
@@ -128,26 +118,26 @@ def run_variant(
 ) -> VariantRun:
     """Train and measure one variant with one seed, and keep the run in `file`.
 
-    A run that diverges counts as if it always gave the most frequent label.
+    A run that diverges counts as if it gave all texts the same answer.
 
     Raises:
         InterruptedTraining: on Ctrl-C. Nothing of this run is kept.
     """
-    listener = _Listener(watcher)
+    listener, judge = _Listener(watcher), cut.judge
     trained: TrainedModel | None = None
     try:
-        trained = train_classifier(
-            cut.sources, recipe, device=device, observer=listener, on_prepared=listener.on_prepared
-        )
-        right, tokens_per_text = _measure(trained, cut)
+        how: dict[str, Any] = {"device": device, "observer": listener, "on_prepared": listener.on_prepared}
+        trained = train_model(cut.sources, recipe, way=judge.way, **how)
+        rows, tokens_per_text = judge.rows(trained, cut.measured), _tokens_per_text(trained, cut)
     except NotANumberError:
-        trained, right, tokens_per_text = None, _most_frequent(cut), 0.0
+        trained, rows, tokens_per_text = None, judge.rows_without_reading(cut.sources.train, cut.measured), 0.0
+    values = judge.values(rows, cut.measured)
     run = VariantRun(
         variant=variant.name,
         seed=recipe.training.seed,
-        accuracy=float(right.mean()),
-        right=np.packbits(right).tobytes().hex(),
-        rows=len(right),
+        mean=float(values.mean()),
+        values=tuple(map(float, values)),
+        rows=len(values),
         training_rows=listener.training_rows,
         validation_rows=listener.validation_rows,
         parameters=listener.parameters,
@@ -173,32 +163,13 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     quick = recipe.model_copy(update={"training": training, "validation": validation})
     listener = _Listener(None)
     try:
-        train_classifier(Sources(train=some), quick, device=device, observer=listener)
+        train_model(Sources(train=some), quick, way=cut.judge.way, device=device, observer=listener)
     except (UsageError, NotANumberError):  # a rare label or a diverging variant; the full run handles both
         return None
     return (listener.times[-1] - listener.times[_FIRST_TIMED - 1]) / (_TIMED_STEPS - _FIRST_TIMED)
 
 
-def _measure(trained: TrainedModel, cut: Cut) -> tuple[np.ndarray, float]:
-    """Return which measured rows are answered rightly, and the mean number of tokens that training reads of a text."""
-    config = trained.config
-    texts = cut.measured.frame["text"].to_list()
-    lengths = np.array([len(row) for row in trained.tokenizer.encode(texts)])
-    logits = Predictor(trained).logits(texts)
-    if not np.isfinite(logits).all():
-        raise NotANumberError("the answers are NaN or infinite")
-    probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel)
-    right = correct_rows(probs, trained.config.label_set.encode(cut.measured), multilabel=config.multilabel)
-    return right, float(np.minimum(lengths + 1, config.model.max_seq_len).mean())
-
-
-def _most_frequent(cut: Cut) -> np.ndarray:
-    train = cut.sources.train
-    labels = LabelSet.from_table(train)
-    answers = run_baseline(
-        MajorityBaseline(len(labels.names)),
-        train_texts=train.frame["text"].to_list(),
-        truth=labels.encode(train),
-        texts=cut.measured.frame["text"].to_list(),
-    )
-    return correct_rows(answers.answers, labels.encode(cut.measured), multilabel=labels.multilabel)
+def _tokens_per_text(trained: TrainedModel, cut: Cut) -> float:
+    """Return the mean number of tokens that training reads of a measured text."""
+    lengths = np.array([len(row) for row in trained.tokenizer.encode(cut.measured.frame["text"].to_list())])
+    return float(np.minimum(lengths + 1, trained.config.model.max_seq_len).mean())

@@ -27,9 +27,7 @@ def measure_numbers(
         ranked: (rows,) the answers of Spearman's correlation, if they are others.
     """
     ranked = answers if ranked is None else ranked
-    rows, ones = len(truth), np.ones(len(truth))
-    centred = truth - truth.mean()
-    off = answers - truth
+    rows, off = len(truth), answers - truth
     once = np.ones(rows, np.int64)
 
     def estimate(patterns: Numbers, statistic: Any) -> Estimate:
@@ -39,26 +37,49 @@ def measure_numbers(
     varies = len(np.unique(truth)) > 1 and len(np.unique(ranked)) > 1
     return NumberMetrics(
         rows=rows,
-        r2=estimate(np.stack([off**2, centred, centred**2, ones], axis=1), _r2),
+        r2=r2_of(off**2, truth, seed=seed, resamples=resamples),
         mae=estimate(np.abs(off)[:, None], lambda sums: sums[:, 0] / rows),
         rmse=estimate((off**2)[:, None], lambda sums: np.sqrt(sums[:, 0] / rows)),
         spearman=estimate(by_rank, correlation) if varies else None,
     )
 
 
-def difference_in_r2(
-    squares: Numbers, others: Numbers, truth: Numbers, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Estimate:
+def r2_of(squares: Numbers, truth: Numbers, **drawn: Any) -> Estimate:
+    """Return R² of answers.
+
+    Args:
+        squares: (rows,) the squared errors.
+        drawn: see `difference_in_r2`.
+    """
+    return _of_squares(squares, truth, _r2, **drawn)
+
+
+def difference_in_r2(squares: Numbers, others: Numbers, truth: Numbers, **drawn: Any) -> Estimate:
     """Return R² of some answers − R² of others on the same rows, by the paired bootstrap.
 
     Args:
         squares, others: (rows,) the squared errors of both.
+        drawn: seed, resamples and groups (see `bootstrap_mean`).
     """
+    return _of_squares(squares - others, truth, lambda sums: _r2(sums) - 1, **drawn)
+
+
+def _of_squares(
+    squares: Numbers,
+    truth: Numbers,
+    statistic: Any,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    groups: NDArray[np.int64] | None = None,
+) -> Estimate:
+    """Return a statistic of the sums of squares, y, y² and 1 with its interval. Whole groups are drawn, if any."""
     centred = truth - truth.mean()
-    patterns = np.stack([squares - others, centred, centred**2, np.ones(len(truth))], axis=1)
-    return bootstrap(
-        patterns, np.ones(len(truth), np.int64), lambda sums: _r2(sums) - 1, seed=seed, resamples=resamples
-    )
+    patterns = np.stack([squares, centred, centred**2, np.ones(len(truth))], axis=1)
+    if groups is not None:
+        order = np.argsort(groups, kind="stable")
+        patterns = np.add.reduceat(patterns[order], np.unique(groups[order], return_index=True)[1], axis=0)
+    return bootstrap(patterns, np.ones(len(patterns), np.int64), statistic, seed=seed, resamples=resamples)
 
 
 def _r2(sums: Numbers) -> Numbers:
