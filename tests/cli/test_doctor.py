@@ -106,7 +106,7 @@ def test_a_number_of_two_texts_and_columns_is_checked(tmp_path: Path) -> None:
     assert "  tokens by number: " in said.out
     assert "label" not in said.out
     assert "Tokens by number" in (out / "report.html").read_text()
-    misused(glassformer("doctor", table, *how, "--fold-labels"), "leave it out to check a number")
+    misused(glassformer("doctor", table, *how, "--fold-labels"), "leave it out to learn a number")
 
 
 def test_ordered_classes_are_checked_in_their_order(table: Path) -> None:

@@ -22,7 +22,6 @@ from glassformer.cli.options import (
     given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, say, show, write_json
-from glassformer.cli.task import refuse_for_number
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -66,8 +65,6 @@ def doctor(
     chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides, init=start).for_data(data, data_dir)
     place = choose_device(device)
     source = reading.source(data, test, start, init)
-    if source.task == "number":
-        refuse_for_number("check", fold_labels=reading.fold_labels)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
     for note in sources.train.notes:

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from glassformer.cli.output import hush
-from glassformer.cli.task import chosen_task
+from glassformer.cli.flags import as_flags
+from glassformer.cli.output import hush, say
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig
@@ -241,7 +242,31 @@ class Reading:
             fold_labels=self.fold_labels,
             **given_inputs(self.text, self.columns),
         ).with_inputs(None if start is None else start.inputs, str(init))
-        return chosen_task(source, self.target, self.task, self.order)
+        return _chosen_task(source, self.target, self.task, self.order)
+
+
+def _chosen_task(
+    source: SourceConfig, target: str | None = None, task: str | None = None, order: str | None = None
+) -> SourceConfig:
+    """Return the source with its task, and say what was found by content.
+
+    Raises:
+        UsageError: the flags contradict each other, or the table cannot be read.
+    """
+    from glassformer.data.sources import Task
+    from glassformer.data.tasks import find_task
+    from glassformer.data.wording import names_in
+
+    if task is not None and task not in get_args(Task):
+        raise UsageError(f"--task {task}: the tasks are {', '.join(get_args(Task))}")
+    if target is not None and source.label is not None:
+        raise UsageError("--target and --label both name the column to learn; leave one out")
+    names = None if order is None else tuple(names_in(order))
+    asked = source.model_copy(update={"task": task, "order": names, "label": target or source.label})
+    found = find_task(asked, by_content=target is not None)
+    if found.said:
+        say(as_flags(found.said))
+    return found.source
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -278,7 +303,6 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
         UsageError: --columns names no column.
     """
     from glassformer.data.wording import names_in
-    from glassformer.errors import UsageError
 
     beside = [name for given in columns or [] for name in names_in(given)]
     if columns and not beside:
@@ -309,7 +333,6 @@ def given_settings(assignments: list[str] | None, *records: object, **flags: Any
         UsageError: an assignment cannot be read, a setting is given by its flag and by --set, or both epochs and
             another budget are given.
     """
-    from glassformer.errors import UsageError
     from glassformer.training.recipe import parse_overrides
 
     settings = parse_overrides(assignments or [])

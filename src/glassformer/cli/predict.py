@@ -92,11 +92,10 @@ def predict(
         return
     style: Style = "json" if json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
-    from glassformer.targets.labels.target import labels_of
 
     predictor = load_answering(model, device=device)
     if top_k is not None:
-        labels_of(predictor.trained.config.target, "`top_k=`")
+        predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
     asked = {} if below is None else {"review_below": below}
     if file is None:

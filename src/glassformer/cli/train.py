@@ -32,7 +32,6 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import command_line, doing, human_count, say
 from glassformer.cli.resume import resumable
-from glassformer.cli.task import refuse_for_number
 from glassformer.cli.torchrun import join
 from glassformer.cli.trained import show_trained
 
@@ -102,8 +101,6 @@ def train(
         start, chosen = _recipe(init, load, processes, minutes, data, data_dir)
         source = reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled or [], data_dir)
-    if begun.source.task == "number":
-        refuse_for_number("train", fold_labels=reading.fold_labels)
     run = {**vars(again), "processes": processes, "minutes": minutes}
     _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=shown.json, **run)
 
@@ -151,17 +148,17 @@ def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: b
     """
     from glassformer.cli.live import LiveView
     from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-    from glassformer.targets.labels.training import train_classifier
-    from glassformer.targets.number.training import train_number
+    from glassformer.targets.parts import part_of
+    from glassformer.training.run import train_model
     from glassformer.training.snapshots import Snapshots
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
-    train = train_number if begun.source.task == "number" else train_classifier
     with resumable(out), LiveView() as view:
-        trained = train(
+        trained = train_model(
             begun.sources,
             begun.recipe,
+            way=part_of(begun.source.task, "training"),
             source=begun.source,
             init=begun.init,
             out=out,
@@ -188,21 +185,19 @@ def _read(
     unlabelled: list[str],
     inputs: Inputs | None,
 ) -> Sources:
-    """Read the tables and the unlabelled texts. Warn of labels that do not look like classes or have two spellings.
+    """Read the tables and the unlabelled texts. Warn of a column that may not be the right one.
 
     Args:
         inputs: see `read_sources`.
     """
-    from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import read_sources
-    from glassformer.data.spellings import table_spellings
     from glassformer.data.unlabelled import read_unlabelled
+    from glassformer.targets.parts import part_of
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
-    warnings = [] if source.task == "number" else [unlike_labels(sources.train), table_spellings(sources.train)]
-    for warning in filter(None, warnings):
-        say(f"warning: {as_flags(warning)}")
+    for doubt in part_of(source.task, "training").doubts(sources.train):
+        say(f"warning: {as_flags(doubt)}")
     return replace(
         sources,
         unlabelled=tuple(read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled),

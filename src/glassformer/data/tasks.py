@@ -37,6 +37,13 @@ def find_task(source: SourceConfig, *, by_content: bool = False) -> Found:
     Raises:
         UsageError: the settings contradict each other, or the table cannot be read.
     """
+    found = _found(source, by_content=by_content)
+    if found.source.task == "number" and source.fold_labels:
+        raise UsageError("`fold_labels=True` is for models that answer with labels; leave it out to learn a number")
+    return found
+
+
+def _found(source: SourceConfig, *, by_content: bool) -> Found:
     _check(source)
     if source.train in KNOWN or source.multilabel is not None:
         return Found(source, None)

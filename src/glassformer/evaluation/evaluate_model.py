@@ -35,7 +35,6 @@ from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
-from glassformer.targets.labels.target import labels_of
 
 Say = Callable[[str], None]
 
@@ -132,7 +131,7 @@ def read_measured(
     """
     asked = {"multilabel": multilabel, "fold_labels": fold_labels}
     for setting in (name for name, value in asked.items() if value):
-        labels_of(config.target, f"`{setting}=`")
+        config.target.check_labels(f"`{setting}=`")
     remembered = config.remembered
     return read_like_training(
         data,

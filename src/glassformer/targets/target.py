@@ -106,6 +106,14 @@ class Target(BaseModel, ABC):
         """Return sentences about its answers."""
         return []
 
+    def check_labels(self, asked: str) -> None:
+        """Raise `UsageError` if something that was asked is for models that answer with labels, and this one does not.
+
+        Args:
+            asked: the name of it.
+        """
+        raise UsageError(f"{asked} is for models that answer with labels; this one answers with a number")
+
     @abstractmethod
     def named(self, label: Any) -> Any:
         """Return a label of a training table as answers name it."""

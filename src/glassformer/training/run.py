@@ -115,7 +115,7 @@ class Way:
 
     `lessons` returns what the readers beside the transformer learn. `gain` says how much the transformer helps with
     held-out rows. `finish` returns the model and its held-out rows
-    (see `_finished`). `warn` says what a user should know about the model.
+    (see `_finished`). `warn` says what a user should know about the model, and `doubts` what is doubtful about a table.
     """
 
     prepare: Callable[..., Prepared]
@@ -123,6 +123,7 @@ class Way:
     gain: Gain
     finish: Callable[..., tuple[TrainedModel, HeldOut | None]]
     warn: Callable[[TrainedModel, Splits, Observer], None]
+    doubts: Callable[[Table], list[str]]
 
 
 def train_prepared(

@@ -72,6 +72,8 @@ class Labels(Target):
             )
         return held_out.thresholds
 
+    def check_labels(self, asked: str) -> None: ...
+
     @property
     def columns(self) -> list[str]:
         return ["prediction", *probability_columns(self.labels), *UNLIKE]
@@ -137,17 +139,10 @@ class SeveralLabels(Labels):
     kind: Literal["several"] = "several"
 
 
-def labels_of(target: Target, asked: str = "this") -> Labels:
-    """Return a target with labels.
-
-    Args:
-        asked: what is only for labels.
-
-    Raises:
-        UsageError: it is a number.
-    """
-    if not isinstance(target, Labels):
-        raise UsageError(f"{asked} is for models that answer with labels; this one answers with a number")
+def labels_of(target: Target) -> Labels:
+    """Return a target with labels. Raises `UsageError` if it has none."""
+    target.check_labels("this")
+    assert isinstance(target, Labels)
     return target
 
 

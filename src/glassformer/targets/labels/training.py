@@ -8,8 +8,11 @@ from typing import Any
 
 from torch import nn
 
+from glassformer.data.labels import unlike_labels
 from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
+from glassformer.data.table import Table
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.folder_config import FolderConfig
@@ -123,7 +126,14 @@ def _finished(
     return trained, held_out
 
 
-PART = Way(prepare=prepare, lessons=lessons_of, gain=gain_of, finish=_finished, warn=_warn_of_no_progress)
+def _doubts(table: Table) -> list[str]:
+    """Say it if labels do not look like classes, or have several spellings."""
+    return list(filter(None, (unlike_labels(table), table_spellings(table))))
+
+
+PART = Way(
+    prepare=prepare, lessons=lessons_of, gain=gain_of, finish=_finished, warn=_warn_of_no_progress, doubts=_doubts
+)
 """How labels are learned."""
 
 

@@ -228,7 +228,7 @@ def _gain(learned: LearnedReaders, transformer: FloatArray) -> float:
     return _nats(join_numbers([*others, transformer[:, 0]], truth), join_numbers(others, truth), len(truth))
 
 
-PART = Way(prepare=prepare_number, lessons=_lessons, gain=_gain, finish=_finished, warn=_warn)
+PART = Way(prepare=prepare_number, lessons=_lessons, gain=_gain, finish=_finished, warn=_warn, doubts=lambda _: [])
 """How a number is learned."""
 
 
