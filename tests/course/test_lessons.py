@@ -12,7 +12,8 @@ import torch
 
 from glassformer import course
 from glassformer.course import figures
-from glassformer.course.checking import all_exercises, judge
+from glassformer.course.checking import judge
+from glassformer.course.exercises import all_exercises
 from glassformer.course.lessons import Lesson, lessons
 from glassformer.errors import UsageError
 from tests.support import unchecked_shapes

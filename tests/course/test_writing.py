@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import pytest
 
 from glassformer.course.figures import curves, heat_map, show
-from glassformer.course.grammar import opinions
 from glassformer.course.lessons import lesson, lessons
-from glassformer.course.model import SETTINGS, small_model
+from glassformer.course.model import SETTINGS, opinions, small_model
 from glassformer.course.writing import notebook, script, write_lesson
 from glassformer.errors import UsageError
 

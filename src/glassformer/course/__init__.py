@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from glassformer.course.checking import check
     from glassformer.course.figures import curves, heat_map, show
-    from glassformer.course.grammar import opinions
-    from glassformer.course.model import small_model
+    from glassformer.course.model import opinions, small_model
 
 __all__ = ["check", "curves", "heat_map", "opinions", "show", "small_model"]
 
 _HOMES = {
-    "check": "checking", "curves": "figures", "heat_map": "figures", "show": "figures", "opinions": "grammar",
+    "check": "checking", "curves": "figures", "heat_map": "figures", "show": "figures", "opinions": "model",
     "small_model": "model",
 }  # fmt: skip
 

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from glassformer.course import exercises_of_attention, exercises_of_blocks, exercises_of_training
-from glassformer.course.exercise import Exercise, Kind
+from glassformer.course.exercises import Exercise, Kind, all_exercises
 from glassformer.errors import UsageError, brief_value
 
 _TOLERANCE = 6e-3
@@ -53,15 +52,6 @@ def judge(name: str, answer: Any) -> Verdict:
     return Verdict(right=problem is None, says=exercise.learned if problem is None else problem)
 
 
-def all_exercises() -> Mapping[str, Exercise]:
-    """Return name → exercise, in the order of the course."""
-    return {
-        **exercises_of_attention.EXERCISES,
-        **exercises_of_blocks.EXERCISES,
-        **exercises_of_training.EXERCISES,
-    }
-
-
 def _judge_numbers(exercise: Exercise, answer: Any) -> str | None:
     right = _numbers(exercise.right())
     found = _numbers(answer)
@@ -93,7 +83,7 @@ def _judge_function(exercise: Exercise, answer: Any) -> str | None:
     if not callable(answer):
         wrong = brief_value(answer)
         return f"Give the function, not its result: its name without brackets, not {wrong}."
-    for arguments in exercise.calls():
+    for arguments in exercise.calls:
         right = _numbers(exercise.right(*_copied(arguments)))
         assert right is not None
         try:
