@@ -43,7 +43,7 @@ def test_what_a_model_wrote_cannot_steer_the_terminal(capsys: pytest.CaptureFixt
 def test_a_design_is_named_as_it_is_beside_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     with _LiveRuns(BRACKETS) as view:
         view.on_plan(3, 0, None)
-        view.on_run(BRACKETS, 7)
+        view.on_run(f"{BRACKETS}, seed 7")
     said = plain(capsys.readouterr().err)
     assert f"{BRACKETS}: 3 runs" in said
     assert f"{BRACKETS}, seed 7" in said

@@ -9,17 +9,18 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
+from glassformer.experiments.pages import comparison_page, search_page
 from glassformer.experiments.search import rows
-from glassformer.experiments.search.page import render_search
 from glassformer.experiments.search.search import search
 from glassformer.experiments.variants.comparison import compare_variants
-from glassformer.experiments.variants.page import render_comparison
 from glassformer.experiments.variants.plan import plan_variants
+from glassformer.experiments.variants.variant_run import VariantRun
 from glassformer.targets.number.experiments import PART as NUMBERS
 from glassformer.targets.parts import part_of
 from glassformer.training.recipe import load_recipe
 from tests.experiments.search.samples import OVER, SMALL, Notes
 from tests.experiments.variants.samples import SMALL as SMALL_VARIANTS
+from tests.experiments.variants.samples import Notes as Comparison
 from tests.training.samples import opinions, table
 
 
@@ -30,6 +31,12 @@ def prices(count: int = 120) -> Table:
         plain["text"].to_list(),
         [f"{(30 if label == 'good' else 10) + row % 7}" for row, label in enumerate(plain["label"])],
     )
+
+
+class Scored(Comparison):
+    def on_done(self, run: VariantRun, name: str) -> None:
+        assert name in ("R²", "accuracy")
+        self.done.append(run)
 
 
 def answers(seed: int) -> tuple[np.ndarray, np.ndarray, Table]:
@@ -83,7 +90,7 @@ def test_a_search_for_models_of_a_number(few: int, tmp_path: Path, monkeypatch: 
     run = found.trials[0].runs[0]
     assert run.loss is not None
     assert run.figure == pytest.approx(1 - run.loss)
-    page = render_search(found)
+    page = search_page(found)
     assert "A lower mean absolute error is better." in page
     assert "Loss: the share of the variance that is not explained (1 − R²)" in page
     (tmp_path / "s" / "search.json").unlink()
@@ -95,14 +102,14 @@ def test_variants_of_a_number(tmp_path: Path) -> None:
     settings = {key: value for key, value in SMALL_VARIANTS.items() if key != "training.learning_rate"}
     settings["training.weight_decay"] = 1  # multiplies the weights by −999 in each step at the higher rate
     plan = plan_variants(["training.learning_rate=0.01,1000"], overrides=settings, seeds=2, steps=20)
-    found = compare_variants(plan, Sources(train=prices()), tmp_path, task="number")
+    found = compare_variants(plan, Sources(train=prices()), tmp_path, task="number", watcher=Scored())
     assert found.figure == "R²"
     diverged = [run for run in found.runs if run.diverged]
     assert len(diverged) == 2
     assert all(-0.5 < run.mean <= 0 for run in diverged)
     assert "2 of 4 runs diverged; each counts as if it always gave the mean." in found.notes
-    assert "R² of each variant" in render_comparison(found)
-    as_labels = compare_variants(plan, Sources(train=prices()), tmp_path)
+    assert "R² of each variant" in comparison_page(found)
+    as_labels = compare_variants(plan, Sources(train=prices()), tmp_path, watcher=Scored())
     assert as_labels.figure == "accuracy"
     assert len(list((tmp_path / "runs").iterdir())) == 8
 
@@ -111,6 +118,6 @@ def test_numbers_that_are_all_the_same_are_refused(tmp_path: Path) -> None:
     same = table(prices().frame["text"].to_list(), ["3"] * 120)
     plan = plan_variants(["norm=rms,layer"], overrides=SMALL_VARIANTS, seeds=2, steps=2)
     with pytest.raises(UsageError, match="every row has the number 3"):
-        compare_variants(plan, Sources(train=same), tmp_path, task="number")
+        compare_variants(plan, Sources(train=same), tmp_path, task="number", watcher=Scored())
     with pytest.raises(UsageError, match="R² cannot be measured"):
-        compare_variants(plan, Sources(train=prices()), tmp_path, test=same, task="number")
+        compare_variants(plan, Sources(train=prices()), tmp_path, test=same, task="number", watcher=Scored())

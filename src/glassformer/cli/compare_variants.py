@@ -127,8 +127,8 @@ class _LiveRuns(Live):
         rest = "" if seconds is None or done == runs else f"; about {duration(seconds)} of training to go"
         self.line(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
 
-    def on_run(self, variant: str, seed: int) -> None:
-        self._doing = f"{variant}, seed {seed}"
+    def on_run(self, name: str) -> None:
+        self._doing = name
         self.on_share(0.0)
 
     def on_share(self, share: float) -> None:
@@ -138,11 +138,11 @@ class _LiveRuns(Live):
         self.move(self._done + share, self._runs, count=count, doing=now)
         progressing(f"{count} runs done, {now}")
 
-    def on_done(self, run: VariantRun, figure: str) -> None:
+    def on_done(self, run: VariantRun, name: str) -> None:
         self._done += 1
         left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
         self.line(
-            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: {figure} {run.mean:.4f}"
+            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: {name} {run.mean:.4f}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
 

@@ -153,8 +153,8 @@ class LiveSearch(Live):
     def on_rung(self, text: str) -> None:
         self.line(text)
 
-    def on_run(self, text: str) -> None:
-        self._doing = text
+    def on_run(self, name: str) -> None:
+        self._doing = name
         self.on_share(0.0)
 
     def on_share(self, share: float) -> None:

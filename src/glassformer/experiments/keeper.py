@@ -9,18 +9,47 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from pydantic import TypeAdapter, ValidationError
 
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError
+from glassformer.evaluation.record import Record
+from glassformer.evaluation.result import Machine
 from glassformer.training.unfinished import versions
 
 Run = TypeVar("Run")
+
+
+class Experiment(Record):
+    """How an experiment was measured: where, with what, by which command and when."""
+
+    device: str
+    threads: int
+    versions: dict[str, str]
+    machine: Machine
+    command: str
+    created: str
+
+
+def measured_here(device: str, command: str) -> dict[str, Any]:
+    """Return the fields of an experiment that ends now, on this machine."""
+    return {
+        "device": device,
+        "threads": torch.get_num_threads(),
+        "versions": versions(),
+        "machine": Machine.here(),
+        "command": command,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
 PACKAGE = Path(__file__).parent.parent
 
 

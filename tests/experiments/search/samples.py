@@ -38,10 +38,10 @@ class Notes:
     def on_rung(self, text: str) -> None:
         self.rungs.append(text)
 
-    def on_run(self, text: str) -> None:
+    def on_run(self, name: str) -> None:
         if self._stop_after == len(self.begun):
             raise KeyboardInterrupt
-        self.begun.append(text)
+        self.begun.append(name)
 
     def on_share(self, share: float) -> None:
         assert 0 <= share <= 1

@@ -14,7 +14,8 @@ from glassformer.experiments.search.budget import RUNGS, Clock, Plan
 from glassformer.experiments.search.halving import Halving, Searched, Setup
 from glassformer.experiments.search.rows import inner_parts
 from glassformer.experiments.search.space import Candidate, read_space
-from glassformer.experiments.search.trial import Answered, Job, OutOfTimeError, TrialRun
+from glassformer.experiments.search.trial import Answered, Job, TrialRun
+from glassformer.experiments.watching import OutOfTimeError
 from glassformer.targets.labels.experiments import PART as LABELS
 from tests.experiments.search.samples import Notes, recipe
 from tests.training.samples import opinions

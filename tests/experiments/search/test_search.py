@@ -10,9 +10,9 @@ from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.keeper import read_kept
+from glassformer.experiments.pages import search_page
 from glassformer.experiments.search import rows, search, trial
 from glassformer.experiments.search.halving import Halving, Setup
-from glassformer.experiments.search.page import render_search
 from glassformer.experiments.search.result import SearchResult
 from glassformer.experiments.search.trial import Job
 from glassformer.experiments.search.words import notes_on, verdict_on
@@ -106,7 +106,7 @@ def test_few_rows_are_measured_part_by_part(tmp_path: Path) -> None:
     assert (found.data.folds, found.data.unseen_rows, len(found.choices)) == (4, 120, 4)
     assert sum(choice.unseen_rows for choice in found.choices) == 120
     assert "the search was repeated without each of 4 parts" in found.notes[0]
-    assert "What the search chose without each part" in render_search(found) or found.best == 0
+    assert "What the search chose without each part" in search_page(found) or found.best == 0
 
 
 @pytest.mark.usefixtures("many")
@@ -147,7 +147,7 @@ def test_a_trial_that_cannot_be_trained_is_listed_with_its_reason(tmp_path: Path
     assert [trial.settings for trial in failed] == [{"tokenizer.kind": "wordpiece"}]
     assert "tokenizer.vocab_size = 10 is too small" in str(failed[0].failed)
     assert "1 trial could not be trained; the list of trials says why" in found.notes
-    assert "tokenizer.vocab_size = 10 is too small" in render_search(found)
+    assert "tokenizer.vocab_size = 10 is too small" in search_page(found)
 
 
 def test_the_page_shows_everything_and_runs_nothing_of_the_user(whole: tuple[Path, SearchResult]) -> None:
@@ -157,10 +157,10 @@ def test_the_page_shows_everything_and_runs_nothing_of_the_user(whole: tuple[Pat
     assert "What mattered" in html
     assert found.verdict in html
     evil = found.model_copy(update={"verdict": "<script>alert(1)</script>", "recipe": "<b>", "best": 1})
-    assert "<script>alert" not in render_search(evil)
-    assert "<pre>&lt;b&gt;</pre>" in render_search(evil)
+    assert "<script>alert" not in search_page(evil)
+    assert "<pre>&lt;b&gt;</pre>" in search_page(evil)
     none = found.model_copy(update={"effects": ()})
-    assert "There are too few trials to say" in render_search(none)
+    assert "There are too few trials to say" in search_page(none)
 
 
 VERDICTS: dict[str, tuple[dict[str, float], dict[str, float], str, str]] = {

@@ -29,7 +29,7 @@ class Notes:
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.plans: list[tuple[int, int, float | None]] = []
-        self.begun: list[tuple[str, int]] = []
+        self.begun: list[str] = []
         self.done: list[VariantRun] = []
         self.shares: list[float] = []
         self.messages: list[str] = []
@@ -38,16 +38,16 @@ class Notes:
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         self.plans.append((runs, done, seconds))
 
-    def on_run(self, variant: str, seed: int) -> None:
+    def on_run(self, name: str) -> None:
         if self._stop_after == len(self.done):
             raise KeyboardInterrupt
-        self.begun.append((variant, seed))
+        self.begun.append(name)
 
     def on_share(self, share: float) -> None:
         self.shares.append(share)
 
-    def on_done(self, run: VariantRun, figure: str) -> None:
-        assert figure
+    def on_done(self, run: VariantRun, name: str) -> None:
+        assert name == "accuracy"
         self.done.append(run)
 
     def on_message(self, text: str) -> None:
@@ -61,4 +61,4 @@ def plan(*vary: str, seeds: int = 2, steps: int = 4, fraction: float = 0.1) -> P
 def compared(
     out: Path, *, of: Plan | None = None, watcher: Notes | None = None, rows: int = 60, **more: Any
 ) -> VariantComparison:
-    return compare_variants(of or plan(), Sources(train=opinions(rows)), out, watcher=watcher, **more)
+    return compare_variants(of or plan(), Sources(train=opinions(rows)), out, watcher=watcher or Notes(), **more)

@@ -36,8 +36,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[VariantComparison, 
 def test_every_variant_with_every_seed(found: tuple[VariantComparison, Path, Notes]) -> None:
     comparison, out, notes = found
     names = ["rms · mean", "rms · max", "layer · mean", "layer · max"]
-    assert notes.begun == [(name, seed) for seed in (0, 1) for name in names]
-    assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*begun, 4) for begun in notes.begun]
+    expected = [(name, seed) for seed in (0, 1) for name in names]
+    assert notes.begun == [f"{name}, seed {seed}" for name, seed in expected]
+    assert [(run.variant, run.seed, run.steps) for run in comparison.runs] == [(*each, 4) for each in expected]
     assert len(list((out / RUNS_FOLDER).iterdir())) == 8
     runs, done, seconds = notes.plans[0]
     assert (runs, done) == (8, 0)
@@ -158,7 +159,7 @@ def test_a_run_that_diverges_counts_as_the_most_frequent_answer(tmp_path: Path) 
     settings = {key: value for key, value in SMALL.items() if key != "training.learning_rate"}
     settings["training.weight_decay"] = 1  # multiplies the weights by −999 in each step at the higher rate
     variants = plan_variants(["training.learning_rate=0.01,1000"], overrides=settings, seeds=2, steps=20)
-    found = compare_variants(variants, Sources(train=lopsided), tmp_path)
+    found = compare_variants(variants, Sources(train=lopsided), tmp_path, watcher=Notes())
     diverged = [run for run in found.runs if run.diverged]
     assert {run.variant for run in diverged} == {"training.learning_rate=1000"}
     assert len(diverged) == 2
@@ -178,7 +179,7 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
     )
     assert "Each run learned from 48 rows." in found.notes
     variants = plan_variants(["norm=rms,layer"], overrides=SMALL | {"validation.min_rows": 49}, seeds=2, steps=2)
-    found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
+    found = compare_variants(variants, Sources(train=opinions(60)), tmp_path, watcher=Notes())
     few = (
         "No rows were held out for validation, because fewer than validation.min_rows=49 rows were left to learn from."
     )
@@ -189,7 +190,7 @@ def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
     settings = {key: value for key, value in SMALL.items() if key != "validation.min_rows"}
     variants = plan_variants(["counting=tfidf,none"], overrides=settings, seeds=2, steps=2)
     with whole_cross_fitting():
-        found = compare_variants(variants, Sources(train=opinions(60)), tmp_path)
+        found = compare_variants(variants, Sources(train=opinions(60)), tmp_path, watcher=Notes())
     assert [run.steps for run in found.runs] == [10, 2] * 2
     assert any(note.startswith("In 2 of 4 runs, both readers were cross-fitted: ") for note in found.notes)
 
@@ -198,7 +199,7 @@ def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
 def test_rows_that_a_run_did_not_learn_from_are_said(test: Table | None, tmp_path: Path) -> None:
     rows = opinions(60).frame
     twice = table([*rows["text"], *rows["text"][:20]], [*rows["label"], *rows["label"][:20]])
-    found = compare_variants(plan("norm=rms,layer"), Sources(train=twice), tmp_path, test=test)
+    found = compare_variants(plan("norm=rms,layer"), Sources(train=twice), tmp_path, test=test, watcher=Notes())
     learned, left_out = found.notes[:2]
     trained = sorted({run.training_rows for run in found.runs})
     first, last = trained[0], trained[-1]
@@ -215,7 +216,7 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
     rows = opinions(60)
     with_gap = replace(rows, dropped=(Dropped(reason="empty text", rows=[61]),))
     of = plan("norm=rms,layer")
-    found = compare_variants(of, Sources(train=with_gap), tmp_path)
+    found = compare_variants(of, Sources(train=with_gap), tmp_path, watcher=Notes())
     assert found.notes[0] == "1 row left out: empty text"
     runs = [run.model_copy(update={"rows": 12, "training_rows": 46, "validation_rows": 1}) for run in found.runs]
     assert notes_on(of, runs, rows, LABELS, same_rows=False)[:2] == (

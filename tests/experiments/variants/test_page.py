@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from glassformer.evaluation.verdict import share
+from glassformer.experiments.pages import comparison_page
 from glassformer.experiments.variants.comparison_result import VariantComparison
-from glassformer.experiments.variants.page import render_comparison
 from tests.evaluation.test_report import Balanced
 from tests.experiments.variants.samples import compared
 
@@ -16,7 +16,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> VariantComparison:
 
 
 def test_well_formed_and_whole(found: VariantComparison) -> None:
-    page, html = Balanced(), render_comparison(found)
+    page, html = Balanced(), comparison_page(found)
     page.feed(html)
     assert page.open == []
     assert page.seen.count("svg") == 4
@@ -38,13 +38,13 @@ def test_one_of_anything_is_one(found: VariantComparison) -> None:
         "threads": 1,
         "machine": found.machine.model_copy(update={"cores": 1}),
     }
-    html = unescape(render_comparison(found.model_copy(update=changes)))
+    html = unescape(comparison_page(found.model_copy(update=changes)))
     for said in (f"{found.data.source}, 1 row<", ": 1 row per run", ", 1 thread; 1 core, "):
         assert said in html
 
 
 def test_every_dot_has_its_interval_around_it(found: VariantComparison) -> None:
-    html = render_comparison(found)
+    html = comparison_page(found)
     assert (
         html.count("<circle") == html.count('whisker" x1') == 2 * 4 + 2 + 2
     )  # that of all variants is there for wide and narrow screens
@@ -71,13 +71,13 @@ def test_escapes_everything_of_the_user(found: VariantComparison) -> None:
         "variants": variants, "keys": keys, "best": evil, "verdict": evil, "notes": (evil,), "command": evil,
         "varied": {evil: [1, 2]}, "data": found.data.model_copy(update={"source": evil, "measured_on": evil}),
     }  # fmt: skip
-    html = render_comparison(found.model_copy(update=changed))
+    html = comparison_page(found.model_copy(update=changed))
     assert html.count("<script") == 1  # ours
     assert html.count("&lt;script&gt;") > 15
 
 
 def test_needs_nothing_else(found: VariantComparison, tmp_path: Path) -> None:
-    html = render_comparison(found)
+    html = comparison_page(found)
     for reference in ("http://", "https://", "src=", "url(", "@import", "<link"):
         assert reference not in html
     assert str(tmp_path) not in html

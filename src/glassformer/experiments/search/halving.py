@@ -22,7 +22,8 @@ from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.search.budget import RUNGS, SHORT, Clock, Plan, Rung, rung_sizes, too_short
 from glassformer.experiments.search.rows import PARTS, Part
 from glassformer.experiments.search.space import Candidate, candidates
-from glassformer.experiments.search.trial import Answered, Job, OutOfTimeError, TrialRun, run_trial
+from glassformer.experiments.search.trial import DIGITS, Answered, Job, TrialRun, run_trial
+from glassformer.experiments.watching import OutOfTimeError, Watcher
 from glassformer.training.recipe import Recipe
 
 _FEWEST = 4  # candidates: fewer are no search
@@ -30,29 +31,16 @@ _HEAVIER = 1.5  # how much longer a candidate is expected to take than the recip
 _MOST = 2_000  # candidates
 _MEASURING = 0.25  # of the time for the rungs: a candidate that would take longer to measure after them is left out
 _SAFE = 1.15  # a measurement is expected to take this much more, because it is not stopped
-DIGITS = 3  # of a loss: a smaller difference on a part of the rows is chance
 
 _ENDS = (0.4, 0.7, 1.0)
 """The share of its time that the search has used at most when each rung ends."""
 
 
-class Watcher(Protocol):
+class SearchWatcher(Watcher, Protocol):
     """Is told about the progress of a search."""
 
     def on_rung(self, text: str) -> None:
         """A rung begins."""
-
-    def on_run(self, text: str) -> None:
-        """A training begins."""
-
-    def on_share(self, share: float) -> None:
-        """`share` of it is done."""
-
-    def on_done(self, run: TrialRun, name: str) -> None:
-        """A trial is done and kept."""
-
-    def on_message(self, text: str) -> None:
-        """The search has a message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +89,7 @@ class Searched:
 class Halving:
     """The search within one cut."""
 
-    def __init__(self, setup: Setup, clock: Clock, watcher: Watcher) -> None:
+    def __init__(self, setup: Setup, clock: Clock, watcher: SearchWatcher) -> None:
         self._setup, self._clock, self._watcher = setup, clock, watcher
         self._began_with = clock.left
         self._spare = 0.0  # seconds for the searches after this one

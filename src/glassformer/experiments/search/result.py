@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.result import Machine
 from glassformer.experiments.judging import Figure
+from glassformer.experiments.keeper import Experiment
 from glassformer.experiments.search.trial import TrialRun
 
 
@@ -110,7 +110,7 @@ class Choice(Record):
     unseen_rows: int
 
 
-class SearchResult(Record):
+class SearchResult(Experiment):
     """Everything that a search found. The page shows nothing else.
 
     Attributes:
@@ -138,12 +138,6 @@ class SearchResult(Record):
     notes: tuple[str, ...]
     recipe: str
     seed: int
-    device: str
-    threads: int
-    versions: dict[str, str]
-    machine: Machine
-    command: str
-    created: str
 
     @property
     def deciding(self) -> Measured:

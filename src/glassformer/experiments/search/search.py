@@ -11,13 +11,11 @@ import math
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
@@ -25,13 +23,12 @@ from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, brief_value
-from glassformer.evaluation.result import Machine
 from glassformer.experiments.judging import Judge
-from glassformer.experiments.keeper import keep, read_kept
+from glassformer.experiments.keeper import keep, measured_here, read_kept
+from glassformer.experiments.pages import search_page
 from glassformer.experiments.search.budget import Clock
 from glassformer.experiments.search.effects import setting_effects
-from glassformer.experiments.search.halving import Halving, Searched, Setup, Watcher
-from glassformer.experiments.search.page import write_page
+from glassformer.experiments.search.halving import Halving, Searched, SearchWatcher, Setup
 from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Measured, SearchedData, SearchResult, Trial
 from glassformer.experiments.search.rows import (
@@ -45,11 +42,12 @@ from glassformer.experiments.search.rows import (
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import Answered, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
+from glassformer.experiments.watching import Listener
 from glassformer.readers.folds import Rows
 from glassformer.targets.parts import part_of
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import check_flags, versions
+from glassformer.training.unfinished import check_flags
 
 RUNS_FOLDER, RESULT_FILE, PAGE_FILE, RECIPE_FILE = "trials", "search.json", "search.html", "recipe.toml"
 _BEGUN = "search-of.json"  # in the folder of trials: what was begun
@@ -69,7 +67,7 @@ def search(
     overwrite: bool = False,
     device: str = "cpu",
     command: str = "",
-    watcher: Watcher,
+    watcher: SearchWatcher,
 ) -> SearchResult:
     """Search, measure the choice, and write the result, its page and the recipe into `out`.
 
@@ -123,10 +121,10 @@ def search(
         if not resume and not outcomes:  # finished trials are kept
             _clear(out)
         raise
-    found = _result(judge, recipe, space, table, sources, outcomes, clock)
-    found = found.model_copy(update={"minutes": minutes, "device": device, "command": command})
+    made = {"minutes": minutes, **measured_here(device, command)}
+    found = _result(judge, recipe, space, table, sources, outcomes, clock, made)
     write_aside(out / RECIPE_FILE, found.recipe)
-    write_page(out / PAGE_FILE, found)
+    write_aside(out / PAGE_FILE, search_page(found))
     for fitted in runs.glob("counting-*"):
         shutil.rmtree(fitted)
     write_aside(out / RESULT_FILE, found.model_dump_json(indent=2) + "\n")
@@ -172,7 +170,7 @@ class _Outcome:
     default: Answered | None
 
 
-def _searched(setup: Setup, sources: Sources, unseen: Table | None, clock: Clock, watcher: Watcher) -> _Outcome:
+def _searched(setup: Setup, sources: Sources, unseen: Table | None, clock: Clock, watcher: SearchWatcher) -> _Outcome:
     """Search within these rows, and measure the recipe as it is and the best settings on the unseen ones."""
     if unseen is None:
         searched = Halving(setup, clock, watcher).search()
@@ -189,7 +187,7 @@ def _searched(setup: Setup, sources: Sources, unseen: Table | None, clock: Clock
             return answers[candidate.number]
         watcher.on_rung(f"training on all rows of the search: {candidate.name}")
         watcher.on_run(candidate.name)
-        how: dict[str, Any] = {"device": setup.device, "on_share": watcher.on_share}
+        how: dict[str, Any] = {"device": setup.device, "listener": Listener(watcher.on_share)}
         found, kept = measure(setup.judge, candidate.recipe, sources, unseen, setup.folder, **how)
         clock.earlier += found.seconds if kept else 0.0
         answers[candidate.number] = found
@@ -226,8 +224,13 @@ def _result(
     sources: Sources,
     outcomes: Sequence[_Outcome],
     clock: Clock,
+    made: Mapping[str, Any],
 ) -> SearchResult:
-    """Put together what the searches found. The last one chose the settings."""
+    """Put together what the searches found. The last one chose the settings.
+
+    Args:
+        made: the time that was given, and how it was measured.
+    """
     last, seed = outcomes[-1], recipe.training.seed
     outer = [each for each in outcomes if each.unseen is not None]
     unseen = all_rows([each.unseen for each in outer if each.unseen is not None])
@@ -245,7 +248,6 @@ def _result(
             folds=len(outer),
             rated_on="parts of the other rows" if sources.validation is None else sources.validation.source,
         ),
-        minutes=clock.seconds / 60,
         seconds=round(clock.used, 1),
         space=space,
         trials=trials,
@@ -264,12 +266,7 @@ def _result(
         notes=(),
         recipe=recipe_toml(last.choice.recipe, f"The best settings of a search on {table.source}."),
         seed=seed,
-        device="",
-        threads=torch.get_num_threads(),
-        versions=versions(),
-        machine=Machine.here(),
-        command="",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        **made,
     )
     if result.best and result.deciding.better and not any(figure.worse for figure in figures):
         result = result.model_copy(update={"recommended": "found"})

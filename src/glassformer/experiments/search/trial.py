@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -18,16 +17,14 @@ from glassformer.evaluation.record import Record
 from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
-from glassformer.training.loop import NotANumberError, StepReport
+from glassformer.experiments.watching import Listener
+from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, train_model, train_prepared
 
 _COUNTING, _TRIAL = "counting", "trial"
-
-
-class OutOfTimeError(Exception):
-    """A training was stopped because the time of the search is over."""
+DIGITS = 3  # of a loss: a smaller difference on a part of the rows is chance
 
 
 class TrialRun(Record):
@@ -83,29 +80,6 @@ class Job:
         return folder / f"{run_key(made_of)}.json"
 
 
-class _Listener:
-    """Observes a training: passes on its share, and stops it when its time is over."""
-
-    def __init__(self, deadline: float, on_share: Callable[[float], None] | None) -> None:
-        self._deadline, self._on_share = deadline, on_share
-        self._began = time.perf_counter()
-        self.counting_seconds, self.parameters = 0.0, 0
-
-    def on_prepared(self, prepared: Prepared) -> None:
-        self.parameters = prepared.parameters
-
-    def on_step(self, report: StepReport) -> None:
-        gone = time.perf_counter() - self._began
-        if self._on_share is not None:
-            self._on_share(gone / (gone + report.seconds_left))
-        if time.perf_counter() > self._deadline:
-            raise OutOfTimeError
-
-    def on_epoch(self, row: dict[str, float]) -> None: ...
-
-    def on_message(self, text: str) -> None: ...
-
-
 def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[float], None]) -> TrialRun:
     """Train for a share of the steps, rate the answers to the part's other rows, and keep the run in `folder`.
 
@@ -119,7 +93,8 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
         OutOfTimeError: it was stopped. Nothing of it is kept.
         InterruptedTraining, KeyboardInterrupt: on Ctrl-C. Nothing of it is kept.
     """
-    began, listener, work = time.perf_counter(), _Listener(deadline, on_share), folder / _TRIAL
+    began, work = time.perf_counter(), folder / _TRIAL
+    listener = Listener(on_share, deadline=deadline)
     figures: Mapping[str, Any] = {"loss": None, "own_loss": None, "figure": None}
     failed = None
     shutil.rmtree(work, ignore_errors=True)
@@ -143,7 +118,7 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
     return run
 
 
-def _rated(job: Job, folder: Path, work: Path, listener: _Listener) -> dict[str, Any]:
+def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, Any]:
     recipe, part = _with_seed(job.recipe, job.part.seed), job.part
     sources, way = Sources(train=part.learned, validation=part.judged), job.judge.way
     prepared = way.prepare(sources, recipe, device=job.device, work=work)
@@ -170,7 +145,7 @@ def measure(
     folder: Path,
     *,
     device: str = "cpu",
-    on_share: Callable[[float], None] | None = None,
+    listener: Listener | None = None,
 ) -> tuple[Answered, bool]:
     """Train as `train` does on all rows of the search, answer the rows that it never saw, and keep the answers.
 
@@ -187,7 +162,7 @@ def measure(
     if kept is not None:
         return kept, True
     began = time.perf_counter()
-    trained = train_model(searched, recipe, way=judge.way, device=device, observer=_Listener(math.inf, on_share))
+    trained = train_model(searched, recipe, way=judge.way, device=device, observer=listener or Listener())
     rows_of = {key: tuple(map(float, each)) for key, each in judge.rows(trained, unseen).items()}
     found = Answered(rows=rows_of, seconds=round(time.perf_counter() - began, 2))
     keep(file, found)

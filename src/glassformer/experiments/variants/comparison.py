@@ -10,22 +10,21 @@ never influence the choice (see `plan.cut_rows`).
 from __future__ import annotations
 
 import statistics
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 from pydantic import JsonValue
 
-import glassformer
 from glassformer.data.files import write_aside
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
-from glassformer.evaluation.result import Machine
 from glassformer.evaluation.verdict import share
+from glassformer.experiments.keeper import measured_here
+from glassformer.experiments.pages import comparison_page
 from glassformer.experiments.variants.comparison_result import ComparedData, VariantComparison, VariantSummary
 from glassformer.experiments.variants.effects import (
     SAME,
@@ -36,7 +35,6 @@ from glassformer.experiments.variants.effects import (
     key_effects,
 )
 from glassformer.experiments.variants.notes import notes_on
-from glassformer.experiments.variants.page import write_page
 from glassformer.experiments.variants.plan import Cut, Plan, check_buildable, cut_rows, key_name, value_name
 from glassformer.experiments.variants.variant_run import (
     ComparisonWatcher,
@@ -72,7 +70,7 @@ def compare_variants(
     test: Table | None = None,
     device: str = "cpu",
     command: str = "",
-    watcher: ComparisonWatcher | None = None,
+    watcher: ComparisonWatcher,
 ) -> VariantComparison:
     """Train every variant with every seed, keep each run in `out`, and report what the runs show.
 
@@ -104,22 +102,19 @@ def compare_variants(
         )
     check_buildable(plan.variants, cuts[plan.seeds[0]])
     seconds = _estimate(plan, cuts[plan.seeds[0]], left, device) if left else 0.0
-    if watcher is not None:
-        watcher.on_plan(len(todo), len(todo) - left, seconds)
+    watcher.on_plan(len(todo), len(todo) - left, seconds)
     runs = []
     for (variant, recipe, cut, file), before in zip(todo, kept, strict=True):
         run = before
         if run is None:
-            if watcher is not None:
-                watcher.on_run(variant.name, recipe.training.seed)
+            watcher.on_run(f"{variant.name}, seed {recipe.training.seed}")
             run = run_variant(variant, recipe, cut, file, device=device, watcher=watcher)
-            if watcher is not None:
-                watcher.on_done(run, cut.judge.figures[0].name)
+            watcher.on_done(run, judge.figures[0].name)
         runs.append(run)
-    found = comparison_of(plan, runs, sources.train, list(cuts.values()), same_rows=test is not None, device=device)
-    found = found.model_copy(update={"command": command})
+    how: dict[str, Any] = {"same_rows": test is not None, "device": device, "command": command}
+    found = comparison_of(plan, runs, sources.train, list(cuts.values()), **how)
     write_aside(out / RESULTS_FILE, found.model_dump_json(indent=2) + "\n")
-    write_page(out / REPORT_FILE, found)
+    write_aside(out / REPORT_FILE, comparison_page(found))
     return found
 
 
@@ -137,7 +132,14 @@ def prepare_folder(out: Path) -> None:
 
 
 def comparison_of(
-    plan: Plan, runs: list[VariantRun], table: Table, cuts: list[Cut], *, same_rows: bool, device: str
+    plan: Plan,
+    runs: list[VariantRun],
+    table: Table,
+    cuts: list[Cut],
+    *,
+    same_rows: bool,
+    device: str,
+    command: str = "",
 ) -> VariantComparison:
     """Return everything that the runs show. Runs are ordered by seed, and within a seed by the order of the plan."""
     grid = [runs[number :: len(plan.variants)] for number in range(len(plan.variants))]
@@ -183,12 +185,7 @@ def comparison_of(
         covers=_COVERS[same_rows],
         notes=notes_on(plan, runs, table, judge, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
-        device=device,
-        threads=torch.get_num_threads(),
-        versions={"glassformer": glassformer.__version__, "torch": torch.__version__, "numpy": np.__version__},
-        machine=Machine.here(),
-        command="",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        **measured_here(device, command),
     )
 
 

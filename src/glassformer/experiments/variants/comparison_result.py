@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.evaluation.result import Machine
+from glassformer.experiments.keeper import Experiment
 from glassformer.experiments.variants.effects import Difference, KeyEffect
 from glassformer.experiments.variants.variant_run import VariantRun
 
@@ -41,7 +41,7 @@ class VariantSummary(Record):
     behind_best: Difference | None
 
 
-class VariantComparison(Record):
+class VariantComparison(Experiment):
     """Everything that a comparison found. The page shows nothing else.
 
     `figure` is the name of what is compared: accuracy or R². Variants are sorted by its mean, the highest first.
@@ -63,12 +63,6 @@ class VariantComparison(Record):
     covers: str
     notes: tuple[str, ...]
     runs: tuple[VariantRun, ...]
-    device: str
-    threads: int
-    versions: dict[str, str]
-    machine: Machine
-    command: str
-    created: str
 
     def in_words(self) -> str:
         """Describe what was compared: `norm (rms, layer) on reviews.csv, 5 seeds, 1,000 steps`."""

@@ -17,9 +17,9 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.record import Record
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.variants.plan import Cut, Variant
+from glassformer.experiments.watching import Listener, Watcher
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.training.loop import NotANumberError, StepReport
-from glassformer.training.preparation import Prepared
+from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import train_model
 from glassformer.training.unfinished import versions
@@ -49,52 +49,11 @@ class VariantRun(Record):
     created: str
 
 
-class ComparisonWatcher(Protocol):
-    """Is told about the progress of a comparison."""
+class ComparisonWatcher(Watcher, Protocol):
+    """Is told about the progress of a comparison. The name of a finished run is that of its figure."""
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         """The comparison begins. `done` of its runs are kept already; the others take about `seconds`, if known."""
-
-    def on_run(self, variant: str, seed: int) -> None:
-        """A run begins."""
-
-    def on_share(self, share: float) -> None:
-        """`share` of the run's training is done."""
-
-    def on_done(self, run: VariantRun, figure: str) -> None:
-        """A run is done and kept. `figure` is the name of its mean."""
-
-    def on_message(self, text: str) -> None:
-        """A run has a message."""
-
-
-class _Listener:
-    """Observes a run, tells the watcher, and remembers the speed."""
-
-    def __init__(self, watcher: ComparisonWatcher | None) -> None:
-        self.watcher = watcher
-        self.began = time.perf_counter()
-        self.parameters = self.training_rows = self.validation_rows = 0
-        self.texts_per_second: list[float] = []
-        self.times: list[float] = []
-
-    def on_prepared(self, prepared: Prepared) -> None:
-        train, validation = prepared.splits.train, prepared.splits.validation
-        self.training_rows, self.parameters = train.frame.height, prepared.parameters
-        self.validation_rows = 0 if validation is None else validation.frame.height
-
-    def on_step(self, report: StepReport) -> None:
-        self.times.append(time.perf_counter())
-        self.texts_per_second.append(report.speed)
-        if self.watcher is not None:
-            gone = self.times[-1] - self.began
-            self.watcher.on_share(gone / (gone + report.seconds_left))
-
-    def on_epoch(self, row: dict[str, float]) -> None: ...
-
-    def on_message(self, text: str) -> None:
-        if self.watcher is not None:
-            self.watcher.on_message(text)
 
 
 def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
@@ -113,9 +72,7 @@ def read_run(file: Path, variant: Variant) -> VariantRun | None:
     return None if run is None else run.model_copy(update={"variant": variant.name})
 
 
-def run_variant(
-    variant: Variant, recipe: Recipe, cut: Cut, file: Path, *, device: str, watcher: ComparisonWatcher | None
-) -> VariantRun:
+def run_variant(variant: Variant, recipe: Recipe, cut: Cut, file: Path, *, device: str, watcher: Watcher) -> VariantRun:
     """Train and measure one variant with one seed, and keep the run in `file`.
 
     A run that diverges counts as if it gave all texts the same answer.
@@ -123,7 +80,7 @@ def run_variant(
     Raises:
         InterruptedTraining: on Ctrl-C. Nothing of this run is kept.
     """
-    listener, judge = _Listener(watcher), cut.judge
+    listener, judge = Listener(watcher.on_share, watcher.on_message), cut.judge
     trained: TrainedModel | None = None
     try:
         how: dict[str, Any] = {"device": device, "observer": listener, "on_prepared": listener.on_prepared}
@@ -142,7 +99,7 @@ def run_variant(
         validation_rows=listener.validation_rows,
         parameters=listener.parameters,
         seconds=trained.config.training_seconds if trained else round(time.perf_counter() - listener.began, 2),
-        tokens_per_second=statistics.median(listener.texts_per_second or [0.0]) * tokens_per_text,
+        tokens_per_second=statistics.median(listener.speeds or [0.0]) * tokens_per_text,
         steps=len(listener.times),
         best_epoch=0 if trained is None else int(trained.metrics["best_epoch"]),
         diverged=trained is None,
@@ -161,7 +118,7 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     training = recipe.training.model_copy(update={"max_steps": _TIMED_STEPS, "max_seconds": None})
     validation = recipe.validation.model_copy(update={"fraction": None, "file": None, "group": None})
     quick = recipe.model_copy(update={"training": training, "validation": validation})
-    listener = _Listener(None)
+    listener = Listener()
     try:
         train_model(Sources(train=some), quick, way=cut.judge.way, device=device, observer=listener)
     except (UsageError, NotANumberError):  # a rare label or a diverging variant; the full run handles both
