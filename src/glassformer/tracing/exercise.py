@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.tracing.trace import Matrix, Trace
+from glassformer.tracing.steps import Matrix
+from glassformer.tracing.trace import Trace
 
 MOST_BLANKS = 8
 _MOST_NUMBERS = 12

@@ -34,6 +34,7 @@ from glassformer.tracing.steps import (
     OUT,
     TOKENS,
     TOKENS_BY_FEATURES,
+    Axes,
     Step,
 )
 
@@ -63,42 +64,48 @@ class Steps:
         """Tell that the model drops the start token, and reads texts of this length."""
         self.add("given", "token_ids", (), (TOKENS,), fixed_length=length)
 
-    def add(self, operation: str, name: str, inputs: tuple[str, ...], axes: tuple[str, ...], **settings: Any) -> str:
+    def add(
+        self,
+        operation: str,
+        name: str,
+        inputs: tuple[str, ...],
+        axes: Axes = TOKENS_BY_FEATURES,
+        **settings: Any,
+    ) -> str:
         self.taken[name] = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
         return name
 
-    def weight(self, module: nn.Module, name: str, axes: tuple[str, ...] = (FEATURES,)) -> str:
+    def weight(self, module: nn.Module, name: str, axes: Axes = (FEATURES,)) -> str:
         """Add a weight or table. Of a table with a row for each position, only the rows of the text are shown."""
         return self.add("weight", f"{self.paths[module]}.{name}".removeprefix("."), (), axes)
 
-    def linear(self, layer: nn.Linear, x: str, *, name: str = "", axes: tuple[str, ...] = (TOKENS, HIDDEN)) -> str:
+    def linear(self, layer: nn.Linear, x: str, *, name: str = "", axes: Axes = (TOKENS, HIDDEN)) -> str:
         inputs: tuple[str, ...] = (x, self.weight(layer, "weight", (OUT, IN)))
-        if "bias" not in layer.state_dict():
-            return self.add("linear", name or self.paths[layer], inputs, axes)
-        inputs = (*inputs, self.weight(layer, "bias", (OUT,)))
-        return self.add("linear-with-bias", name or self.paths[layer], inputs, axes)
+        operation = "linear"
+        if "bias" in layer.state_dict():
+            operation, inputs = "linear-with-bias", (*inputs, self.weight(layer, "bias", (OUT,)))
+        return self.add(operation, name or self.paths[layer], inputs, axes)
 
     def embedding(self, layer: nn.Module, name: str = "embedding") -> str:
         if isinstance(layer, TextsEmbedding):
-            about = {"separator": layer.separator, "n_special": layer.n_special, "table": f"{self.paths[layer]}.weight"}
-            added = self.weight(layer, "text", (IN_ROW, FEATURES)), self.weight(layer, "match")
-            return self.add("lookup-in-row", name, ("token_ids", *added), TOKENS_BY_FEATURES, **about)
+            inputs = "token_ids", self.weight(layer, "text", (IN_ROW, FEATURES)), self.weight(layer, "match")
+            about: dict[str, Any] = {"separator": layer.separator, "n_special": layer.n_special}
+            return self.add("lookup-in-row", name, inputs, table=f"{self.paths[layer]}.weight", **about)
         table = "rows" if hasattr(layer, "rows") else "weight"
-        return self.add("lookup", name, ("token_ids",), TOKENS_BY_FEATURES, table=f"{self.paths[layer]}.{table}")
+        return self.add("lookup", name, ("token_ids",), table=f"{self.paths[layer]}.{table}")
 
     def positions(self, layer: nn.Module, x: str, name: str) -> str:
-        if isinstance(layer, LearnedPositions):
-            return self.add("add", name, (x, self.weight(layer, "weight", TOKENS_BY_FEATURES)), TOKENS_BY_FEATURES)
-        if isinstance(layer, SinusoidalPositions):
-            return self.add("add", name, (x, self.weight(layer, "table", TOKENS_BY_FEATURES)), TOKENS_BY_FEATURES)
+        if isinstance(layer, LearnedPositions | SinusoidalPositions):
+            table = "weight" if isinstance(layer, LearnedPositions) else "table"
+            return self.add("add", name, (x, self.weight(layer, table, TOKENS_BY_FEATURES)))
         if isinstance(layer, Rotary):
-            return self.add("rotate", name, (x, *self.angles(layer)), TOKENS_BY_FEATURES)
-        return self.add("same", name, (x,), TOKENS_BY_FEATURES)
+            return self.add("rotate", name, (x, *self.angles(layer)))
+        return self.add("same", name, (x,))
 
     def angles(self, layer: Rotary) -> tuple[str, str]:
         return self.weight(layer, "cos", TOKENS_BY_FEATURES), self.weight(layer, "sin", TOKENS_BY_FEATURES)
 
-    def norm(self, layer: nn.Module, x: str, axes: tuple[str, ...] = TOKENS_BY_FEATURES) -> str:
+    def norm(self, layer: nn.Module, x: str, axes: Axes = TOKENS_BY_FEATURES) -> str:
         """Add a norm. The result of a norm that the model does not have is its input."""
         if isinstance(layer, BatchNorm):
             statistics = "running_mean", "running_var", "weight", "bias"
@@ -134,7 +141,7 @@ class Steps:
         scores = self.add("scores", f"{at}.scores", (f"{at}.query", f"{at}.key"), square, head_dim=head_dim, **pattern)
         weights = self.add("softmax", f"{at}.weights", (scores,), square)
         heads = self.add("mix", f"{at}.heads", (weights, f"{at}.value"), (HEADS, TOKENS, FEATURES))
-        joined = self.add("join", f"{at}.joined", (heads,), TOKENS_BY_FEATURES)
+        joined = self.add("join", f"{at}.joined", (heads,))
         return self.linear(layer.out_projection, joined, name=f"{at}.output", axes=TOKENS_BY_FEATURES)
 
     def feed_forward(self, layer: nn.Module, x: str) -> str:
@@ -154,7 +161,7 @@ class Steps:
         function: Callable[[Tensor], Tensor],
         name: str,
         x: str,
-        axes: tuple[str, ...],
+        axes: Axes,
         *,
         columns: int,
         skipped: int = 0,
@@ -166,13 +173,9 @@ class Steps:
     def block(self, layer: Block, x: str) -> str:
         at = self.paths[layer]
         mixed = self.attention(layer.attention, self.norm(layer.attention_pre_norm, x))
-        x = self.norm(
-            layer.attention_post_norm, self.add("add", f"{at}.after_attention", (x, mixed), TOKENS_BY_FEATURES)
-        )
+        x = self.norm(layer.attention_post_norm, self.add("add", f"{at}.after_attention", (x, mixed)))
         moved = self.feed_forward(layer.feed_forward, self.norm(layer.feed_forward_pre_norm, x))
-        return self.norm(
-            layer.feed_forward_post_norm, self.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES)
-        )
+        return self.norm(layer.feed_forward_post_norm, self.add("add", f"{at}.after_feed_forward", (x, moved)))
 
     def pooling(self, layer: nn.Module, x: str) -> str:
         one_row = (FEATURES,)

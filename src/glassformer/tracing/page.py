@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,29 @@ from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
 from glassformer.pages.html import rendered
 from glassformer.tracing.exercise import Blank
-from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS
-from glassformer.tracing.titles import BLOCKS, STAGES, stages_of, title_of
-from glassformer.tracing.trace import Matrix, Trace
+from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS, Matrix
+from glassformer.tracing.trace import Trace
+
+BLOCKS = "blocks."
+"""How the names of steps in blocks begin. The number of the block follows."""
+STAGES: Mapping[str, str] = {
+    "words": "Words become vectors",
+    "block": "Block",
+    "forwards": "Read from the first token to the last",
+    "backwards": "Read from the last token to the first",
+    "text": "Vectors become logits",
+    "counting": "The counting reader",
+    "answer": "The answer",
+}
+"""The parts of a page in their order, and their headings."""
+_OF_MANY_STEPS: Mapping[str, str] = {
+    "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting"
+}  # fmt: skip
+_ANSWER = ("transformer.weighted", "sum", "calibrated", "probabilities", "in_unit", "number")
+_WORDS = (
+    "token_ids", "embedding", "word_emb", "one_hot", "one_hot_columns", "positions", "positions.output",
+    "embedding_norm.output", "rotation", "positioned", "words",
+)  # fmt: skip
 
 
 def write_trace(path: Path, found: Trace, exercise: Sequence[Blank] = ()) -> None:
@@ -72,3 +95,35 @@ def _matrix(matrix: Matrix, stage: str) -> dict[str, Any]:
 def _packed(values: FloatArray) -> str:
     """Return the bytes of the numbers, little-endian float32, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()
+
+
+def stages_of(matrices: Iterable[Matrix]) -> list[str]:
+    """Return the part of the page for each matrix. A weight stands before the first matrix that needs it."""
+    found: list[str] = []
+    waiting = 0
+    for matrix in matrices:
+        if matrix.step.operation == "weight":
+            waiting += 1
+            continue
+        name = matrix.step.name
+        stage = "answer" if name in _ANSWER else _OF_MANY_STEPS.get(name.partition(".")[0], "")
+        if not stage:
+            stage = "words" if name in _WORDS else "text"
+        found += [stage] * (1 + waiting)
+        waiting = 0
+    return found
+
+
+def title_of(name: str) -> str:
+    """Return the name of a step in words. Some designs have a step for each head or direction."""
+    if not name.startswith("heads."):
+        direction, _, short = name.partition(".")
+        return _titles().get(short if direction in ("forwards", "backwards") else name, name)
+    _, head, *rest = name.split(".")
+    of_head = {"query": "queries", "key": "keys", "value": "values", "scores": "scores", "weights": "attention weights"}
+    return f"Head {int(head) + 1}: {of_head.get('.'.join(rest), 'weighted values')}"
+
+
+@cache
+def _titles() -> dict[str, str]:
+    return tomllib.loads(files(__package__).joinpath("titles.toml").read_text(encoding="utf-8"))

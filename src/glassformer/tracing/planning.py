@@ -19,11 +19,18 @@ from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
 from glassformer.models.published.vinh_recurrent import VinhRecurrent
 from glassformer.models.published.vinh_transformer import VinhTransformer
-from glassformer.tracing.bui_dang import bui_dang_columns, bui_dang_rows
 from glassformer.tracing.layers import Steps
-from glassformer.tracing.published import notes_decoder, sentiment140, vinh_attention, vinh_mlp, vinh_transformer
+from glassformer.tracing.published import (
+    bui_dang_columns,
+    bui_dang_rows,
+    notes_decoder,
+    sentiment140,
+    vinh_attention,
+    vinh_mlp,
+    vinh_transformer,
+)
 from glassformer.tracing.recurrent import vinh_recurrent
-from glassformer.tracing.steps import TOKENS_BY_FEATURES, Step
+from glassformer.tracing.steps import Step
 
 
 def plan(model: nn.Module) -> tuple[Step, ...]:
@@ -39,7 +46,7 @@ def _classifier(steps: Steps, model: Classifier) -> None:
     for block in trunk.blocks:
         assert isinstance(block, Block)
         x = steps.block(block, x)
-    x = steps.add("same", "hidden", (steps.norm(trunk.norm, x),), TOKENS_BY_FEATURES)
+    x = steps.add("same", "hidden", (steps.norm(trunk.norm, x),))
     steps.head(model.head, steps.pooling(model.pooling, x))
 
 
@@ -47,11 +54,11 @@ def _encoder(steps: Steps, model: PretrainedEncoder) -> None:
     x = steps.embedding(model.embedding)
     if isinstance(model.positions, LearnedPositions):
         x = steps.positions(model.positions, x, "positions.output")
-    x = steps.add("same", "positions", (steps.norm(model.embedding_norm, x),), TOKENS_BY_FEATURES)
+    x = steps.add("same", "positions", (steps.norm(model.embedding_norm, x),))
     for block in model.blocks:
         assert isinstance(block, Block)
         x = steps.block(block, x)
-    x = steps.add("same", "hidden", (steps.norm(model.norm, x),), TOKENS_BY_FEATURES)
+    x = steps.add("same", "hidden", (steps.norm(model.norm, x),))
     steps.head(model.head, steps.pooling(model.pooling, x))
 
 

@@ -1,4 +1,4 @@
-"""The steps of published designs that consist of known layers."""
+"""The steps of the published designs, except the recurrent one."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ from typing import Any
 
 from torch import nn
 
+from glassformer.models.published.bui_dang_columns import BuiDangColumns
+from glassformer.models.published.bui_dang_rows import BuiDangRows
+from glassformer.models.published.fixed_length import N_SPECIAL
 from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
 from glassformer.models.published.vinh_attention import VinhAttention
 from glassformer.models.published.vinh_mlp import VinhMLP
 from glassformer.models.published.vinh_transformer import VinhTransformer
 from glassformer.tracing.layers import Steps
-from glassformer.tracing.steps import CLASSES, FEATURES, HEADS, HIDDEN, IN, OUT, TEXTS, TOKENS, TOKENS_BY_FEATURES
+from glassformer.tracing.steps import CLASSES, FEATURES, HEADS, HIDDEN, IN, OUT, TEXTS, TOKENS, TOKENS_BY_FEATURES, Axes
+
+_RELU = nn.functional.relu
+_ROWS_BY_FEATURES = ("rows", FEATURES)
 
 
 def sentiment140(steps: Steps, model: Sentiment140) -> None:
     """Embed → rotate → post-norm blocks → the first token → classes, of which the unused ones are left out."""
-    x = steps.add(
-        "rotate", "rotation", (steps.embedding(model.embedding), *steps.angles(model.rotation)), TOKENS_BY_FEATURES
-    )
+    x = steps.add("rotate", "rotation", (steps.embedding(model.embedding), *steps.angles(model.rotation)))
     for number, block in enumerate(model.blocks):
         x = _sentiment140_block(steps, f"blocks.{number}", block, x)
     pooled = steps.add("pick", "pooled", (x,), (FEATURES,), row="first")
@@ -29,21 +33,19 @@ def sentiment140(steps: Steps, model: Sentiment140) -> None:
 
 def _sentiment140_block(steps: Steps, at: str, block: Any, x: str) -> str:
     mixed = steps.attention(block.attention, x)
-    x = steps.norm(block.norm1, steps.add("add", f"{at}.after_attention", (x, mixed), TOKENS_BY_FEATURES))
+    x = steps.norm(block.norm1, steps.add("add", f"{at}.after_attention", (x, mixed)))
     before, hidden = steps.linear(block.gate, x), block.gate.out_features
     gate = steps.activation(nn.functional.sigmoid, f"{at}.activation", before, (TOKENS, HIDDEN), columns=hidden)
     inner = steps.add("product", f"{at}.product", (steps.linear(block.value, x), gate), (TOKENS, HIDDEN))
     moved = steps.linear(block.out, inner, axes=TOKENS_BY_FEATURES)
-    return steps.norm(block.norm2, steps.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES))
+    return steps.norm(block.norm2, steps.add("add", f"{at}.after_feed_forward", (x, moved)))
 
 
 def notes_decoder(steps: Steps, model: NotesDecoder) -> None:
     """Embed + positions → pre-norm blocks with separate heads → norm → classes at each token → their mean."""
     steps.fix_length(model.length)
     words = steps.embedding(model.embedding)
-    x = steps.add(
-        "add", "positioned", (words, steps.weight(model, "positions", TOKENS_BY_FEATURES)), TOKENS_BY_FEATURES
-    )
+    x = steps.add("add", "positioned", (words, steps.weight(model, "positions", TOKENS_BY_FEATURES)))
     for number, block in enumerate(model.blocks):
         x = _notes_block(steps, f"blocks.{number}", block, x)
     x = steps.linear(model.final_linear, steps.norm(model.final_layernorm, x), axes=(TOKENS, CLASSES))
@@ -53,14 +55,14 @@ def notes_decoder(steps: Steps, model: NotesDecoder) -> None:
 def _notes_block(steps: Steps, at: str, block: Any, x: str) -> str:
     normed = steps.norm(block.layernorm1, x)
     heads = tuple(_notes_head(steps, steps.paths[head], head, normed) for head in block.heads)
-    joined = steps.add("beside", f"{at}.joined", heads, TOKENS_BY_FEATURES)
+    joined = steps.add("beside", f"{at}.joined", heads)
     mixed = steps.linear(block.projection[0], joined, axes=TOKENS_BY_FEATURES)
-    x = steps.add("add", f"{at}.after_attention", (x, mixed), TOKENS_BY_FEATURES)
+    x = steps.add("add", f"{at}.after_attention", (x, mixed))
     first, relu, last = block.feedforward[:3]
     inner = steps.linear(first, steps.norm(block.layernorm2, x))
-    inner = steps.activation(nn.functional.relu, steps.paths[relu], inner, (TOKENS, HIDDEN), columns=first.out_features)
+    inner = steps.activation(_RELU, steps.paths[relu], inner, (TOKENS, HIDDEN), columns=first.out_features)
     moved = steps.linear(last, inner, axes=TOKENS_BY_FEATURES)
-    return steps.add("add", f"{at}.after_feed_forward", (x, moved), TOKENS_BY_FEATURES)
+    return steps.add("add", f"{at}.after_feed_forward", (x, moved))
 
 
 def _notes_head(steps: Steps, at: str, head: Any, x: str) -> str:
@@ -71,7 +73,7 @@ def _notes_head(steps: Steps, at: str, head: Any, x: str) -> str:
     width = head.key.out_features
     scores = steps.add("scores", f"{at}.scores", (query, key), square, head_dim=width, pattern=pattern)
     weights = steps.add("softmax", f"{at}.weights", (scores,), square)
-    return steps.add("mix", at, (weights, value), TOKENS_BY_FEATURES)
+    return steps.add("mix", at, (weights, value))
 
 
 def vinh_mlp(steps: Steps, model: VinhMLP) -> None:
@@ -88,7 +90,7 @@ def vinh_attention(steps: Steps, model: VinhAttention) -> None:
     square = (TOKENS, TOKENS)
     scores = steps.add("scores", "scores", (words, words), square, head_dim=width, pattern="full")
     weights = steps.add("softmax", "weights", (scores,), square)
-    attention = steps.add("mix", "attention", (weights, words), TOKENS_BY_FEATURES)
+    attention = steps.add("mix", "attention", (weights, words))
     _flattened(steps, attention if model.flattens == "attention" else words, model.fc)
 
 
@@ -97,11 +99,11 @@ def vinh_transformer(steps: Steps, model: VinhTransformer) -> None:
     steps.fix_length(model.length)
     words = steps.embedding(model.word_emb, "word_emb")
     positions = steps.weight(model.pos_emb, "weight", TOKENS_BY_FEATURES)
-    x = steps.add("add", "positioned", (words, positions), TOKENS_BY_FEATURES)
+    x = steps.add("add", "positioned", (words, positions))
     mixed = _between_texts(steps, model.attn, x)
-    x = steps.norm(model.layernorm_1, steps.add("add", "after_attention", (x, mixed), TOKENS_BY_FEATURES))
+    x = steps.norm(model.layernorm_1, steps.add("add", "after_attention", (x, mixed)))
     moved = steps.linear(model.ffn, x, axes=TOKENS_BY_FEATURES)
-    x = steps.norm(model.layernorm_2, steps.add("add", "after_feed_forward", (x, moved), TOKENS_BY_FEATURES))
+    x = steps.norm(model.layernorm_2, steps.add("add", "after_feed_forward", (x, moved)))
     logits = steps.linear(model.fc, steps.add("mean", "average", (x,), (FEATURES,)), axes=(CLASSES,))
     steps.add("same", "logits", (logits,), (CLASSES,))
 
@@ -118,10 +120,95 @@ def _between_texts(steps: Steps, attn: nn.MultiheadAttention, x: str) -> str:
     scores = steps.add("scores-of-texts", f"{at}.scores", (query, key), by_texts, head_dim=width)
     weights = steps.add("softmax", f"{at}.weights", (scores,), by_texts)
     heads = steps.add("product", f"{at}.heads", (weights, value), by_heads)
-    joined = steps.add("join", f"{at}.joined", (heads,), TOKENS_BY_FEATURES)
+    joined = steps.add("join", f"{at}.joined", (heads,))
     return steps.linear(attn.out_proj, joined, name=f"{at}.output", axes=TOKENS_BY_FEATURES)
 
 
 def _flattened(steps: Steps, x: str, layer: nn.Linear) -> None:
     steps.linear(layer, steps.add("flatten", "flattened", (x,), (FEATURES,)), axes=(CLASSES,))
     steps.add("same", "logits", (steps.paths[layer],), (CLASSES,))
+
+
+def bui_dang_rows(steps: Steps, model: BuiDangRows) -> None:
+    """Rows are words: two causal heads → softmax as a norm → over positions → softmax → one weight per row."""
+    steps.fix_length(model.length)
+    one_hot = _one_hot(steps, model)
+    words = steps.add("add", "words", (one_hot, steps.weight(model, "positions", TOKENS_BY_FEATURES)))
+    heads = tuple(_bui_dang_head(steps, model, number, words) for number in range(len(model.heads)))
+    joined = steps.add("beside", "joined", heads)
+    attention = _product(steps, model, "attended", joined, "Wo")
+    both = steps.add("beside", "attended_and_words", (attention, words))
+    x = _product(steps, model, "norm_sum", both, "gamma_self", "beta_self")
+    normed = steps.add("softmax", "normed", (x,))
+    x = _product(steps, model, "over_positions", "Wf", normed, "bf", axes=_ROWS_BY_FEATURES)
+    fed = steps.activation(_RELU, "rectified", x, _ROWS_BY_FEATURES, columns=model.Wo.shape[1])
+    x = steps.add("below", "fed_and_normed", (fed, normed), _ROWS_BY_FEATURES)
+    x = _product(steps, model, "rows_sum", x, "gamma_feed", "beta_feed", axes=("rows", CLASSES))
+    rows = steps.add("softmax", "rows", (x,), ("rows", CLASSES))
+    row = _product(steps, model, "row", "Wl", rows, "bl", axes=("rows", CLASSES))
+    steps.add("pick", "logits", (row,), (CLASSES,), row="first")
+
+
+def _bui_dang_head(steps: Steps, model: BuiDangRows, number: int, words: str) -> str:
+    at, square = f"heads.{number}", (TOKENS, TOKENS)
+    query, key, value = (
+        _product(steps, model, f"{at}.{name}", words, f"W{name[0]}.{number}") for name in ("query", "key", "value")
+    )
+    scores = steps.add("scores", f"{at}.scores", (query, key), square, head_dim=model.length, pattern="causal")
+    weights = steps.add("softmax", f"{at}.weights", (scores,), square)
+    return steps.add("mix", f"{at}.mixed", (weights, value))
+
+
+def bui_dang_columns(steps: Steps, model: BuiDangColumns) -> None:
+    """Columns are words: attention over features → residual, z-score → feed-forward → residual, z-score."""
+    steps.fix_length(model.length)
+    by_words, square, by_hidden = (FEATURES, TOKENS), (FEATURES, FEATURES), (FEATURES, HIDDEN)
+    columns = steps.add("transpose", "one_hot_columns", (_one_hot(steps, model),), by_words)
+    words = steps.add("add", "words", (columns, steps.weight(model, "positions", by_words)), by_words)
+    query, key, value = (
+        _product(steps, model, name, f"W{name[0]}", words, axes=by_words) for name in ("queries", "keys", "values")
+    )
+    width = len(model.mask)
+    scores = steps.add("scores", "scores", (query, key), square, head_dim=width, pattern="causal")
+    weights = steps.add("softmax-of-columns", "weights", (scores,), square)
+    mixed = steps.add("matmul", "mixed", (weights, value), by_words)
+    attention = _product(steps, model, "attended", "Wo", mixed, axes=by_words)
+    residual = _product(steps, model, "residual", "Wnorm_self", words, axes=by_words)
+    bias = steps.weight(model, "bnorm_self", (OUT, IN))
+    x = steps.add("add-with-bias", "after_attention", (attention, residual, bias), by_words)
+    x = steps.add("z-score", "standardised", (x,), by_words)
+    normed = _product(steps, model, "normed", x, "gamma_self", "beta_self", axes=by_hidden)
+    by_class = (CLASSES, HIDDEN)
+    x = _product(steps, model, "feed_forward", "Wf", normed, "bf", axes=by_class)
+    fed = steps.activation(_RELU, "rectified", x, by_class, columns=len(model.Wo))
+    residual = _product(steps, model, "feed_residual", "Wnorm_feed", normed, axes=by_class)
+    bias = steps.weight(model, "bnorm_feed", (OUT, IN))
+    x = steps.add("add-with-bias", "after_feed_forward", (fed, residual, bias), by_class)
+    x = steps.add("z-score", "feed_standardised", (x,), by_class)
+    column = _product(steps, model, "column", x, "gamma_feed", "beta_feed", axes=(CLASSES, OUT))
+    steps.add("flatten", "logits", (column,), (CLASSES,))
+
+
+def _one_hot(steps: Steps, model: BuiDangRows | BuiDangColumns) -> str:
+    words = model.vocab_size - N_SPECIAL
+    return steps.add("one-hot", "one_hot", ("token_ids",), first=N_SPECIAL, words=words)
+
+
+def _product(
+    steps: Steps,
+    model: nn.Module,
+    name: str,
+    left: str,
+    right: str,
+    bias: str = "",
+    *,
+    axes: Axes = TOKENS_BY_FEATURES,
+) -> str:
+    """Add a matrix product. Its factors are matrices so far, or names of weights."""
+    inputs = tuple(
+        factor if factor in steps.taken else steps.weight(model, factor, (OUT, IN) if factor == left else (IN, OUT))
+        for factor in (left, right)
+    )
+    if not bias:
+        return steps.add("matmul", name, inputs, axes)
+    return steps.add("matmul-with-bias", name, (*inputs, steps.weight(model, bias, (OUT, IN))), axes)

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from glassformer.data.arrays import Array, FloatArray
+
+Axes = tuple[str, ...]
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
 BACKWARDS, TEXTS, IN_ROW = "tokens from the last", "texts", "texts of a row"
 """The meanings of the axes of matrices."""
@@ -81,7 +86,7 @@ class Step:
     name: str
     operation: str
     inputs: tuple[str, ...] = ()
-    axes: tuple[str, ...]
+    axes: Axes
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -92,3 +97,25 @@ class Step:
         skipped, columns = settings.get("skipped", 0), settings.get("columns", 0)
         which = f"columns {skipped + 1:,}–{skipped + columns:,}" if skipped else f"the first {columns:,} columns"
         return formula.format(**settings, which=which)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Matrix:
+    """A step with its numbers.
+
+    Attributes:
+        values: the shape is that of `step.axes`.
+        gradient: of the margin (see `Trace`), in the same shape. None where there is none: the counting reader,
+            and tables that are not learned.
+    """
+
+    step: Step
+    values: FloatArray
+    gradient: FloatArray | None = None
+
+
+def matrix(operation: str, name: str, values: Array, *inputs: str, rows: str = "", **settings: Any) -> Matrix:
+    """Return a matrix with a column for each score, or one row of them."""
+    axes = (rows, CLASSES) if rows else (CLASSES,)
+    step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
+    return Matrix(step=step, values=values.astype(np.float32))

@@ -21,26 +21,11 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
-from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TOKENS, Step
+from glassformer.tracing.steps import BACKWARDS, NGRAMS, TOKENS, Matrix, Step, matrix
 from glassformer.tracing.traced_target import TracedTarget
 
 MOST_NUMBERS = 3_000_000
 """The most numbers that a trace holds of activations, and again of weights. A page with all of them has 50 MB."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Matrix:
-    """A step with its numbers.
-
-    Attributes:
-        values: the shape is that of `step.axes`.
-        gradient: of the margin (see `Trace`), in the same shape. None where there is none: the counting reader,
-            and tables that are not learned.
-    """
-
-    step: Step
-    values: FloatArray
-    gradient: FloatArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,43 +164,38 @@ def _after_the_scores(predictor: Predictor, text: str, scores: FloatArray) -> tu
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []
 
-    def add(operation: str, name: str, values: Array, *inputs: str, rows: str = "", **settings: Any) -> Array:
-        axes = (rows, CLASSES) if rows else (CLASSES,)
-        step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
-        found.append(Matrix(step=step, values=values.astype(np.float32)))
-        return values
-
     ngrams: tuple[str, ...] = ()
     by_reader: dict[str, tuple[str, Array]] = {}
     for reader in config.weights:
         if reader == "counting" and counting is not None:
             ngrams, shares, bias = _counted(counting, text, config.inputs)
-            add("given", "counting.ngrams", shares, rows=NGRAMS)
-            add("weight", "counting.bias", bias)
             total = shares.sum(axis=0) + bias
-            add("column-sum", "counting.logits", total, "counting.ngrams", "counting.bias")
+            found += [
+                matrix("given", "counting.ngrams", shares, rows=NGRAMS),
+                matrix("weight", "counting.bias", bias),
+                matrix("column-sum", "counting.logits", total, "counting.ngrams", "counting.bias"),
+            ]
             by_reader[reader] = "counting.logits", total
         elif reader == "transformer":
             by_reader[reader] = "logits", scores
         else:
-            name = f"{reader}.scores"
-            by_reader[reader] = name, add("given", name, predictor.alone(reader, [text])[0])
+            by_reader[reader] = f"{reader}.scores", predictor.alone(reader, [text])[0]
+            found.append(matrix("given", *by_reader[reader]))
     parts = []
     for reader, weight in config.weights.items():
         name, values = by_reader[reader]
         if len(by_reader) > 1 or weight != 1:
-            weighted = add("scale", f"{reader}.weighted", weight * values, name, factor=weight)
-            parts.append((f"{reader}.weighted", weighted))
+            parts.append((f"{reader}.weighted", weight * values))
+            found.append(matrix("scale", *parts[-1], name, factor=weight))
         else:
             parts.append((name, values))
     name, total = parts[0]
     for number, (other, values) in enumerate(parts[1:], 2):
-        joined = "sum" if number == len(parts) else f"sum of {number}"
-        name, total = joined, add("add", joined, total + values, name, other)
+        joined, total = "sum" if number == len(parts) else f"sum of {number}", total + values
+        found.append(matrix("add", joined, total, name, other))
+        name = joined
     kind: TracedTarget = config.target.part("tracing")
-    for step in kind.steps(config.target, name, total):
-        add(step.operation, step.name, step.values, *step.inputs, **step.settings)
-    return ngrams, found
+    return ngrams, [*found, *kind.steps(config.target, name, total)]
 
 
 def _counted(

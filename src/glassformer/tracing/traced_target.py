@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from glassformer.data.arrays import Array, DoubleArray
+from glassformer.tracing.steps import Matrix
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,26 +29,15 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastStep:
-    """A step from the scores of a text to its answer, with a number for each score. See `Step`."""
-
-    operation: str
-    name: str
-    values: Array
-    inputs: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
 class TracedTarget:
     """What a trace shows of a kind of answer.
 
     Attributes:
         score: what a score is called.
         outcome: takes the target and the answer to a single text.
-        steps: takes the target, the name of the step with the scores, and the scores (width,).
+        steps: takes the target, the name of the step with the scores, and the scores (width,); yields what follows.
     """
 
     score: str
     outcome: Callable[[Any, Any], Outcome]
-    steps: Callable[[Any, str, Array], Iterator[LastStep]]
+    steps: Callable[[Any, str, Array], Iterator[Matrix]]

@@ -12,7 +12,8 @@ from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.explanation import AskedLabel
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import probabilities
-from glassformer.tracing.traced_target import LastStep, Outcome, TracedTarget
+from glassformer.tracing.steps import Matrix, matrix
+from glassformer.tracing.traced_target import Outcome, TracedTarget
 
 
 def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:
@@ -26,13 +27,11 @@ def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:
     )
 
 
-def _steps(target: Labels, name: str, logits: Array) -> Iterator[LastStep]:
+def _steps(target: Labels, name: str, logits: Array) -> Iterator[Matrix]:
     calibrated = logits / target.temperature
-    divisor = {"divisor": target.temperature}
-    yield LastStep(operation="divide", name="calibrated", values=calibrated, inputs=(name,), settings=divisor)
+    yield matrix("divide", "calibrated", calibrated, name, divisor=target.temperature)
     probs = probabilities(calibrated[None], multilabel=target.multilabel)[0]
-    operation = "sigmoid" if target.multilabel else "softmax"
-    yield LastStep(operation=operation, name="probabilities", values=probs, inputs=("calibrated",))
+    yield matrix("sigmoid" if target.multilabel else "softmax", "probabilities", probs, "calibrated")
 
 
 PART = TracedTarget(score="logit", outcome=_outcome, steps=_steps)

@@ -9,7 +9,8 @@ import numpy as np
 from glassformer.data.arrays import Array
 from glassformer.targets.number.explanation import AskedNumber
 from glassformer.targets.number.target import Number, NumberAnswers
-from glassformer.tracing.traced_target import LastStep, Outcome, TracedTarget
+from glassformer.tracing.steps import Matrix, matrix
+from glassformer.tracing.traced_target import Outcome, TracedTarget
 
 
 def _outcome(target: Number, answers: NumberAnswers) -> Outcome:
@@ -17,12 +18,12 @@ def _outcome(target: Number, answers: NumberAnswers) -> Outcome:
     return Outcome(names=(target.column,), label=target.column, rival=None, direction=np.ones(1), answer=asked.headline)
 
 
-def _steps(target: Number, name: str, scores: Array) -> Iterator[LastStep]:
+def _steps(target: Number, name: str, scores: Array) -> Iterator[Matrix]:
     deviation = target.scale.deviation
     in_unit, base = scores * deviation, np.array([target.base])
-    yield LastStep(operation="scale", name="in_unit", values=in_unit, inputs=(name,), settings={"factor": deviation})
-    yield LastStep(operation="weight", name="base", values=base)
-    yield LastStep(operation="add", name="number", values=in_unit + base, inputs=("in_unit", "base"))
+    yield matrix("scale", "in_unit", in_unit, name, factor=deviation)
+    yield matrix("weight", "base", base)
+    yield matrix("add", "number", in_unit + base, "in_unit", "base")
 
 
 PART = TracedTarget(score="score", outcome=_outcome, steps=_steps)
