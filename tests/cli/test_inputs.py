@@ -322,12 +322,31 @@ def test_what_takes_one_text_refuses_such_a_model(beside: Trained, pairs: Traine
     for arguments, words in (
         (("export", beside.folder, "--format", "web", "--out", tmp_path / "w"), "the page takes one text"),
         (("export", pairs.folder, "--format", "transformers", "--out", tmp_path / "t"), "gives a model one text"),
-        (
-            ("distil", beside.folder, beside.table, "--into", "tiny", "--out", tmp_path / "d"),
-            "train a small model on the table",
-        ),
     ):
         misused(glassformer(*arguments), words)
+
+
+def test_a_student_reads_the_rows_of_its_teacher(beside: Trained, tmp_path: Path) -> None:
+    small = (
+        "--into",
+        "tiny",
+        "--set",
+        "model.d_model=16",
+        "--set",
+        "model.d_ff=24",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+    )
+    said = glassformer("distil", beside.folder, beside.table, "--out", tmp_path / "s", *small)
+    assert said.code == 0, said.err
+    assert '"price"' in next(line for line in said.err.splitlines() if line.startswith("next: "))
+    config = json.loads((tmp_path / "s" / "config.json").read_text())
+    assert config["inputs"] == json.loads((beside.folder / "config.json").read_text())["inputs"]
+    lacking = write_csv(tmp_path / "new.csv", [("a film", "3")] * 20, ("review", "price"))
+    for source, words in ((lacking, "has no column 'shop'"), ("imdb", "imdb brings one text a row")):
+        misused(glassformer("distil", beside.folder, source, "--out", tmp_path / "t", *small), words)
 
 
 def test_snapshots_write_each_token_of_a_row_as_in_its_text(pairs: Trained, tmp_path: Path) -> None:

@@ -37,21 +37,13 @@ REFUSED: tuple[Refusal, ...] = (
     ),
     Refusal(
         things=(
-            "distil",
             "export web",
             "serve feedback",
         ),
         inputs=SEVERAL,
     ),
-    Refusal(
-        things=(
-            "labels",
-            "labels --next",
-            "distil",
-        ),
-        targets=("number",),
-    ),
-    Refusal(things=("labels", "labels --next", "distil"), targets=("ordered",)),
+    Refusal(things=("labels", "labels --next"), targets=("number",)),
+    Refusal(things=("labels", "labels --next"), targets=("ordered",)),
     Refusal(things=("labels", "labels --next"), targets=("several",)),
 )
 NO_TABLE = {

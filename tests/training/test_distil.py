@@ -17,9 +17,10 @@ from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.training import train_classifier
+from glassformer.targets.labels.training_distil import Distillation
+from glassformer.targets.number.training import train_number
 from glassformer.training.classification import TrainingData
-from glassformer.training.distil import Teacher, distil, student_recipe
-from glassformer.training.distillation import Distillation, Known
+from glassformer.training.distil import Known, Teacher, distil, student_recipe
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
 from tests.training.samples import N_CLASSES, SMALL, VOCAB_SIZE, Memory, config, opinions, recipe, table, toy_data
@@ -117,7 +118,7 @@ def test_an_epoch_is_judged_after_calibration() -> None:
 
     def validated(scale: float, **training: Any) -> dict[str, float]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("glassformer.training.distillation.score", lambda *_, **__: scale * logits)
+            patch.setattr("glassformer.targets.labels.training_distil.score", lambda *_, **__: scale * logits)
             task = Distillation(data, config(**training), max_seq_len=24, temperature=1.0, known=None)
             return task.validate(Constant([0.0] * N_CLASSES))
 
@@ -221,15 +222,15 @@ def test_stopped_and_resumed_is_uninterrupted(
 ) -> None:
     monkeypatch.setattr("glassformer.training.distil._TEXTS_AT_ONCE", 50)
     teacher, asked = taught(both_readers), list[int]()
-    logits = Teacher.logits
+    scores = Teacher.scores
 
     def counted(self: Teacher, texts: Sequence[str]) -> FloatArray:
         asked.append(len(texts))
         if len(asked) == 2:
             raise KeyboardInterrupt
-        return logits(self, texts)
+        return scores(self, texts)
 
-    monkeypatch.setattr(Teacher, "logits", counted)
+    monkeypatch.setattr(Teacher, "scores", counted)
     out, given = tmp_path / "student", ([documents()], of_student())
     with pytest.raises(KeyboardInterrupt):
         distil(teacher, *given, out=out)
@@ -291,3 +292,47 @@ def test_the_labels_of_a_table_must_be_those_of_the_teacher(both_readers: Traine
     read = taught(both_readers).read_labelled(str(file))
     assert isinstance(read, Table)
     assert read.frame["label"].to_list() == ["bad", "good"] * 4
+
+
+def numbered(count: int, first: int = 0) -> Table:
+    """Texts with a number that their words give."""
+    words = {"awful": 1.0, "fine": 5.0, "lovely": 9.0}
+    texts = [f"the cast of film {number} was {list(words)[number % 3]}" for number in range(first, first + count)]
+    return table(texts, [str(words[text.split()[-1]] + len(text) % 2 / 4) for text in texts])
+
+
+def test_a_student_learns_the_number_of_its_teacher_and_needs_known_ones_for_intervals() -> None:
+    trained = train_number(Sources(train=numbered(90)), recipe(epochs=2).model_copy(update={"model": SMALL}))
+    teacher, more = taught(trained), numbered(120, 500)
+    alone = distil(teacher, [documents(more.frame["text"])], of_student(epochs=20))
+    best = alone.metrics["best"]
+    assert best["validation_agreement"] > 0.9
+    assert "validation_r2" not in best
+    assert alone.config.target.scale == trained.config.target.scale  # type: ignore[union-attr]
+    assert "number_doubts" not in alone.metrics
+    predictor = Predictor(alone)
+    assert predictor.notes == [
+        "there are no intervals: the right number of 0 held-out rows is known, and intervals of 90% need at least 9"
+    ]
+    fresh = numbered(30, 900).frame["text"].to_list()
+    ours, theirs = (found.answer(fresh).values for found in (predictor, teacher.answering))
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.9
+    known = distil(teacher, [], of_student(), labelled=more)
+    held_out = Predictor(known).held_out
+    assert held_out.rows == 24
+    off = Predictor(known).answer(more.frame["text"].to_list()).values - more.frame["label"].cast(float).to_numpy()
+    assert any(abs(held_out.distances[89] - each) < 1e-3 for each in abs(off)), "by the right numbers"
+    assert known.metrics["best"]["validation_r2"] <= 1
+
+
+def test_a_number_has_no_temperature() -> None:
+    trained = train_number(Sources(train=numbered(90)), recipe(epochs=1).model_copy(update={"model": SMALL}))
+    misused("`temperature=2`: a number has no", taught(trained), [documents()], of_student(), temperature=2.0)
+    misused("answers with labels, not with a number", taught(trained), [documents()], student_recipe("vinh-recurrent"))
+
+
+def test_ordered_classes_stay_ordered() -> None:
+    rows = dataclasses.replace(opinions(80), order=("good", "bad"))
+    trained = train_classifier(Sources(train=rows), recipe(epochs=1).model_copy(update={"model": SMALL}))
+    student = distil(taught(trained), [documents()], of_student(epochs=1))
+    assert (student.config.target.kind, student.config.labels) == ("ordered", ("good", "bad"))

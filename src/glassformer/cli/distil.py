@@ -37,14 +37,14 @@ def distil(
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     texts: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts without labels: text files, tables or folders of text files."),
+        typer.Argument(help="Texts or rows without labels: text files, tables or folders of text files."),
     ] = None,
     labelled: Annotated[
         str | None,
         typer.Option(
             metavar="<table>",
             help="A labelled table, such as the teacher's training table. Its texts are read too, and its labels "
-            "measure the accuracy on held-out texts.",
+            "measure the student on held-out texts.",
         ),
     ] = None,
     multilabel: MultilabelAsTrained = None,
@@ -62,7 +62,6 @@ def distil(
 ) -> None:
     """Train a small model to answer like a large one, on texts without labels."""
     from glassformer.cli.live import LiveView
-    from glassformer.data.unlabelled import read_unlabelled
     from glassformer.prediction.devices import choose_device
     from glassformer.training.distil import Teacher, student_recipe
     from glassformer.training.distil import distil as run
@@ -75,8 +74,7 @@ def distil(
     from_whom = Teacher.load(teacher, device=target)
     doing("reading the texts")
     table = None if labelled is None else from_whom.read_labelled(labelled, data_dir, multilabel=multilabel)
-    column = from_whom.answering.text_column
-    documents = [read_unlabelled(source, data_dir, like=column) for source in texts or ()]
+    documents = [from_whom.read_texts(source, data_dir) for source in texts or ()]
     with resumable(out), LiveView() as view:
         trained = run(
             from_whom,
@@ -115,16 +113,15 @@ def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], Non
 
 
 def _show_result(trained: TrainedModel, out: Path, teacher: Teacher, *, json: bool) -> None:
+    from glassformer.data.inputs import example_of
+
     best, config = trained.metrics["best"], trained.config
     if json:
         record: dict[str, Any] = {"model": str(out), "training_seconds": config.training_seconds, "data": config.data}
         print_json(record | {"best": best, "history": trained.metrics["history"]})
         return
-    measured = "nothing was held out"
-    if "validation_agreement" in best:
-        measured = f"gives the answer of {teacher.name} to {best['validation_agreement']:.1%} of the held-out texts"
-    if "validation_accuracy" in best:
-        measured += f", accuracy {best['validation_accuracy']:.4f} on those with a label"
+    known = "validation_agreement" in best
+    measured = teacher.student.measured(best, teacher.name) if known else "nothing was held out"
     show(f"{out}: {measured}; trained in {duration(config.training_seconds)}")
     folder = shlex.quote(str(out))
-    say(f'next: glassformer predict {folder} "a text"    glassformer evaluate {folder} TEST_TABLE')
+    say(f"next: glassformer predict {folder} {example_of(config.inputs)}    glassformer evaluate {folder} TEST_TABLE")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from glassformer.data.documents import PLAIN, Documents, decoded, read_documents
-from glassformer.data.known import KNOWN, resolve_unlabelled
-from glassformer.data.table import text_keys
+from glassformer.data.input_columns import composer
+from glassformer.data.inputs import Inputs
+from glassformer.data.known import KNOWN, check_source, resolve_unlabelled
+from glassformer.data.shards import batches_of, files_of
+from glassformer.data.table import ROWS_PER_BATCH, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -70,6 +74,26 @@ def read_unlabelled(source: str, data_dir: Path | None = None, *, like: str | No
     if is_folder:
         return _folder(Path(source))
     return read_documents(source, data_dir, like=like)
+
+
+def read_rows(source: str, inputs: Inputs) -> Documents:
+    """Read the rows of a table without labels for a model of several inputs. Rows without text are left out.
+
+    Raises:
+        UsageError: it is not a table, cannot be read, lacks an input, or holds no text.
+    """
+    check_source(source)
+    if source in KNOWN:
+        raise UsageError(
+            f"{source} brings one text a row, and this model reads {inputs.in_words}; name a table with them"
+        )
+    batches = batches_of(files_of(Path(source)), rows_per_batch=ROWS_PER_BATCH)
+    first = next(batches)
+    compose = composer(first, inputs, source)
+    texts = pl.Series([text for batch in chain([first], batches) for text in compose(batch) if text], dtype=pl.String)
+    if texts.is_empty():
+        raise UsageError(f"{source} holds no text")
+    return Documents(texts=texts, source=source)
 
 
 def _folder(path: Path) -> Documents:

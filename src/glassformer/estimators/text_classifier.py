@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.arrays import BoolArray, DoubleArray
-from glassformer.data.in_memory import as_added_table, as_documents, as_table, settings_by_name, unequal
+from glassformer.data.in_memory import as_added_table, as_table, unequal
 from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels, ordered_names
 from glassformer.data.in_memory_rows import warn_caller
 from glassformer.data.spellings import table_spellings
@@ -18,11 +18,9 @@ from glassformer.data.table import Table
 from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import Named, TextEstimator
-from glassformer.prediction.devices import choose_device
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.training import from_memory
 from glassformer.targets.probabilities import THRESHOLD
-from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.loop import Observer
 
 
@@ -283,29 +281,3 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         least = self.predictor_.thresholds.label_threshold(coverage)
         return self._answer(X).label_sets(least)
-
-    def distil(
-        self,
-        texts: Iterable[str],
-        *,
-        into: str = "tiny",
-        temperature: float = TEMPERATURE,
-        settings: Mapping[str, Any] | None = None,
-    ) -> TextClassifier:
-        """Train a small classifier to answer texts as this one does: see docs/how-to/distil.md.
-
-        Args:
-            texts: texts without labels.
-            into: a preset, or the name or file of a recipe.
-            temperature: divides the logits of both classifiers in the loss.
-            settings: settings of the recipe by dotted name.
-
-        Raises:
-            UsageError: a text is not a string, there is no such preset or recipe, or a setting does not fit.
-        """
-        check_is_fitted(self)
-        recipe = student_recipe(into, settings_by_name(settings))
-        teacher = Teacher(name="a model in memory", answering=self.predictor_)
-        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer()}
-        student = distil(teacher, [as_documents(texts, "texts")], recipe, temperature=temperature, **how)
-        return self._of(student, self.device)

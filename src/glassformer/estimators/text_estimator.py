@@ -35,6 +35,7 @@ from glassformer.readers.counting.unlike import NOT_KEPT, Seen
 from glassformer.targets.parts import part
 from glassformer.training.adding import add_in_memory, check_can_grow
 from glassformer.training.card import model_card
+from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
 from glassformer.training.own_text import seconds_of
@@ -226,6 +227,33 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         given = self._read_one(text)
         return explain(self.predictor_, given, label=label, method=method, nearest=nearest)
+
+    def distil(
+        self,
+        texts: Iterable[Any],
+        *,
+        into: str = "tiny",
+        temperature: float = TEMPERATURE,
+        settings: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Train a small model to answer texts as this one does: see docs/how-to/distil.md.
+
+        Args:
+            texts: texts or rows without labels.
+            into: a preset, or the name or file of a recipe.
+            temperature: divides the logits of both models in the loss. A number has none.
+            settings: settings of the recipe by dotted name.
+
+        Raises:
+            UsageError: a text is not a string, there is no such preset or recipe, or a setting does not fit.
+        """
+        check_is_fitted(self)
+        recipe = student_recipe(into, settings_by_name(settings))
+        teacher = Teacher(name="a model in memory", answering=self.predictor_)
+        how: dict[str, Any] = {"device": choose_device(self.device), "observer": self._observer()}
+        given = as_documents(texts if teacher.inputs is None else self._read(texts), "texts")
+        student = distil(teacher, [given], recipe, temperature=temperature, **how)
+        return self._of(student, self.device)
 
     def nearest(self, text: Any, *, count: int = 5) -> NearestTexts:
         """Return the training texts that are nearest to a text, if the model keeps them (`keep_texts`).

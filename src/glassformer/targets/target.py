@@ -74,6 +74,10 @@ class Target(BaseModel, ABC):
         """Return the figures of the answers to held-out rows in the contents of `metrics.json`, or None."""
 
     @abstractmethod
+    def taught(self, scores: Scores) -> Scores:
+        """Return what a student learns, from the summed scores (texts, width) of all readers."""
+
+    @abstractmethod
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> Answers:
         """Return the answers that follow from the weighted scores (texts, width) of each reader.
 

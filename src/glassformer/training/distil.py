@@ -1,6 +1,6 @@
 """Run distillation: a small student learns to answer texts like a trained teacher (Hinton et al. 2015).
 
-The teacher answers with both of its readers. The student is a transformer alone, so it learns from both.
+The teacher answers with all of its readers. The student is a transformer alone, so it learns from all of them.
 """
 
 from __future__ import annotations
@@ -8,25 +8,26 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from pydantic import ValidationError
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.documents import Documents, split_documents
-from glassformer.data.inputs import refuse_several
+from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
-from glassformer.data.sources import read_like_training
+from glassformer.data.sources import Sources, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table
-from glassformer.data.unlabelled import Unlabelled, admitted
-from glassformer.data.wording import counted, label_name
+from glassformer.data.unlabelled import Unlabelled, admitted, read_rows, read_unlabelled
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.answering import Answering
@@ -35,13 +36,11 @@ from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels.training import PART
-from glassformer.targets.probabilities import probabilities
-from glassformer.training.distillation import Distillation, Known
+from glassformer.targets.target import Target
 from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer, Silent
 from glassformer.training.memory import keep_large_buffers
-from glassformer.training.preparation import Prepared
+from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
 from glassformer.training.run import Kept, train_prepared
 from glassformer.training.unfinished import work_in
@@ -52,9 +51,16 @@ _OF_LABELS = {"class_weights": "none", "label_smoothing": 0.0, "loss": "cross-en
 """The settings of training that need labels, with the values that do nothing."""
 
 
+class Known(NamedTuple):
+    """The labels of those validation texts whose labels are known."""
+
+    rows: IntArray
+    labels: Array
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Teacher:
-    """A trained classifier that answers texts for a student: a model folder or an exported model."""
+    """A trained model that answers texts for a student: a model folder or an exported model."""
 
     name: str
     answering: Answering
@@ -65,9 +71,23 @@ class Teacher:
         return cls(name=str(folder), answering=load_answering(folder, device=device))
 
     @property
+    def target(self) -> Target:
+        return self.answering.trained.config.target
+
+    @property
+    def inputs(self) -> Inputs | None:
+        return self.answering.trained.config.inputs
+
+    @property
+    def student(self) -> type[PreparedStudent]:
+        """The run of a student that answers as this teacher does."""
+        found: type[PreparedStudent] = self.target.part("training_distil")
+        return found
+
+    @property
     def labels(self) -> LabelSet:
-        config = self.answering.trained.config
-        return LabelSet(names=tuple(map(label_name, config.labels)), multilabel=config.multilabel)
+        target = self.target
+        return LabelSet(names=target.outputs, multilabel=target.multilabel, ordered=target.ordered)
 
     @cached_property
     def rows(self) -> Remembered:
@@ -91,12 +111,22 @@ class Teacher:
         config: Any = self.answering.trained.config
         return hashlib.sha256(config.model_dump_json().encode()).hexdigest()
 
-    def logits(self, texts: Sequence[str]) -> FloatArray:
-        """Return the calibrated logits (texts, n_classes) of both readers together."""
-        return (self.answering.logits(texts) / self.answering.trained.config.temperature).astype(np.float32)
+    def scores(self, texts: Sequence[str]) -> FloatArray:
+        """Return what a student learns of texts, from all readers together: (texts, width)."""
+        return self.target.taught(self.answering.logits(texts)).astype(np.float32)
+
+    def read_texts(self, source: str, data_dir: Path | None = None) -> Documents:
+        """Read texts without labels, or the rows of a table if the teacher reads several inputs.
+
+        Raises:
+            UsageError: they cannot be read, or lack an input.
+        """
+        if self.inputs is None:
+            return read_unlabelled(source, data_dir, like=self.answering.text_column)
+        return read_rows(source, self.inputs)
 
     def read_labelled(self, data: str, data_dir: Path | None = None, *, multilabel: str | None = None) -> Table:
-        """Read a table with the labels of this teacher, or the training rows of a known data set.
+        """Read a table with answers of the kind of this teacher, or the training rows of a known data set.
 
         By default the columns are those of the teacher's training table, if it has them.
 
@@ -110,11 +140,12 @@ class Teacher:
             text=None,
             label=None,
             multilabel=multilabel,
-            labels=self.labels.names,
+            labels=self.target.names or (),
+            inputs=self.inputs,
             fold=self.rows.fold_labels,
             split="train",
         )
-        self.labels.encode(table)
+        self.student.check_labelled(table, self.labels)
         return table
 
 
@@ -152,16 +183,19 @@ def distil(
     on_prepared: Callable[[PreparedStudent], None] | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> TrainedModel:
-    """Train a student on the probabilities that a teacher gives to texts. With `out`, write a model folder there.
+    """Train a student on the answers that a teacher gives to texts. With `out`, write a model folder there.
+
+    It learns the probabilities of labels, or the number.
 
     Held-out texts choose the epoch and the calibration.
 
     Args:
         texts: texts without labels.
         recipe: see `student_recipe`.
-        labelled: a table whose texts are read too. Its labels are not learned. They measure the accuracy on held-out
-            texts, and calibrate the answers.
-        temperature: divides the logits of teacher and student in the loss. Above 1, small probabilities count more.
+        labelled: a table whose texts are read too. Its labels are not learned. They measure the student on held-out
+            texts, and calibrate its answers.
+        temperature: divides the logits of teacher and student in the loss. Above 1, small probabilities count more. A
+            number has none.
         resume: continue the unfinished run in `out`. Texts, teacher and settings must be the same as before.
         device: a torch device.
         on_prepared: receives the prepared run before the teacher answers.
@@ -173,8 +207,7 @@ def distil(
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     _check(recipe, temperature)
-    inputs = teacher.answering.trained.config.inputs
-    refuse_several(inputs, "a student learns from answers to", "train a small model on the table, with `preset='tiny'`")
+    teacher.student.check(recipe, temperature)
     keep_large_buffers()
     all_texts = _all_texts(texts, labelled)
     train, held_out = split_documents(
@@ -182,22 +215,25 @@ def distil(
         recipe.validation,
         seed=recipe.training.seed,
     )
-    prepared = PreparedStudent(
-        recipe=recipe,
+    splits = Splits(
+        train=_table(train, teacher),
+        validation=None if held_out is None else _table(held_out, teacher),
+        notes=_notes(all_texts),
+    )
+    check_head(recipe, teacher.labels)
+    prepared = teacher.student(
+        recipe=recipe_for_inputs(recipe, Sources(train=splits.train), None),
         labels=teacher.labels,
-        splits=Splits(
-            train=_table(train),
-            validation=None if held_out is None else _table(held_out),
-            notes=_notes(all_texts),
-        ),
+        splits=splits,
         own_texts=None,
         init=None,
         device=device,
         work=None if out is None else out / CHECKPOINT_FOLDER,
         teacher=teacher,
         temperature=temperature,
-        known=_known(labelled, held_out, teacher.labels),
+        labelled=labelled,
         on_progress=on_progress or (lambda _: None),
+        **teacher.student.fields_of(teacher.target),
     )
     identity = {
         "texts": all_texts.fingerprint,
@@ -214,27 +250,45 @@ def distil(
             observer.on_message(
                 f"{teacher.name} answers by counting alone: a student is hardly faster, and may be less accurate"
             )
-        return train_prepared(prepared, Kept(out=out), time.perf_counter(), observer, None, resume=resume, way=PART)
+        way, clock = teacher.target.part("training"), time.perf_counter()
+        return train_prepared(prepared, Kept(out=out), clock, observer, None, resume=resume, way=way)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PreparedStudent(Prepared):
-    """The run of a student before its first step. In the place of labels it has the teacher's logits.
+class PreparedStudent(Prepared, ABC):
+    """The run of a student before its first step. In the place of labels it has the teacher's answers.
 
-    Attributes:
-        known: the labels of held-out texts. None if no label is known.
+    What differs between targets is in `targets/*/training_distil.py`.
     """
 
     teacher: Teacher
     temperature: float
-    known: Known | None
+    labelled: Table | None
     on_progress: Callable[[float], None]
+
+    @classmethod
+    def check(cls, recipe: Recipe, temperature: float) -> None:
+        """Raise `UsageError` if a student cannot learn such answers in this way."""
+
+    @classmethod
+    @abstractmethod
+    def check_labelled(cls, table: Table, labels: LabelSet) -> None:
+        """Raise `UsageError` if a table has other labels than the teacher."""
+
+    @classmethod
+    def fields_of(cls, target: Any) -> dict[str, Any]:  # noqa: ARG003
+        """Return the other fields of such a run, for the target of the teacher."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def measured(cls, best: Mapping[str, float], teacher: str) -> str:
+        """Say how well the best epoch answers held-out texts."""
 
     @cached_property
     def _answers(self) -> tuple[FloatArray, float]:
-        """The teacher's logits for the training texts and then the validation texts, and the seconds that it took.
-
-        An interrupted run reads those that it has.
+        """The teacher's answers (texts, width) to the training texts and then the validation texts, and the
+        seconds that it took. An interrupted run reads those that it has.
         """
         tables = [self.splits.train, *filter(None, [self.splits.validation])]
         texts = pl.concat([table.frame["text"] for table in tables])
@@ -245,7 +299,7 @@ class PreparedStudent(Prepared):
             found = kept_held_out(folder)
             if found is None:
                 began = time.perf_counter()
-                found = self.teacher.logits(some["text"].to_list()), time.perf_counter() - began
+                found = self.teacher.scores(some["text"].to_list()), time.perf_counter() - began
                 if folder is not None:
                     folder.mkdir(parents=True, exist_ok=True)
                     keep_held_out(folder, *found)
@@ -262,27 +316,19 @@ class PreparedStudent(Prepared):
     def validation_labels(self) -> FloatArray | None:
         return None if self.splits.validation is None else self._answers[0][self.splits.train.frame.height :]
 
-    @property
-    def held_out_labels(self) -> Array | None:
-        """The teacher's probabilities for the validation texts. Where a label is known, it is certain."""
-        if self.validation_labels is None:
+    @cached_property
+    def known(self) -> Known | None:
+        """The labels of the held-out texts that are in the labelled table. None if no label is known."""
+        held_out = self.splits.validation
+        if self.labelled is None or held_out is None:
             return None
-        multilabel = self.labels.multilabel
-        probs = probabilities(self.validation_labels, multilabel=multilabel)
-        if self.known is not None:
-            labels = self.known.labels
-            probs[self.known.rows] = labels if multilabel else np.eye(probs.shape[1])[labels]
-        return probs
-
-    @property
-    def known_labels(self) -> Array | None:
-        if self.known is None or self.validation_labels is None or len(self.known.rows) < len(self.validation_labels):
+        row_of = {text: row for row, text in enumerate(held_out.frame["text"])}
+        frame = self.labelled.frame.filter(pl.col("text").is_in(list(row_of)))
+        frame = frame.unique("text", keep="first", maintain_order=True)
+        if frame.is_empty():
             return None
-        return self.known.labels[np.argsort(self.known.rows)]
-
-    @property
-    def label_values(self) -> tuple[Any, ...]:
-        return self.teacher.answering.trained.config.labels
+        rows = np.array([row_of[text] for text in frame["text"]], np.int64)
+        return Known(rows=rows, labels=self.encoded(replace(self.labelled, frame=frame)))
 
     @property
     def record(self) -> dict[str, Any]:
@@ -297,15 +343,6 @@ class PreparedStudent(Prepared):
             }
         }
 
-    def task(self, beside: Sequence[FloatArray] = ()) -> Distillation:  # noqa: ARG002 (a student has no other readers)
-        return Distillation(
-            self.data,
-            self.training,
-            max_seq_len=self.recipe.model.max_seq_len,
-            temperature=self.temperature,
-            known=self.known,
-        )
-
 
 def _check(recipe: Recipe, temperature: float) -> None:
     if not (math.isfinite(temperature) and temperature > 0):
@@ -313,8 +350,7 @@ def _check(recipe: Recipe, temperature: float) -> None:
     for name, usual in _OF_LABELS.items():
         if (value := getattr(recipe.training, name)) != usual:
             raise UsageError(
-                f"`training.{name}={value!r}`: a student learns from the teacher's probabilities and not from labels; "
-                "leave it out"
+                f"`training.{name}={value!r}`: a student learns the answers of its teacher and not labels; leave it out"
             )
     if recipe.pretraining is not None:
         raise UsageError("[pretraining]: a student is not pre-trained; leave the section out")
@@ -345,19 +381,8 @@ def _notes(texts: Unlabelled) -> tuple[str, ...]:
     )
 
 
-def _table(documents: Documents) -> Table:
+def _table(documents: Documents, teacher: Teacher) -> Table:
     frame = pl.DataFrame({"text": documents.texts}).with_row_index("row", offset=1)
-    return Table(frame=frame, source=documents.source, text_column="text", label_column=None)
-
-
-def _known(labelled: Table | None, held_out: Documents | None, labels: LabelSet) -> Known | None:
-    """Return the labels of the held-out texts that are in the labelled table."""
-    if labelled is None or held_out is None:
-        return None
-    row_of = {text: row for row, text in enumerate(held_out.texts)}
-    frame = labelled.frame.filter(pl.col("text").is_in(list(row_of)))
-    frame = frame.unique("text", keep="first", maintain_order=True)
-    if frame.is_empty():
-        return None
-    rows = np.array([row_of[text] for text in frame["text"]], np.int64)
-    return Known(rows=rows, labels=labels.encode(replace(labelled, frame=frame)))
+    inputs = teacher.inputs
+    column = "text" if inputs is None else inputs.texts[0]
+    return Table(frame=frame, source=documents.source, text_column=column, label_column=None, inputs=inputs)

@@ -53,6 +53,11 @@ class Labels(Target):
         found = metrics.get("held_out_answers")
         return None if found is None else HeldOutAnswers.model_validate(found)
 
+    def taught(self, scores: Scores) -> Scores:
+        """Return the calibrated logits."""
+        calibrated: Scores = scores / self.temperature
+        return calibrated
+
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
         total = np.sum(list(scores.values()), axis=0)
         probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)

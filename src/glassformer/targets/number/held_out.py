@@ -72,6 +72,8 @@ class HeldOutNumbers(BaseModel):
     """Each reader that answered the held-out rows."""
     cut_short: bool = Field(default=False, exclude_if=lambda cut: not cut)
     """Whether the training of the transformer ended early, as the first of these rows promised too little of it."""
+    known: int | None = Field(default=None, exclude_if=lambda known: known is None)
+    """Of how many rows the right number is known. None: all. Of a student, the figures compare with its teacher."""
     distances: Distances
     """For 1%, 2%, … 99%: the distance from the answer within which the right number of so many new texts should lie.
     None if there are too few rows (split conformal prediction: Lei et al. 2018, algorithm 2)."""

@@ -104,6 +104,11 @@ class Number(Target):
         found = metrics.get("held_out")
         return None if found is None else HeldOutNumbers.model_validate(found)
 
+    def taught(self, scores: Scores) -> Scores:
+        """Return the expected numbers, on the scale of training."""
+        expected: Scores = scores + self.bias
+        return expected
+
     def answers(
         self, scores: Mapping[str, Scores], held_out: Any, *, coverage: float = COVERAGE, **about: Any
     ) -> NumberAnswers:
@@ -156,6 +161,11 @@ class Number(Target):
             return None
         if held_out is None:
             return "no rows were held out in training"
+        if held_out.known is not None:
+            return (
+                f"the right number of {held_out.known:,} held-out rows is known, and intervals of {coverage:.0%} need "
+                f"at least {rows_needed(coverage)}"
+            )
         rows = counted(held_out.rows, "row was", "rows were")
         return f"{rows} held out in training, and intervals of {coverage:.0%} need at least {rows_needed(coverage)}"
 
@@ -168,7 +178,7 @@ class Number(Target):
             return [f"there are no intervals: {why}"]
         assert held_out is not None
         which = "held-out rows" if held_out.folds == 1 else "cross-fitted rows"
-        rows = f"{held_out.rows:,} {which}"
+        rows = f"{held_out.rows if held_out.known is None else held_out.known:,} {which}"
         return [f"an interval should contain the true number of {COVERAGE:.0%} of texts; calibrated on {rows}"]
 
     def named(self, label: Any) -> float:

@@ -14,7 +14,7 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor, nn
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import FloatArray, Numbers
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
@@ -80,6 +80,16 @@ class PreparedNumber(Prepared):
     def class_weights(self) -> Tensor:
         return torch.ones(1)
 
+    def errors(self, answers: Numbers, left_out: Numbers) -> Numbers:  # noqa: ARG002
+        """Return how far the right numbers of held-out rows are from their answers, in their unit: (rows,).
+
+        Args:
+            answers: on the scale of training, with weights that are fitted to these rows.
+            left_out: the errors if the weights are fitted without the row.
+        """
+        off: Numbers = left_out * self.scale.deviation
+        return off
+
     def task(self, beside: Sequence[FloatArray] = ()) -> Regression:
         return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
 
@@ -119,11 +129,9 @@ def _warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
 
 def prepare_number(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumber:
     """Split the rows (see `prepare`, also for the arguments)."""
-    if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
-        raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
+    check_recipe(recipe)
     labels = LabelSet(names=(sources.train.label_column or "number",))
     check_head(recipe, labels)
-    _check_training(recipe)
     check_varies(numbers_of(sources.train), sources.train)
     prepared = prepare(sources, recipe, labels=labels, **how)
     splits = prepared.splits
@@ -143,8 +151,10 @@ def prepare_number(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumb
     return PreparedNumber(**{each.name: getattr(prepared, each.name) for each in fields(prepared)}, scale=scale)
 
 
-def _check_training(recipe: Recipe) -> None:
-    """Raise `UsageError` if the recipe sets what only labels have."""
+def check_recipe(recipe: Recipe) -> None:
+    """Raise `UsageError` if the design answers with labels only, or the recipe sets what only labels have."""
+    if not isinstance(recipe.model, ModelConfig | PretrainedConfig):
+        raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
     if recipe.training.class_weights != "none":
         raise UsageError("training.class_weights: a number has no classes to weigh; leave it out")
     if recipe.training.label_smoothing:
@@ -197,7 +207,7 @@ def _finished(
         tokenizer=recipe.tokenizer,
         unlike=None if seen is None else seen.config,
         inputs=splits.train.inputs,
-        data=data_record(splits, source) | ({"pretraining": pretraining} if pretraining else {}),
+        data=data_record(splits, source) | prepared.record | ({"pretraining": pretraining} if pretraining else {}),
         init=None if prepared.init is None else prepared.init.record,
         new_words=() if prepared.init is None else prepared.init.new_words,
         recipe=recipe.model_dump(mode="json"),
@@ -215,7 +225,7 @@ def _finished(
         config=config,
         model=trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | _held_out_metrics(source, held_out, rows),
+        metrics=state.metrics() | _held_out_metrics(prepared, source, held_out, rows),
         readers={} if learned is None else learned.kept(readers),
         seen=seen,
     )
@@ -245,13 +255,16 @@ def _held_out_rows(
 
 
 def _held_out_metrics(
-    source: SourceConfig | None, held_out: HeldOutNumbers | None, rows: HeldOutNumberRows | None
+    prepared: PreparedNumber,
+    source: SourceConfig | None,
+    held_out: HeldOutNumbers | None,
+    rows: HeldOutNumberRows | None,
 ) -> dict[str, Any]:
     """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
     if held_out is None or rows is None:
         return {}
     found: dict[str, Any] = {"held_out": held_out.model_dump()}
-    if held_out.r2 > 0 and not (source is not None and source.added):
+    if held_out.r2 > 0 and not prepared.record and not (source is not None and source.added):
         doubts = rows.doubts()
         found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
     return found
@@ -289,7 +302,8 @@ def _weighed(
     weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
     answers = found.bias + np.stack([held_out[name] for name in chosen], axis=1).astype(np.float64) @ found.weights
     off = found.left_out * prepared.scale.deviation  # the weights were fitted to these rows
-    spread = float(np.square(truth - truth.mean()).sum())
+    errors = prepared.errors(answers, found.left_out)
+    spread = max(float(np.square(truth - truth.mean()).sum()), 1e-12)  # a teacher may answer all texts alike
     figures = HeldOutNumbers(
         rows=rows,
         folds=1 if learned is None else len(learned.folds),
@@ -300,7 +314,8 @@ def _weighed(
             name: ReaderAlone(r2=_r2(each, spread), bias=each.bias, weight=each.weights[0])
             for name, each in alone.items()
         },
-        distances=distances(np.abs(off)),
+        known=None if len(errors) == rows else len(errors),
+        distances=distances(np.abs(errors)),
         answer=Mean.of(prepared.scale.mean + prepared.scale.deviation * answers),
     )
     others = {name: each.left_out * prepared.scale.deviation for name, each in alone.items() if len(alone) > 1}

@@ -36,6 +36,11 @@ def _measured(trained: TrainedModel) -> list[str]:
     interval = (
         "" if within is None else f" Of new texts like these, 90% should lie within {short(within)} of the answer."
     )
+    if "teacher" in trained.config.data:
+        return [
+            f"On {counted(held_out.rows, 'held-out text')}: R² {figure(held_out.r2)} with the answers of its teacher."
+            f"{interval} `glassformer evaluate` measures it on rows with their number."
+        ]
     return [
         f"On {counted(held_out.rows, 'row')} that it had not learned: R² {figure(held_out.r2)}, mean absolute error "
         f"{short(held_out.mae)}.{interval}"

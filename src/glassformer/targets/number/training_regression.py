@@ -110,7 +110,11 @@ class Regression(Classification):
             return {}
         answers = score(logits_of(model), store, max_seq_len=self.max_seq_len, n_classes=1)[:, 0]
         found = {"validation_loss": mean_loss(answers[:, None], labels, self.config)}
-        if self.config.best_epoch_by == "calibrated-loss" and math.isfinite(found["validation_loss"]):
-            readers = [*(each[:, 0] for each in self.beside), answers]
-            found["calibrated_loss"] = join_numbers(readers, labels).error / len(labels)
-        return found
+        return found | (self.judged(answers, labels) if math.isfinite(found["validation_loss"]) else {})
+
+    def judged(self, answers: FloatArray, truth: Array) -> dict[str, float]:
+        """Return more figures of finite answers to the validation rows: (rows,)."""
+        if self.config.best_epoch_by != "calibrated-loss":
+            return {}
+        readers = [*(each[:, 0] for each in self.beside), answers]
+        return {"calibrated_loss": join_numbers(readers, truth).error / len(truth)}

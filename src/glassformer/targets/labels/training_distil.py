@@ -1,28 +1,74 @@
-"""The task of a student: answer like a teacher (Hinton et al. 2015)."""
+"""What a student learns of labels: the probabilities of its teacher (Hinton et al. 2015)."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from glassformer.data.arrays import Array, IntArray
+from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.labels import LabelSet
+from glassformer.data.table import Table
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.classification import Classification, TrainingData, right_answers
+from glassformer.training.distil import Known, PreparedStudent
 from glassformer.training.objectives import distillation
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
 
 
-class Known(NamedTuple):
-    """The labels of those validation texts whose labels are known."""
+class LabelStudent(PreparedStudent):
+    """The run of a student that learns the calibrated logits of its teacher."""
 
-    rows: IntArray
-    labels: Array
+    @classmethod
+    def check_labelled(cls, table: Table, labels: LabelSet) -> None:
+        labels.encode(table)
+
+    @classmethod
+    def measured(cls, best: Mapping[str, float], teacher: str) -> str:
+        known = (
+            f", accuracy {best['validation_accuracy']:.4f} on those with a label"
+            if "validation_accuracy" in best
+            else ""
+        )
+        return f"gives the answer of {teacher} to {best['validation_agreement']:.1%} of the held-out texts{known}"
+
+    @property
+    def held_out_labels(self) -> Array | None:
+        """The teacher's probabilities for the validation texts. Where a label is known, it is certain."""
+        if self.validation_labels is None:
+            return None
+        multilabel = self.labels.multilabel
+        probs = probabilities(self.validation_labels, multilabel=multilabel)
+        if self.known is not None:
+            labels = self.known.labels
+            probs[self.known.rows] = labels if multilabel else np.eye(probs.shape[1])[labels]
+        return probs
+
+    @property
+    def known_labels(self) -> Array | None:
+        if self.known is None or self.validation_labels is None or len(self.known.rows) < len(self.validation_labels):
+            return None
+        return self.known.labels[np.argsort(self.known.rows)]
+
+    @property
+    def label_values(self) -> tuple[Any, ...]:
+        return self.teacher.answering.trained.config.labels
+
+    def task(self, beside: Sequence[FloatArray] = ()) -> Distillation:  # noqa: ARG002 (a student has no other readers)
+        return Distillation(
+            self.data,
+            self.training,
+            max_seq_len=self.recipe.model.max_seq_len,
+            temperature=self.temperature,
+            known=self.known,
+        )
 
 
 class Distillation(Classification):
@@ -79,3 +125,6 @@ class Distillation(Classification):
             right = right_answers(logits[torch.from_numpy(self.known.rows)], labels)
             found["validation_accuracy"] = float(right.float().mean())
         return found
+
+
+PART = LabelStudent
