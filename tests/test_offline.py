@@ -1,7 +1,6 @@
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.running import Running
 
 BLOCKED = """
 import sys
@@ -32,12 +31,7 @@ print("all done")
 
 
 def test_training_measuring_and_answering_never_touch_the_network(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, str(tmp_path / "model")],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("all done\n")
-    assert "the network was touched" not in done.stderr
+    done = Running("-c", BLOCKED, tmp_path / "model", log=tmp_path / "log").outcome()
+    assert done.code == 0, done.err
+    assert done.out.endswith("all done\n")
+    assert "the network was touched" not in done.err

@@ -13,7 +13,7 @@ from glassformer import __version__
 from glassformer.cli.output import print_json
 from glassformer.errors import GlassformerError
 from tests.cli.terminal import commands, glassformer
-from tests.running import COMMAND, signals_of_a_shell
+from tests.running import COMMAND, Running, signals_of_a_shell
 from tests.trained import Trained
 
 
@@ -158,19 +158,13 @@ for error in (RecursionError(), ImportError("half")):
 error = OSError("half")
 main()
 """
-    stopped, plain = (
-        subprocess.run(
-            [sys.executable, "-c", code.replace("ANY", anything)],
-            capture_output=True,
-            text=True,
-            preexec_fn=signals_of_a_shell,
-        )
-        for anything in ("signal.raise_signal(signal.SIGINT)", "pass")
-    )
-    assert (stopped.returncode, stopped.stdout) == (130, "")
-    assert without_waiting(stopped.stderr) == "stopped\n130\nstopped\n130\nstopped\n"
-    assert (plain.returncode, plain.stderr.count("a mistake of ours")) == (1, 2)
-    assert "stopped" not in plain.stderr
+    stop, go_on = (code.replace("ANY", anything) for anything in ("signal.raise_signal(signal.SIGINT)", "pass"))
+    stopped, plain = Running("-c", stop, log=tmp_path / "stopped"), Running("-c", go_on, log=tmp_path / "plain")
+    outcome = stopped.outcome()
+    assert (outcome.code, outcome.out) == (130, "")
+    assert without_waiting(outcome.err) == "stopped\n130\nstopped\n130\nstopped\n"
+    assert (plain.end(), plain.said.count("a mistake of ours")) == (1, 2)
+    assert "stopped" not in plain.said
     assert not (tmp_path / "m").exists()
 
 

@@ -1,10 +1,7 @@
 import json
 import math
-import os
 import random
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -27,6 +24,8 @@ from glassformer.training import pretrain as pretrain_module
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.pretrain import PreparedTexts, begins_word, figures_in_words, pretrain
 from glassformer.training.recipe import PretrainingRecipe
+from tests.cli.terminal import Outcome, failed
+from tests.running import Running
 from tests.training.samples import Memory
 from tests.training.test_resume import figures, interrupt_after
 
@@ -335,24 +334,21 @@ precision = "float32"
 """
 
 
-def compiled(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def compiled(folder: Path, **environment: str) -> Outcome:
     """A compiled run in a process of its own, where nothing checks shapes."""
     texts, settings = folder / "colours.txt", folder / "compiled.toml"
     texts.write_text("\n".join(counting().texts))
     settings.write_text(COMPILED)
-    command = [sys.executable, "-m", "glassformer", "pretrain", texts, "--recipe", settings, "--out", folder / "out"]
-    threads = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1"}  # no pool of processes that compile
-    environment = os.environ | threads | {"TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")} | environment
-    command += ["--device", "cpu"]
-    arguments = [str(argument) for argument in command]
-    return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
+    no_pool = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")}
+    given = ("pretrain", texts, "--recipe", settings, "--out", folder / "out", "--device", "cpu")
+    return Running("-m", "glassformer", *given, log=folder / "log", environment=no_pool | environment).outcome()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
     done = compiled(tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     found = load_model(tmp_path / "out", LANGUAGE_MODEL)
     assert found.config.recipe["training"]["compile"]
     plain = pretrain(counting(), recipe(model=small(dropout=0.0)), out=tmp_path / "plain")
@@ -363,11 +359,11 @@ def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_a_compiler_it_says_so(tmp_path: Path) -> None:
-    done = compiled(tmp_path, PATH="/nonexistent", CXX="/nonexistent/g++")
-    assert done.returncode == 1
-    assert "error: training.compile: the step could not be compiled" in done.stderr
-    assert "leave training.compile out" in done.stderr
-    assert "Traceback" not in done.stderr
+    failed(
+        compiled(tmp_path, PATH="/nonexistent", CXX="/nonexistent/g++"),
+        "training.compile: the step could not be compiled",
+        "leave training.compile out",
+    )
 
 
 # Samples

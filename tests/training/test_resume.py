@@ -1,7 +1,4 @@
-import os
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
+from tests.running import Running
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
 
@@ -154,16 +152,12 @@ def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Pat
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     arguments = ["train", str(table), "--recipe", str(small), "--device", "cpu", "--out", str(killed)]
 
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, check=False)
-
-    first = run("-c", KILLED.format(kill_at=8), *arguments)
-    assert first.returncode == -signal.SIGKILL, first.stderr
+    first = Running("-c", KILLED.format(kill_at=8), *arguments, log=tmp_path / "log").outcome()
+    assert first.code == -signal.SIGKILL, first.err
     assert not (killed / "config.json").exists()
-    second = run("-m", "glassformer", *arguments, "--resume")
-    assert second.returncode == 0, second.stderr
-    assert "resumed at step 9" in second.stderr
+    second = Running("-m", "glassformer", *arguments, "--resume", log=tmp_path / "log").outcome()
+    assert second.code == 0, second.err
+    assert "resumed at step 9" in second.err
 
     source = SourceConfig(train=str(table))
     uninterrupted = load_recipe(str(small))
