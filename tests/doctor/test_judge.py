@@ -16,7 +16,7 @@ from glassformer.doctor.signals import measure_signals
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import build_model
 from glassformer.models.model_config import SeveralTextsConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangRowsConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
 

@@ -18,8 +18,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
-from glassformer.models.published.vinh_attention import VinhAttentionConfig
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhAttentionConfig, VinhMLPConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.prediction.scoring import array_logits_of
 from tests.support import randomise

@@ -6,7 +6,7 @@ from glassformer.errors import UsageError
 from glassformer.explanation.heads import attention_from_word, heads_of
 from glassformer.explanation.reading import TokenReading
 from glassformer.models.listening import listening
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from tests.explanation.test_attribution import IDS, ours, reading
 
 

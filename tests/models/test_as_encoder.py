@@ -9,7 +9,7 @@ from glassformer.models.build import build_model
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from tests.support import randomise, right_padded
 
 SMALL = ModelConfig(d_model=12, n_layers=3, n_heads=2, d_ff=7, max_seq_len=9)

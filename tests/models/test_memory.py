@@ -11,7 +11,7 @@ from glassformer.models import memory
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.memory import check_fits, is_out_of_memory, machine_memory
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangRowsConfig
 
 
 @pytest.mark.parametrize(

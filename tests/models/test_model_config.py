@@ -5,11 +5,10 @@ from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import PRESETS, DesignConfig, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
-from glassformer.models.published.bui_dang_columns import BuiDangColumnsConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangColumnsConfig, BuiDangRowsConfig
 from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
-from glassformer.models.published.vinh_transformer import VinhTransformerConfig
+from glassformer.models.published.vinh import VinhTransformerConfig
 
 
 @pytest.mark.parametrize(("preset", "expected"), [("tiny", 681_282), ("small", 1_608_578), ("base", 5_184_258)])

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.nearest import NearestSearch

@@ -15,14 +15,11 @@ from glassformer.models.build import DESIGNS as ALL_DESIGNS
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
-from glassformer.models.published.bui_dang_columns import BuiDangColumnsConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangColumnsConfig, BuiDangRowsConfig
 from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
-from glassformer.models.published.vinh_attention import VinhAttentionConfig
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhAttentionConfig, VinhMLPConfig, VinhTransformerConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
-from glassformer.models.published.vinh_transformer import VinhTransformerConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.number.held_out import Scale
 from glassformer.targets.number.target import Number

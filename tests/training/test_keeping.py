@@ -9,7 +9,7 @@ import pytest
 from glassformer import TextClassifier
 from glassformer.data.sources import Sources
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.nearest import NearestSearch

@@ -6,7 +6,7 @@ import pytest
 
 from glassformer.errors import UsageError
 from glassformer.models.model_config import PRESETS, ModelConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangRowsConfig
 from glassformer.training.recipe import (
     DEFAULT_PRESET,
     PretrainingRecipe,

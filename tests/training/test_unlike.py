@@ -8,7 +8,7 @@ import pytest
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.unlike import SEEN_FILE, ngram_hashes

@@ -16,7 +16,7 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.build import build_model
 from glassformer.models.model_config import LanguageModelConfig
-from glassformer.models.published.vinh_mlp import VinhMLPConfig
+from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, TrainedModel, load_model, save_model

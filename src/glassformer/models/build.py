@@ -11,8 +11,7 @@ from glassformer.models.classifier import Classifier
 from glassformer.models.language_model import LanguageModel, TokenPredictor
 from glassformer.models.model_config import DesignConfig, LanguageModelConfig, ModelConfig, SeveralTextsConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig
-from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
+from glassformer.models.published.bui_dang import BuiDangColumns, BuiDangColumnsConfig, BuiDangRows, BuiDangRowsConfig
 from glassformer.models.published.notes_decoder import (
     NotesDecoder,
     NotesDecoderConfig,
@@ -20,10 +19,15 @@ from glassformer.models.published.notes_decoder import (
     NotesLanguageModelConfig,
 )
 from glassformer.models.published.sentiment140 import Sentiment140, Sentiment140Config
-from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig
-from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
+from glassformer.models.published.vinh import (
+    VinhAttention,
+    VinhAttentionConfig,
+    VinhMLP,
+    VinhMLPConfig,
+    VinhTransformer,
+    VinhTransformerConfig,
+)
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
-from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
 from glassformer.models.shapes_only import shapes_only
 
 

@@ -1,4 +1,4 @@
-"""How the checkpoints of each family name their settings and tensors: one table per family.
+"""How the checkpoints of each family name their settings and tensors: a table per family, in `families.toml`.
 
 The names are those of the `transformers` library. `checkpoints.py` reads by these tables, `checkpoints_out.py` writes
 by them.
@@ -6,9 +6,13 @@ by them.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
+
+from pydantic import TypeAdapter
 
 Sources = Mapping[str, tuple[str, ...]]
 """Our module → their modules. If they have several, the rows of their weights are concatenated."""
@@ -52,180 +56,11 @@ class Family:
     special_tokens: tuple[str, str, str, str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
-_BERT = Family(
-    title="BERT",
-    classifier="BertForSequenceClassification",
-    prefix="bert.",
-    settings={
-        "d_model": ("hidden_size", 768),
-        "n_layers": ("num_hidden_layers", 12),
-        "n_heads": ("num_attention_heads", 12),
-        "d_ff": ("intermediate_size", 3072),
-        "max_seq_len": ("max_position_embeddings", 512),
-        "norm_eps": ("layer_norm_eps", 1e-12),
-        "activation": ("hidden_act", "gelu"),
-        "dropout": ("hidden_dropout_prob", 0.1),
-        "attention_dropout": ("attention_probs_dropout_prob", 0.1),
-    },
-    fixed={"head_activation": "tanh"},
-    parts={
-        "embedding": ("embeddings.word_embeddings",),
-        "positions": ("embeddings.position_embeddings",),
-        "embedding_norm": ("embeddings.LayerNorm",),
-    },
-    block={
-        "attention.in_projection": (
-            "encoder.layer.{n}.attention.self.query",
-            "encoder.layer.{n}.attention.self.key",
-            "encoder.layer.{n}.attention.self.value",
-        ),
-        "attention.out_projection": ("encoder.layer.{n}.attention.output.dense",),
-        "attention_post_norm": ("encoder.layer.{n}.attention.output.LayerNorm",),
-        "feed_forward.in_projection": ("encoder.layer.{n}.intermediate.dense",),
-        "feed_forward.out_projection": ("encoder.layer.{n}.output.dense",),
-        "feed_forward_post_norm": ("encoder.layer.{n}.output.LayerNorm",),
-    },
-    head={"head.in_projection": ("bert.pooler.dense",), "head.out_projection": ("classifier",)},
-    added_to_positions="embeddings.token_type_embeddings",
-    written={"type_vocab_size": 2},
-)
+def _families() -> dict[str, Family]:
+    tables = tomllib.loads(files(__package__).joinpath("families.toml").read_text(encoding="utf-8"))
+    whole = {name: tables.get(table.pop("like", None), {}) | table for name, table in tables.items()}
+    return TypeAdapter(dict[str, Family]).validate_python(whole)
 
-_ROBERTA = Family(
-    title="RoBERTa",
-    classifier="RobertaForSequenceClassification",
-    prefix="roberta.",
-    settings=_BERT.settings,
-    fixed=_BERT.fixed,
-    parts=_BERT.parts,
-    block=_BERT.block,
-    head={"head.in_projection": ("classifier.dense",), "head.out_projection": ("classifier.out_proj",)},
-    added_to_positions=_BERT.added_to_positions,
-    padding_before_positions=True,
-    written=_BERT.written,
-    special_tokens=("<pad>", "<unk>", "<s>", "</s>"),
-)
 
-_DISTILBERT = Family(
-    title="DistilBERT",
-    classifier="DistilBertForSequenceClassification",
-    prefix="distilbert.",
-    settings={
-        "d_model": ("dim", 768),
-        "n_layers": ("n_layers", 6),
-        "n_heads": ("n_heads", 12),
-        "d_ff": ("hidden_dim", 3072),
-        "max_seq_len": ("max_position_embeddings", 512),
-        "activation": ("activation", "gelu"),
-        "dropout": ("dropout", 0.1),
-        "attention_dropout": ("attention_dropout", 0.1),
-    },
-    fixed={"norm_eps": 1e-12, "head_activation": "relu"},
-    parts=_BERT.parts,
-    block={
-        "attention.in_projection": (
-            "transformer.layer.{n}.attention.q_lin",
-            "transformer.layer.{n}.attention.k_lin",
-            "transformer.layer.{n}.attention.v_lin",
-        ),
-        "attention.out_projection": ("transformer.layer.{n}.attention.out_lin",),
-        "attention_post_norm": ("transformer.layer.{n}.sa_layer_norm",),
-        "feed_forward.in_projection": ("transformer.layer.{n}.ffn.lin1",),
-        "feed_forward.out_projection": ("transformer.layer.{n}.ffn.lin2",),
-        "feed_forward_post_norm": ("transformer.layer.{n}.output_layer_norm",),
-    },
-    head={"head.in_projection": ("pre_classifier",), "head.out_projection": ("classifier",)},
-)
-
-_MODERNBERT = Family(
-    title="ModernBERT",
-    classifier="ModernBertForSequenceClassification",
-    since="4.48",
-    prefix="model.",
-    settings={
-        "d_model": ("hidden_size", 768),
-        "n_layers": ("num_hidden_layers", 22),
-        "n_heads": ("num_attention_heads", 12),
-        "d_ff": ("intermediate_size", 1152),
-        "max_seq_len": ("max_position_embeddings", 8192),
-        "norm_eps": ("norm_eps", 1e-5),
-        "norm_bias": ("norm_bias", False),
-        "attention_bias": ("attention_bias", False),
-        "feed_forward_bias": ("mlp_bias", False),
-        "activation": ("hidden_activation", "gelu"),
-        "dropout": ("embedding_dropout", 0.0),
-        "attention_dropout": ("attention_dropout", 0.0),
-        "pooling": ("classifier_pooling", "cls"),
-        "head_activation": ("classifier_activation", "gelu"),
-        "head_bias": ("classifier_bias", False),
-    },
-    fixed={"residual": "pre-norm", "feed_forward": "gated", "positions": "rotary", "head_norm": "layer"},
-    parts={
-        "embedding": ("embeddings.tok_embeddings",),
-        "embedding_norm": ("embeddings.norm",),
-        "norm": ("final_norm",),
-    },
-    block={
-        "attention_pre_norm": ("layers.{n}.attn_norm",),
-        "attention.in_projection": ("layers.{n}.attn.Wqkv",),
-        "attention.out_projection": ("layers.{n}.attn.Wo",),
-        "feed_forward_pre_norm": ("layers.{n}.mlp_norm",),
-        "feed_forward.in_projection": ("layers.{n}.mlp.Wi",),
-        "feed_forward.out_projection": ("layers.{n}.mlp.Wo",),
-    },
-    head={
-        "head.in_projection": ("head.dense",),
-        "head.norm": ("head.norm",),
-        "head.out_projection": ("classifier",),
-    },
-    local_attention=True,
-)
-
-_EUROBERT = Family(
-    title="EuroBERT",
-    classifier="EuroBertForSequenceClassification",
-    since="5.3",
-    prefix="model.",
-    settings={
-        "d_model": ("hidden_size", 768),
-        "n_layers": ("num_hidden_layers", 12),
-        "n_heads": ("num_attention_heads", 12),
-        "d_ff": ("intermediate_size", 3072),
-        "max_seq_len": ("max_position_embeddings", 8192),
-        "norm_eps": ("rms_norm_eps", 1e-5),
-        "attention_bias": ("attention_bias", False),
-        "feed_forward_bias": ("mlp_bias", False),
-        "activation": ("hidden_act", "silu"),
-        "attention_dropout": ("attention_dropout", 0.0),
-        "pooling": ("classifier_pooling", "late"),
-    },
-    fixed={
-        "residual": "pre-norm",
-        "norm": "rms",
-        "norm_bias": False,
-        "embedding_norm": False,
-        "feed_forward": "gated",
-        "positions": "rotary",
-        "head_activation": "gelu",
-    },
-    parts={"embedding": ("embed_tokens",), "norm": ("norm",)},
-    block={
-        "attention_pre_norm": ("layers.{n}.input_layernorm",),
-        "attention.in_projection": (
-            "layers.{n}.self_attn.q_proj",
-            "layers.{n}.self_attn.k_proj",
-            "layers.{n}.self_attn.v_proj",
-        ),
-        "attention.out_projection": ("layers.{n}.self_attn.o_proj",),
-        "feed_forward_pre_norm": ("layers.{n}.post_attention_layernorm",),
-        "feed_forward.in_projection": ("layers.{n}.mlp.gate_proj", "layers.{n}.mlp.up_proj"),
-        "feed_forward.out_projection": ("layers.{n}.mlp.down_proj",),
-    },
-    head={"head.in_projection": ("dense",), "head.out_projection": ("classifier",)},
-    poolings={"bos": "first", "mean": "mean", "late": "mean"},
-    written={"mask_token_id": 1},  # it must be a token of the vocabulary, and only pre-training uses it
-)
-
-FAMILIES = {
-    "bert": _BERT, "distilbert": _DISTILBERT, "roberta": _ROBERTA, "modernbert": _MODERNBERT, "eurobert": _EUROBERT
-}  # fmt: skip
+FAMILIES = _families()
 """The supported families by the `model_type` of their config.json."""

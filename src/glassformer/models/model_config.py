@@ -41,6 +41,17 @@ class DesignConfig(BaseModel):
         raise NotImplementedError
 
 
+def check_heads(config: DesignConfig, width: str = "d_model", heads: str = "n_heads") -> None:
+    """Check that the heads divide the width of the model evenly.
+
+    Raises:
+        ValueError: they do not. The message names both settings.
+    """
+    wide, n_heads = getattr(config, width), getattr(config, heads)
+    if wide % n_heads:
+        raise ValueError(f"{width} must be a multiple of {heads}, got {width}={wide}, {heads}={n_heads}")
+
+
 class TrunkConfig(DesignConfig):
     """The settings of `Trunk`, which our own models share."""
 
@@ -74,10 +85,7 @@ class TrunkConfig(DesignConfig):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> TrunkConfig:
-        if self.d_model % self.n_heads:
-            raise ValueError(
-                f"d_model must be a multiple of n_heads, got d_model={self.d_model}, n_heads={self.n_heads}"
-            )
+        check_heads(self)
         rotated = {"rotary": self.d_model // self.n_heads, "rotary-on-embeddings": self.d_model}
         if rotated.get(self.positions, 0) % 2:
             raise ValueError(

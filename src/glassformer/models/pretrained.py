@@ -26,7 +26,7 @@ from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.layers.slots import Norm, Pattern, PositionLayer
 from glassformer.layers.taps import Tap
 from glassformer.models.bounds import MOST_BLOCKS, Width, Window
-from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, check_heads, how_many
 from glassformer.models.parts import Parts
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh", "sigmoid"]
@@ -78,11 +78,12 @@ class PretrainedConfig(DesignConfig):
 
     @model_validator(mode="after")
     def _fields_agree(self) -> PretrainedConfig:
-        sizes = f"got d_model={self.d_model}, n_heads={self.n_heads}"
-        if self.d_model % self.n_heads:
-            raise ValueError(f"d_model must be a multiple of n_heads, {sizes}")
+        check_heads(self)
         if self.positions == "rotary" and self.d_model // self.n_heads % 2:
-            raise ValueError(f"positions='rotary' rotates pairs of features and needs heads of an even width, {sizes}")
+            raise ValueError(
+                "positions='rotary' rotates pairs of features and needs heads of an even width, "
+                f"got d_model={self.d_model}, n_heads={self.n_heads}"
+            )
         if any(not 0 <= block < self.n_layers for block in self.local_blocks):
             raise ValueError(
                 f"local_blocks must be numbers of blocks, got {self.local_blocks} with n_layers={self.n_layers}"

@@ -11,14 +11,11 @@ from glassformer.layers.block import Block
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.classifier import Classifier
 from glassformer.models.pretrained import PretrainedEncoder
-from glassformer.models.published.bui_dang_columns import BuiDangColumns
-from glassformer.models.published.bui_dang_rows import BuiDangRows
+from glassformer.models.published.bui_dang import BuiDangColumns, BuiDangRows
 from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
-from glassformer.models.published.vinh_attention import VinhAttention
-from glassformer.models.published.vinh_mlp import VinhMLP
+from glassformer.models.published.vinh import VinhAttention, VinhMLP, VinhTransformer
 from glassformer.models.published.vinh_recurrent import VinhRecurrent
-from glassformer.models.published.vinh_transformer import VinhTransformer
 from glassformer.tracing.layers import Steps
 from glassformer.tracing.published import (
     bui_dang_columns,

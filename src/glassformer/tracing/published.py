@@ -6,14 +6,11 @@ from typing import Any
 
 from torch import nn
 
-from glassformer.models.published.bui_dang_columns import BuiDangColumns
-from glassformer.models.published.bui_dang_rows import BuiDangRows
-from glassformer.models.published.fixed_length import N_SPECIAL
+from glassformer.models.published import N_SPECIAL
+from glassformer.models.published.bui_dang import BuiDangColumns, BuiDangRows
 from glassformer.models.published.notes_decoder import NotesDecoder
 from glassformer.models.published.sentiment140 import Sentiment140
-from glassformer.models.published.vinh_attention import VinhAttention
-from glassformer.models.published.vinh_mlp import VinhMLP
-from glassformer.models.published.vinh_transformer import VinhTransformer
+from glassformer.models.published.vinh import VinhAttention, VinhMLP, VinhTransformer
 from glassformer.tracing.layers import Steps
 from glassformer.tracing.steps import CLASSES, FEATURES, HEADS, HIDDEN, IN, OUT, TEXTS, TOKENS, TOKENS_BY_FEATURES, Axes
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from glassformer.models.published.recurrent_steps import GRUSteps, LSTMSteps, RecurrentSteps
-from glassformer.models.published.vinh_recurrent import VinhRecurrent
+from glassformer.models.published.vinh_recurrent import GRUSteps, LSTMSteps, RecurrentSteps, VinhRecurrent
 from glassformer.tracing.layers import Steps
 from glassformer.tracing.steps import BACKWARDS, CLASSES, FEATURES, HIDDEN, IN, OUT, TOKENS
 

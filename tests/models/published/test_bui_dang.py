@@ -11,8 +11,13 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 
 from glassformer.models.build import build_model, parameter_count
-from glassformer.models.published.bui_dang_columns import BuiDangColumns, BuiDangColumnsConfig, z_score
-from glassformer.models.published.bui_dang_rows import BuiDangRows, BuiDangRowsConfig
+from glassformer.models.published.bui_dang import (
+    BuiDangColumns,
+    BuiDangColumnsConfig,
+    BuiDangRows,
+    BuiDangRowsConfig,
+    z_score,
+)
 from glassformer.training.objectives import binary_cross_entropy_on_probabilities
 from tests.models.published.samples import batch
 from tests.support import randomise

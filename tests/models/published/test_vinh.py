@@ -10,10 +10,16 @@ from pydantic import ValidationError
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.listening import listening
-from glassformer.models.published.vinh_attention import VinhAttention, VinhAttentionConfig, attention_scores
-from glassformer.models.published.vinh_mlp import VinhMLP, VinhMLPConfig
+from glassformer.models.published.vinh import (
+    VinhAttention,
+    VinhAttentionConfig,
+    VinhMLP,
+    VinhMLPConfig,
+    VinhTransformer,
+    VinhTransformerConfig,
+    attention_scores,
+)
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
-from glassformer.models.published.vinh_transformer import VinhTransformer, VinhTransformerConfig
 from glassformer.training.optimizers import build_optimizers
 from glassformer.training.training_config import TrainingConfig
 from tests.models.published.samples import batch

@@ -27,9 +27,9 @@ from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.layers.taps import Tap
 from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.language_model import TokenPredictor
-from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, check_heads, how_many
 from glassformer.models.parts import Parts
-from glassformer.models.published.fixed_length import fixed_length
+from glassformer.models.published import fixed_length
 
 
 class NotesDecoderConfig(DesignConfig):
@@ -46,10 +46,7 @@ class NotesDecoderConfig(DesignConfig):
 
     @model_validator(mode="after")
     def _heads_fit(self) -> NotesDecoderConfig:
-        if self.emb_dim % self.num_heads:
-            raise ValueError(
-                f"emb_dim must be a multiple of num_heads, got emb_dim={self.emb_dim}, num_heads={self.num_heads}"
-            )
+        check_heads(self, "emb_dim", "num_heads")
         return self
 
     def in_words(self) -> str:
