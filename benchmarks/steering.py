@@ -27,7 +27,7 @@ from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import distinct_n, roll_out
 from glassformer.alignment.stage_run import Start
-from glassformer.cli.steering import SteeringView
+from glassformer.cli.live import SteeringView
 from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint

@@ -1,7 +1,7 @@
 import pytest
 from rich.console import Console
 
-from glassformer.cli.steering import SteeringView
+from glassformer.cli.live import SteeringView
 
 ROW = {"update": 1.0, "reward": 0.25, "kl": 1.5, "entropy": 2.0, "length": 3.0, "distinct_2": 0.5, "beta": 0.1}
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.align_evaluate import evaluate
-from glassformer.cli.align_start import open_start, prompts_of
+from glassformer.cli.align_evaluate import evaluate, open_start, prompts_of
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
     Again,
@@ -208,7 +207,7 @@ def rl(
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
-    from glassformer.cli.steering import SteeringView
+    from glassformer.cli.live import SteeringView
     from glassformer.data.wording import counted
     from glassformer.prediction.devices import choose_device
 

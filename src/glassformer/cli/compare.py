@@ -9,17 +9,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import (
-    DataDir,
-    Device,
-    FoldLabels,
-    LabelColumn,
-    Model,
-    MultilabelAsTrained,
-    Shown,
-    TextColumn,
-    model_folder,
-)
+from glassformer.cli.options import AsTrained, DataDir, Device, Model, Shown, model_folder
 from glassformer.cli.output import doing, print_json, say, show
 
 _FLIPS_SHOWN = 5
@@ -31,13 +21,10 @@ def compare(
         Path, typer.Argument(callback=model_folder, help="Another model, with the same labels or number.")
     ],
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
-    text: TextColumn = None,
-    label: LabelColumn = None,
-    multilabel: MultilabelAsTrained = None,
-    fold_labels: FoldLabels = False,
+    *,
+    read: AsTrained,
     device: Device = "auto",
     data_dir: DataDir = None,
-    *,
     shown: Shown,
 ) -> None:
     """Compare two models on the same texts: the difference in accuracy or R², and texts on which they differ."""
@@ -50,17 +37,7 @@ def compare(
     check_order(model_b, data)
     check_source(data)
     doing(f"answering {data} with both models")
-    found = compare_models(
-        model_a,
-        model_b,
-        data,
-        text=text,
-        label=label,
-        multilabel=multilabel,
-        fold_labels=fold_labels,
-        device=choose_device(device),
-        data_dir=data_dir,
-    )
+    found = compare_models(model_a, model_b, data, **vars(read), device=choose_device(device), data_dir=data_dir)
     if shown.json:
         print_json(found.model_dump(mode="json"))
         return

@@ -14,14 +14,13 @@ from glassformer.cli.output import (
     command_line,
     duration,
     human_count,
-    insist,
     print_json,
     print_table,
     progressing,
     say,
     show,
 )
-from glassformer.cli.resume import Stopped
+from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def compare_variants(
     from glassformer.experiments.variants.comparison_result import read_comparison
     from glassformer.experiments.variants.plan import plan_variants
     from glassformer.prediction.devices import choose_device
-    from glassformer.training.loop import InterruptedTraining
     from glassformer.training.recipe import parse_overrides
 
     overrides = parse_overrides(recipe.set_ or [])
@@ -74,15 +72,16 @@ def compare_variants(
     sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
     measured = None if test is None else _read_test(test, source, sources, data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
-    with only_writer(out), _LiveRuns(f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each") as view:
-        try:
-            how: dict[str, Any] = {"task": source.task, "test": measured, "device": place}
-            found = compare(plan, sources, out, **how, command=command_line(), watcher=view)
-        except (InterruptedTraining, KeyboardInterrupt) as error:
-            done = len(list((out / RUNS_FOLDER).glob("*.json")))
-            kept = "1 finished run is" if done == 1 else f"{human_count(done)} finished runs are"
-            insist(f"stopped; {kept} kept in {out}. Continue with:\n  {command_line()}")
-            raise Stopped(error) from error
+
+    def kept() -> str:
+        done = len(list((out / RUNS_FOLDER).glob("*.json")))
+        return "1 finished run is kept" if done == 1 else f"{human_count(done)} finished runs are kept"
+
+    stopped = resumable(out, kept, unfinished=Path.is_dir, again="")
+    title = f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each"
+    with stopped, only_writer(out), _LiveRuns(title) as view:
+        how: dict[str, Any] = {"task": source.task, "test": measured, "device": place}
+        found = compare(plan, sources, out, **how, command=command_line(), watcher=view)
     if shown.json:
         print_json(found.model_dump(mode="json"))
     else:

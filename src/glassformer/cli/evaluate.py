@@ -10,22 +10,11 @@ import typer
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import (
-    DataDir,
-    Device,
-    FoldLabels,
-    Json,
-    LabelColumn,
-    Model,
-    MultilabelAsTrained,
-    Quiet,
-    TextColumn,
-)
+from glassformer.cli.options import AsTrained, DataDir, Device, Model, Shown
 from glassformer.cli.output import (
     command_line,
     doing,
     human_count,
-    hush,
     print_table,
     progressing,
     say,
@@ -44,23 +33,18 @@ if TYPE_CHECKING:
 def evaluate(
     model: Model,
     data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
-    text: TextColumn = None,
-    label: LabelColumn = None,
-    multilabel: MultilabelAsTrained = None,
-    fold_labels: FoldLabels = False,
+    *,
+    read: AsTrained,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
     train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
     device: Device = "auto",
     data_dir: DataDir = None,
-    quiet: Quiet = False,
-    json: Json = False,
+    shown: Shown,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
-    if quiet:
-        hush()
     from glassformer.data.known import check_source
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
@@ -78,11 +62,10 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
-    asked: dict[str, Any] = {"text": text, "label": label, "multilabel": multilabel, "fold_labels": fold_labels}
-    asked |= {"train": train, "data_dir": data_dir}
+    asked: dict[str, Any] = vars(read) | {"train": train, "data_dir": data_dir}
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=choose_device(device))  # what was exported is not measured
-    _measure(predictor, model, data, folder, json=json, **asked)
+    _measure(predictor, model, data, folder, json=shown.json, **asked)
 
 
 def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json: bool, **asked: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,77 +20,77 @@ if TYPE_CHECKING:
     from glassformer.prediction.sampling import SamplingConfig
 
 
-LanguageModelFolder = Annotated[Path, typer.Argument(help="The model folder of a language model.")]
-Prompts = Annotated[
-    list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
-]
-PromptFile = Annotated[
-    Path | None,
-    typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
-]
-MaxTokens = Annotated[int, typer.Option(help="Maximum number of tokens to write per text.")]
-Temperature = Annotated[
-    float, typer.Option(help="Values below 1 make likely tokens likelier. 0 always takes the most likely token.")
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(metavar="<int>", help="Choose only among this many most likely tokens. Default: all."),
-]
-TopP = Annotated[
-    float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
-]
-RepetitionPenalty = Annotated[
-    float, typer.Option(help="Values above 1 make tokens that already occur in the text less likely.")
-]
-Stop = Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")]
-Samples = Annotated[int, typer.Option(help="Number of texts per prompt.")]
-BestOf = Annotated[
-    int,
-    typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
-]
-RewardName = Annotated[
-    str | None,
-    typer.Option(
-        help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
-    ),
-]
-RandomSeed = Annotated[int, typer.Option(help="Random seed.")]
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """How tokens are chosen."""
+
+    max_tokens: Annotated[int, typer.Option(help="Maximum number of tokens to write per text.")] = 100
+    temperature: Annotated[
+        float, typer.Option(help="Values below 1 make likely tokens likelier. 0 always takes the most likely token.")
+    ] = 1.0
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="<int>", help="Choose only among this many most likely tokens. Default: all."),
+    ] = None
+    top_p: Annotated[
+        float, typer.Option(help="Choose only among the most likely tokens that together have this probability.")
+    ] = 1.0
+    repetition_penalty: Annotated[
+        float, typer.Option(help="Values above 1 make tokens that already occur in the text less likely.")
+    ] = 1.0
+    stop: Annotated[list[str] | None, typer.Option(help="End the text before this string. May be repeated.")] = None
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0
+
+    def config(self) -> SamplingConfig:
+        """Return the settings. Raises `UsageError` if one is out of its range."""
+        from pydantic import ValidationError
+
+        from glassformer.prediction.sampling import SamplingConfig
+
+        try:
+            sampling = SamplingConfig(**vars(self) | {"stop": tuple(self.stop or ())})
+        except ValidationError as error:
+            first = error.errors()[0]
+            flag = str(first["loc"][0]).replace("_", "-")
+            raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+        if "" in sampling.stop:
+            raise UsageError("--stop: an empty string would end every text at once")
+        return sampling
 
 
 def generate(
-    model: LanguageModelFolder,
-    prompts: Prompts = None,
-    file: PromptFile = None,
-    max_tokens: MaxTokens = 100,
-    temperature: Temperature = 1.0,
-    top_k: TopK = None,
-    top_p: TopP = 1.0,
-    repetition_penalty: RepetitionPenalty = 1.0,
-    stop: Stop = None,
-    samples: Samples = 1,
-    best_of: BestOf = 1,
-    reward: RewardName = None,
-    seed: RandomSeed = 0,
-    device: Device = "auto",
+    model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
+    prompts: Annotated[
+        list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
+    ] = None,
     *,
+    sampled: Sampled,
+    samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
+    best_of: Annotated[
+        int,
+        typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
+    ] = 1,
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
+        ),
+    ] = None,
+    device: Device = "auto",
     shown: Shown,
 ) -> None:
     """Let a language model continue texts. A single text appears while it is written."""
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import TextGenerator, check_prompts
 
-    sampling = _sampling(
-        max_tokens=max_tokens,
-        temperature=temperature,
-        top_k=top_k,
-        top_p=top_p,
-        repetition_penalty=repetition_penalty,
-        stop=tuple(stop or ()),
-        seed=seed,
-    )
+    sampling = sampled.config()
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
-    _check_best_of(best_of, reward, stop)
+    _check_best_of(best_of, reward, sampled.stop)
     if prompts and file:
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
@@ -162,23 +163,6 @@ def _best_written(
         for text, ids, ended in zip(found.completions, found.completion_ids, found.ended, strict=True)
     ]
     return best, list(rewards)
-
-
-def _sampling(**settings: Any) -> SamplingConfig:
-    """Return how tokens are chosen. The settings have the names of their flags."""
-    from pydantic import ValidationError
-
-    from glassformer.prediction.sampling import SamplingConfig
-
-    try:
-        sampling = SamplingConfig(**settings)
-    except ValidationError as error:
-        first = error.errors()[0]
-        flag = str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
-    if "" in sampling.stop:
-        raise UsageError("--stop: an empty string would end every text at once")
-    return sampling
 
 
 def _prompts_of(file: Path) -> list[str]:

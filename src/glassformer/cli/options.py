@@ -189,6 +189,16 @@ class Tuned:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AsTrained:
+    """How a labelled table is read for a model. Default: as in training."""
+
+    text: TextColumn = None
+    label: LabelColumn = None
+    multilabel: MultilabelAsTrained = None
+    fold_labels: FoldLabels = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Reading:
     """How a labelled table is read."""
 

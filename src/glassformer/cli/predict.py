@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Json, Model, Quiet, SafeCsv, TextColumn
-from glassformer.cli.output import doing, human_count, hush, print_json, say, show
+from glassformer.cli.options import Device, Model, SafeCsv, Shown, TextColumn
+from glassformer.cli.output import doing, human_count, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
-from glassformer.cli.review import review_below, say_needs_review
 from glassformer.cli.rows_to_answer import Misread, given_rows, table_in_batches, text_batches
-from glassformer.cli.unknown import Marked, is_punctuation, note_what_is_not_kept, warn_of_unknown, warn_of_unlike
+from glassformer.cli.unknown import (
+    Marked,
+    is_punctuation,
+    note_what_is_not_kept,
+    review_below,
+    say_needs_review,
+    warn_of_unknown,
+    warn_of_unlike,
+)
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
 from glassformer.errors import UsageError
 
@@ -73,24 +80,22 @@ def predict(
         str | None, typer.Option(help="With Ray: the address of a cluster. Default: Ray starts on this machine.")
     ] = None,
     device: Device = "auto",
-    quiet: Quiet = False,
-    json: Json = False,
+    *,
+    shown: Shown,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
     """Predict the labels of texts with probabilities, or their numbers with intervals."""
-    if quiet:
-        hush()
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
-    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=json, jsonl=jsonl)
+    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=shown.json, jsonl=jsonl)
     by = Workers(engine=engine, workers=workers, address=address)
     by.check(folder=_is_folder(file))
     if file is not None and out is not None and _is_folder(file):
         asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": device, "safe_csv": safe_csv}
-        predict_shards(model, file, out, by=by, overwrite=overwrite, json=json, **asked)
+        predict_shards(model, file, out, by=by, overwrite=overwrite, json=shown.json, **asked)
         return
-    style: Style = "json" if json else "jsonl" if jsonl else "plain"
+    style: Style = "json" if shown.json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=device)

@@ -19,8 +19,7 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
-from glassformer.cli.review import review_below, say_needs_review
-from glassformer.cli.unknown import USUALLY_UNLIKE
+from glassformer.cli.unknown import USUALLY_UNLIKE, review_below, say_needs_review
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:

@@ -14,14 +14,13 @@ from glassformer.cli.output import (
     command_line,
     doing,
     duration,
-    insist,
     print_json,
     print_table,
     progressing,
     say,
     show,
 )
-from glassformer.cli.resume import Stopped
+from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder, check_replaced
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ def reproduce(
     from glassformer.experiments.published.systems import quick_in_words
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
-    from glassformer.training.loop import InterruptedTraining
 
     check_replaced(out, (RESULTS_FILE, TABLE_FILE), key="lines")
     entries = choose(systems or [], data, first_look=quick)
@@ -69,21 +67,12 @@ def reproduce(
         check_init(entries)
     start = None if init is None else read_initial_weights(init)
     target = choose_device(device)
-    with only_writer(out), LiveTable() as view:
-        try:
-            found = run(
-                entries,
-                out,
-                first_look=quick,
-                watcher=view,
-                init=start,
-                data_dir=data_dir,
-                device=target,
-                command=command_line(),
-            )
-        except (InterruptedTraining, KeyboardInterrupt) as error:
-            insist(f"stopped; finished runs are kept in {out}. Continue with:\n  {command_line()}")
-            raise Stopped(error) from error
+    stopped = resumable(out, "finished runs are kept", unfinished=Path.is_dir, again="")
+    with stopped, only_writer(out), LiveTable() as view:
+        found = run(
+            entries, out,
+            first_look=quick, watcher=view, init=start, data_dir=data_dir, device=target, command=command_line(),
+        )  # fmt: skip
     found = found.model_copy(update={"left_out": tuple(map(as_flags, found.left_out))})
     if shown.json:
         print_json(found.model_dump(mode="json"))

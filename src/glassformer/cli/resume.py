@@ -23,13 +23,18 @@ class Stopped(SystemExit):
 
 @contextmanager
 def resumable(
-    out: Path, unfinished: Callable[[Path], bool] | None = None, kept: str = "the run is saved"
+    out: Path,
+    kept: str | Callable[[], str] = "the run is saved",
+    *,
+    unfinished: Callable[[Path], bool] | None = None,
+    again: str = "--resume",
 ) -> Iterator[None]:
     """If the run in `out` is stopped, say which command continues it.
 
     Args:
-        unfinished: whether a folder holds something to continue. None: an unfinished model folder.
         kept: what is kept there.
+        unfinished: whether a folder holds something to continue. None: an unfinished model folder.
+        again: the flag that continues it. Empty: the same command does.
     """
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.training.loop import InterruptedTraining
@@ -39,6 +44,7 @@ def resumable(
     except (InterruptedTraining, KeyboardInterrupt) as error:
         if not (unfinished or is_unfinished)(out):
             raise
-        again = command_line(leave_out="--overwrite", add="--resume")
-        insist(f"stopped; {kept} in {out}. Continue it with:\n  {again}")
+        said = kept if isinstance(kept, str) else kept()
+        command = command_line(leave_out="--overwrite", add=again)
+        insist(f"stopped; {said} in {out}. Continue {'it ' if again else ''}with:\n  {command}")
         raise Stopped(error) from error

@@ -76,7 +76,7 @@ def search(
     source = reading.source(data)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, data_dir)
-    stopped = resumable(out, is_unfinished, "the unfinished search is saved")
+    stopped = resumable(out, "the unfinished search is saved", unfinished=is_unfinished)
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(
             sources, chosen, out,

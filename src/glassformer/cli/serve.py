@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Device, Json, Quiet, model_folder
-from glassformer.cli.output import doing, hush, insist, print_json, say, show
+from glassformer.cli.options import Device, Shown, model_folder
+from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.errors import UsageError
 
 
@@ -45,12 +45,10 @@ def serve(
         bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
     ] = False,
     device: Device = "auto",
-    quiet: Quiet = False,
-    as_json: Json = False,
+    *,
+    shown: Shown,
 ) -> None:
     """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
-    if quiet:
-        hush()
     from glassformer.prediction.installed import pip_install
 
     try:
@@ -75,7 +73,7 @@ def serve(
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
         say("warning: other machines can reach this server, and the key and the texts are sent to it unencrypted")
-    if as_json:
+    if shown.json:
         print_json({"url": address.url, "models": list(models)})
     else:
         show(f"{', '.join(models)}: {address.url}    (Ctrl-C stops it)")

@@ -1,4 +1,4 @@
-"""The warning about words that a model does not know. The most telling words come first."""
+"""What is said about answers: unknown words, texts unlike the training data, and which answers need review."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from glassformer.cli.output import human_count, one_line, say
 from glassformer.data.wording import counted
 
 if TYPE_CHECKING:
+    from glassformer.prediction.answering import Answering
     from glassformer.readers.counting.unlike import Seen
 
 _SHOWN = 10
@@ -22,7 +23,7 @@ _LONGEST = 40  # characters of a word
 
 
 def warn_of_unknown(unknown: Counter[str]) -> None:
-    """List the words that occur in the most texts.
+    """List the words that occur in the most texts, the most telling ones first.
 
     Numbers, codes such as order numbers, and punctuation are only counted, unless there is nothing else.
 
@@ -102,6 +103,28 @@ def note_what_is_not_kept(seen: Seen | None) -> None:
         from glassformer.readers.counting.unlike import NOT_KEPT
 
         say(f"note: {as_flags(NOT_KEPT)}")
+
+
+def review_below(predictor: Answering, automatic: float | None) -> float | None:
+    """Return the confidence below which an answer needs review, and say what it is. None if nobody asked.
+
+    Raises:
+        UsageError: see `Answering.thresholds` and `Thresholds.rule`.
+    """
+    if automatic is None:
+        return None
+    rule = predictor.thresholds.rule(automatic)
+    say(f"note: {rule}")
+    return rule.below
+
+
+def say_needs_review(needs_review: int, rows: int, unit: str) -> None:
+    """Say how many answers need review.
+
+    Args:
+        unit: what the rows are, `row` or `text`.
+    """
+    say(f"note: {human_count(needs_review)} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
 
 
 def is_punctuation(text: str) -> bool:
