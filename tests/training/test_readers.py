@@ -136,7 +136,7 @@ def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cann
 
 def test_the_counting_reader_is_fitted_to_all_rows_and_weighed_by_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has a word of its own: a reader that has seen it knows its label by heart."""
-    monkeypatch.setattr(fitting, "_FEWEST_TEXTS", 1)
+    monkeypatch.setattr(fitting, "FEWEST_TEXTS", 1)
     texts = [f"word{number} here" for number in range(60)]
     labels = np.random.default_rng(1).permutation(60) % 2
     trained = train_classifier(

@@ -7,7 +7,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.readers.counting import fitting
+from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
@@ -38,7 +38,7 @@ def test_every_way_of_counting_learns_the_telling_words(counting: Counting, clas
 
 def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each text has a word of its own: a reader that has seen it knows its label by heart."""
-    monkeypatch.setattr(fitting, "_FEWEST_TEXTS", 1)
+    monkeypatch.setattr(fitting, "FEWEST_TEXTS", 1)
     texts = [f"word{number} is here" for number in range(40)]
     labels = np.random.default_rng(0).permutation(np.arange(40) % 2)
     fitted = fit_counting("tfidf", texts, labels, n_classes=2, folds=folds_of(labels, seed=0))
@@ -50,7 +50,7 @@ def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypat
 
 def test_the_tfidf_reader_computes_what_scikit_learn_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "STRENGTHS", {"tfidf": (4.0,), "nb": (0.3,)})
-    monkeypatch.setattr(fitting, "NGRAMS", {"words": NGRAMS["words"]})
+    monkeypatch.setattr(problem, "NGRAMS", {"words": NGRAMS["words"]})
     texts, labels = opinions(60, classes=3)
     fitted = fit_counting(
         "tfidf", texts, labels, n_classes=3, folds=[Fold(learned=np.arange(50), held_out=np.arange(50, 60))]
@@ -71,8 +71,8 @@ def test_in_a_small_table_the_log_loss_decides_about_ngrams_of_a_single_text(
 ) -> None:
     plan = fitting._Problem.plan
 
-    def with_loss(problem: fitting._Problem, ways: Any, fewest: int, folds: Any) -> tuple[float, fitting._Plan]:
-        return (single if fewest == 1 else 1.0), plan(problem, ways, fewest, folds)[1]
+    def with_loss(given: fitting._Problem, ways: Any, fewest: int, folds: Any) -> tuple[float, fitting._Plan]:
+        return (single if fewest == 1 else 1.0), plan(given, ways, fewest, folds)[1]
 
     monkeypatch.setattr(fitting._Problem, "plan", with_loss)
     monkeypatch.setattr(fitting, "_ROWS_TO_LEAVE_OUT_RARE", 60)
@@ -151,7 +151,7 @@ def test_texts_that_tell_nothing_give_the_frequencies(texts: list[str]) -> None:
 
 
 def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(fitting, "_BYTES", 600)
+    monkeypatch.setattr(problem, "_BYTES", 600)
     reader = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
     kept = {ngram for family in reader.families for ngram in family.ngrams}
     assert 10 < len(kept) < 60
@@ -171,7 +171,7 @@ def test_too_many_ngrams_are_pruned_to_the_telling_ones(monkeypatch: pytest.Monk
 def test_in_a_larger_table_chi_squared_chooses_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "_ROWS_TO_LEAVE_OUT_RARE", len(TEXTS))
     whole = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
-    monkeypatch.setattr(fitting, "_BYTES", 600)
+    monkeypatch.setattr(problem, "_BYTES", 600)
     reader = fit_counting("tfidf", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
     kept, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
     assert 10 < len(kept) < 60 < len(known)
@@ -182,7 +182,7 @@ def test_in_a_larger_table_chi_squared_chooses_the_ngrams(monkeypatch: pytest.Mo
 
 def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
-    monkeypatch.setattr(fitting, "_LONGEST_TO_LEARN_NGRAMS", sum(map(len, TEXTS)) // 3)
+    monkeypatch.setattr(problem, "_LONGEST_TO_LEARN_NGRAMS", sum(map(len, TEXTS)) // 3)
     reader = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD]).reader
     named, known = ({ngram for family in each.families for ngram in family.ngrams} for each in (reader, whole))
     assert named < known
@@ -193,12 +193,12 @@ def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
     fit = fitting._Problem.fit
 
-    def told(problem: fitting._Problem, plan: fitting._Plan, rows: np.ndarray) -> fitting._Model:
+    def told(given: fitting._Problem, plan: fitting._Plan, rows: np.ndarray) -> problem.Model:
         learned.append(len(rows))
-        return fit(problem, plan, rows)
+        return fit(given, plan, rows)
 
     monkeypatch.setattr(fitting._Problem, "fit", told)
-    monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CHOOSE_BY", 50)
+    monkeypatch.setattr(fitting, "MOST_ROWS_TO_CHOOSE_BY", 50)
     monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CROSS_VALIDATE", 100)
     fitted = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD])
     assert set(learned[:-2]) == {50}
