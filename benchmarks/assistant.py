@@ -20,7 +20,7 @@ import torch
 
 from benchmarks.experiment import Experiment, arguments, running
 from glassformer.alignment.answers import EXACT, Figures, exact_verdicts
-from glassformer.alignment.best_of import best_of, most_kl
+from glassformer.alignment.judged import best_of, most_kl
 from glassformer.alignment.rewards import open_reward
 from glassformer.evaluation.intervals import wilson
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.alignment.corruptions import KINDS, Corruptor, cut_short, repeated, replaced, shuffled, with_gap
-from glassformer.alignment.reading import ReadPair
+from glassformer.alignment.pairs import ReadPair
 from glassformer.data.tokenizers import START_ID
 
 ANSWER = np.arange(10, 18)

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import DPOConfig
-from glassformer.alignment.dpo import prefer
 from glassformer.alignment.losses import bradley_terry_loss
+from glassformer.alignment.pairs import ReadPair
 from glassformer.alignment.preferences import Preferences, ReadPreference
-from glassformer.alignment.reading import ReadPair
 from glassformer.alignment.stage_run import Run
+from glassformer.alignment.stages import prefer
 from glassformer.data.tokenizers import START_ID
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model

@@ -53,7 +53,7 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
     )  # fmt: skip
     shape = LanguageModelConfig(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=9)
     policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
-    grpo(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), ["a", "b"], config, max_seq_len=9)
+    grpo(Steering(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), ["a", "b"], config, max_seq_len=9))
 
     last = (figures.view(-1, GROUP).tolist() for figures in (rewards[2], nats[1].sum(dim=1), advantages[1]))
     prices: dict[str, list[float]] = {"a": [], "b": []}
@@ -72,7 +72,7 @@ def test_a_nat_away_from_the_reference_costs_beta(monkeypatch: pytest.MonkeyPatc
     compared: list[Tensor] = []
     write = Steering.write
 
-    def remember_write(self: Steering, number: int, *, group_size: int = 1) -> Judged:
+    def remember_write(self: Steering[GRPOConfig], number: int, *, group_size: int = 1) -> Judged:
         written.append(write(self, number, group_size=group_size))
         return written[-1]
 
@@ -93,7 +93,7 @@ def test_a_nat_away_from_the_reference_costs_beta(monkeypatch: pytest.MonkeyPatc
     )  # fmt: skip
     shape = LanguageModelConfig(d_model=8, n_layers=1, n_heads=2, d_ff=12, max_seq_len=9)
     policy = randomise(LanguageModel(shape, TOKENIZER.vocab_size), std=0.3).eval()
-    grpo(policy, TOKENIZER, Reward(judge=holds_a, fingerprint=""), ["a", "b"], config, max_seq_len=9)
+    grpo(Steering(policy, TOKENIZER, Reward(judge=holds_a, fingerprint=""), ["a", "b"], config, max_seq_len=9))
 
     second = written[1]  # before the first update policy and reference are one
     apart = ((second.logprobs - second.reference_logprobs) * second.rollouts.loss_mask).sum(dim=1)

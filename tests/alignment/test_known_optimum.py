@@ -13,8 +13,9 @@ from glassformer.alignment.divergence import kl_of_logprobs
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import bradley_terry_loss
-from glassformer.alignment.ppo import ppo
+from glassformer.alignment.ppo import ppo, value_head
 from glassformer.alignment.rollouts import Rollouts
+from glassformer.alignment.steering import Steering
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig
@@ -85,7 +86,9 @@ def test_reaches_the_policy_that_is_best_at_this_price_of_kl(algorithm: Callable
     assert reference.exp().sum().item() == pytest.approx(1, abs=1e-5)
     best = optimal_policy(reference, rewards, BETA)
     start, highest = (float(objective(policy, reference, rewards, BETA)) for policy in (reference, best))
-    algorithm(policy, TOKENIZER, Reward(judge=judge, fingerprint=""), [""], config, max_seq_len=WINDOW)
+    beside = value_head(policy) if algorithm is ppo else {}
+    reward = Reward(judge=judge, fingerprint="")
+    algorithm(Steering(policy, TOKENIZER, reward, [""], config, max_seq_len=WINDOW, beside=beside))
     reached = float(objective(outcome_logprobs(policy), reference, rewards, BETA))
     # less than half the error with which 2,048 completions of the best policy tell its reward (.0072)
     assert reached > highest - 0.02 * (highest - start)

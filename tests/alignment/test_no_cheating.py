@@ -13,13 +13,11 @@ from glassformer.alignment.alignment_config import (
     PPOConfig,
     RewardConfig,
 )
-from glassformer.alignment.dpo import prefer
 from glassformer.alignment.pairs import Pair, Preference
-from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.rewards import open_reward
 from glassformer.alignment.rl import steer
-from glassformer.alignment.sft import fine_tune
 from glassformer.alignment.stage_run import Run, Start
+from glassformer.alignment.stages import fine_tune, prefer, train_reward_model
 from glassformer.alignment.tables import question
 from glassformer.data import polarity
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig

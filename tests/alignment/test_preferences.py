@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from glassformer.alignment import preferences as module
 from glassformer.alignment.corruptions import KINDS
-from glassformer.alignment.pairs import Preference
+from glassformer.alignment.pairs import Preference, ReadPair
 from glassformer.alignment.preferences import (
     Preferences,
     ReadPreference,
@@ -21,9 +21,8 @@ from glassformer.alignment.preferences import (
     measure_preferences,
     read_preferred,
 )
-from glassformer.alignment.reading import ReadPair
-from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.stage_run import Records
+from glassformer.alignment.stages import train_reward_model
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel

@@ -5,8 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.alignment.pairs import Pair
-from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.pairs import Pair, ReadPair, read_together
 from glassformer.data.tokenizers import START_ID
 from tests.alignment.samples import run
 from tests.prediction.language import SMALL, byte_tokenizer

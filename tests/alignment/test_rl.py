@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.alignment import rl as rl_module
 from glassformer.alignment import steering as steering_module
 from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig
 from glassformer.alignment.judged import Reward
@@ -33,8 +32,7 @@ SHORT: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _prompts_are_held_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Although there are few."""
-    for room in (rl_module, steering_module):
-        monkeypatch.setattr(room, "FEWEST_PROMPTS", 10)
+    monkeypatch.setattr(steering_module, "FEWEST_PROMPTS", 10)
 
 
 class Hears(Memory):

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from glassformer.alignment.pairs import Pair
-from glassformer.alignment.reading import ReadPair
-from glassformer.alignment.sft import Completions, fine_tune, pack, stack, windows
+from glassformer.alignment.pairs import Pair, ReadPair
+from glassformer.alignment.sft import Completions, pack, stack, windows
 from glassformer.alignment.stage_run import Records
+from glassformer.alignment.stages import fine_tune
 from glassformer.data.tokenizers import PAD_ID, START_ID
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel

@@ -6,11 +6,10 @@ import torch
 from glassformer.alignment.alignment_config import PPOConfig
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.pairs import Pair, Preference
-from glassformer.alignment.reward_model import train_reward_model
 from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.alignment.sft import fine_tune
 from glassformer.alignment.stage_run import Start
+from glassformer.alignment.stages import fine_tune, train_reward_model
 from glassformer.prediction.model_folder import (
     LANGUAGE_MODEL,
     REWARD_MODEL,

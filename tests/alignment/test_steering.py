@@ -12,7 +12,7 @@ from glassformer.alignment import steering as steering_module
 from glassformer.alignment.alignment_config import GRPOConfig, PolicyConfig, PPOConfig
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.ppo import ppo
+from glassformer.alignment.ppo import ppo, value_head
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.steering import Steered, Steering
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
@@ -68,10 +68,11 @@ def run(
     checkpoint: Path | None = None, observer: Any = None, fingerprint: str = "", **values: Any,
 ) -> Steered:  # fmt: skip
     reward = Reward(judge=judge, fingerprint=fingerprint)
-    settings, around = config(algorithm, **values), {"checkpoint": checkpoint, "observer": observer}
-    if algorithm == "ppo":
-        return ppo(policy, TOKENIZER, reward, prompts, settings, max_seq_len=WINDOW, **around)
-    return grpo(policy, TOKENIZER, reward, prompts, settings, max_seq_len=WINDOW, **around)
+    one: Steering[Any] = Steering(
+        policy, TOKENIZER, reward, prompts, config(algorithm, **values), max_seq_len=WINDOW,
+        beside=value_head(policy) if algorithm == "ppo" else {}, checkpoint=checkpoint, observer=observer,
+    )  # fmt: skip
+    return ppo(one) if algorithm == "ppo" else grpo(one)
 
 
 def likes_a(rollouts: Rollouts) -> Tensor:
@@ -416,7 +417,9 @@ def test_what_an_observer_hears(algorithm: str) -> None:
     assert "on its prompts reward" in hears.messages[0]
 
 
-def steering(policy: LanguageModel | None = None, *, prompts: Sequence[str] = PROMPTS, **values: Any) -> Steering:
+def steering(
+    policy: LanguageModel | None = None, *, prompts: Sequence[str] = PROMPTS, **values: Any
+) -> Steering[PolicyConfig]:
     settings: PolicyConfig = config("ppo", **values)
     reward = Reward(judge=likes_a, fingerprint="")
     return Steering(policy or new_policy(), TOKENIZER, reward, prompts, settings, max_seq_len=WINDOW)

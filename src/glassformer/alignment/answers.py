@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from glassformer.alignment.judged import Reward, read_back
-from glassformer.alignment.reading import ReadPair, room_for_answers
+from glassformer.alignment.pairs import ReadPair, room_for_answers
 from glassformer.alignment.rollouts import Rollouts, distinct_n, roll_out
-from glassformer.alignment.stage_run import Facts, Run, Start
+from glassformer.alignment.stage_run import Run, Start
 from glassformer.data import polarity
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean, wilson
@@ -128,19 +128,27 @@ def compare_answers(
 
 
 def as_trained(
-    run: Run[Any], model: TokenPredictor, facts: Facts, prompts: Sequence[str], learned: Sequence[ReadPair]
+    run: Run[Any],
+    prompts: Sequence[str],
+    learned: Sequence[ReadPair],
+    model: TokenPredictor,
+    fields: dict[str, Any],
+    metrics: dict[str, Any],
 ) -> TrainedLanguageModel:
     """Measure the answers of a stage before and after, record them, and return its model as it is saved.
 
     Args:
         learned: the answers that it learned from. Measured ones have at most as many tokens as the longest of them.
+        fields, metrics: see `Run.learn`.
     """
-    shape = run.start.shape
-    room = room_for_answers(learned, shape.max_seq_len)
-    facts.metrics["answers"] = compare_answers(model, run.start, prompts, max_tokens=room, seed=run.config.seed)
-    config = LanguageFolderConfig(model=shape, **facts.config)
+    start = run.start
+    room = room_for_answers(learned, start.shape.max_seq_len)
+    answers = compare_answers(model, start, prompts, max_tokens=room, seed=run.config.seed)
     return TrainedLanguageModel(
-        config=config, model=model, tokenizer=run.start.trained.tokenizer, metrics=facts.metrics
+        config=LanguageFolderConfig(model=start.shape, **fields),
+        model=model,
+        tokenizer=start.trained.tokenizer,
+        metrics=metrics | {"answers": answers},
     )
 
 

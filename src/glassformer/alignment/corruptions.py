@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from glassformer.alignment.reading import ReadPair
+from glassformer.alignment.pairs import ReadPair
 from glassformer.data.arrays import IntArray
 
 

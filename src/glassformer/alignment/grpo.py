@@ -17,44 +17,19 @@ How it differs from the paper:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 
 from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.alignment_config import GRPOConfig
 from glassformer.alignment.divergence import kl_k1
-from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Steered, Steering, SteeringObserver
-from glassformer.data.tokenizers import TextTokenizer
-from glassformer.models.language_model import LanguageModel
+from glassformer.alignment.steering import Steered, Steering
 
 
-def grpo(
-    policy: LanguageModel,
-    tokenizer: TextTokenizer,
-    reward: Reward,
-    prompts: Sequence[str],
-    config: GRPOConfig,
-    *,
-    max_seq_len: int,
-    observer: SteeringObserver | None = None,
-    checkpoint: Path | None = None,
-) -> Steered:
-    """Train `policy` in place towards higher `reward`, close to its start. At the end it holds the best weights of the
-    run.
-
-    Raises:
-        InterruptedTraining: on Ctrl-C; call it again to go on from the checkpoint.
-        UsageError: a prompt does not fit.
-        GlassformerError: the policy gives NaN or infinite logits from the start, or the checkpoint is damaged.
-            Errors of the reward pass through.
-    """
-    run = Steering(
-        policy, tokenizer, reward, prompts, config, max_seq_len=max_seq_len, observer=observer, checkpoint=checkpoint
-    )
+def grpo(run: Steering[GRPOConfig]) -> Steered:
+    """Train the policy of a run in place (see `Steering`)."""
+    config = run.config
     with run:
         for number in run.rounds():
             old = run.write(number, group_size=config.group_size)
@@ -65,7 +40,7 @@ def grpo(
             advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
             clipped = []
             for rows in run.minibatches(number):
-                _, logprobs, _ = read_rollouts(policy, old.rollouts.rows(rows))
+                _, logprobs, _ = read_rollouts(run.policy, old.rollouts.rows(rows))
                 loss, share = clipped_policy_loss(
                     logprobs, old.logprobs[rows], advantages[rows], mask[rows], config.clip
                 )

@@ -1,8 +1,9 @@
-"""The completions of a round, with rewards, log-probabilities and KL."""
+"""Completions with rewards, log-probabilities and KL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,8 +12,13 @@ from torch import Tensor
 
 from glassformer.alignment.divergence import categorical_kl
 from glassformer.alignment.logprobs import entropy
-from glassformer.alignment.rollouts import Rollouts, read_rollouts
+from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
+from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.language_model import TokenPredictor
+from glassformer.models.reward import RewardModel
+from glassformer.prediction.sampling import SamplingConfig
+
+_TOGETHER = 256  # answers that are read at once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,3 +75,38 @@ def read_back(
         kl=torch.zeros_like(logprobs).masked_scatter(mask, per_place).sum(dim=1),
         entropy=float(entropy(logits, mask)),
     )
+
+
+@torch.inference_mode()
+def raw_rewards(model: RewardModel, answers: Rollouts) -> Float[Tensor, "answers members"]:
+    """Return log(member/reference) of each answer, in nats."""
+    parts = torch.arange(len(answers.prompts)).split(_TOGETHER)  # logits of all answers may not fit into memory
+    each = [answers.rows(part) for part in parts]
+    return torch.cat([model(part.token_ids, part.attention_mask, part.loss_mask) for part in each])
+
+
+def best_of(
+    n: int,
+    model: TokenPredictor,
+    tokenizer: TextTokenizer,
+    reward: Reward,
+    prompts: Sequence[str],
+    sampling: SamplingConfig,
+    *,
+    max_seq_len: int,
+) -> tuple[Rollouts, list[float]]:
+    """Answer each prompt `n` times, and return the best answers with their rewards. It trains nothing.
+
+    Raises:
+        GlassformerError: the model gives NaN or infinite logits. Errors of the reward pass through.
+    """
+    every = [prompt for prompt in prompts for _ in range(n)]
+    answers = roll_out(model, tokenizer, every, sampling, max_seq_len=max_seq_len)
+    rewards = reward(answers).view(-1, n).cpu()
+    best = rewards.argmax(dim=1) + n * torch.arange(len(prompts))
+    return answers.rows(best), rewards.amax(dim=1).tolist()
+
+
+def most_kl(n: int) -> float:
+    """Return the bound of the KL of best-of-n, in nats (Stiennon et al. 2020, appendix G.3; Beirami et al. 2024)."""
+    return math.log(n) - (n - 1) / n

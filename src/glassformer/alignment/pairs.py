@@ -1,4 +1,4 @@
-"""Read the records of alignment from JSON lines.
+"""The records of alignment: read them from JSON lines, and encode them.
 
 A pair is a prompt with one completion, to be imitated. A preference is a prompt with two completions, of which people
 preferred one.
@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.lines import lines_of
 from glassformer.data.rows import check_file
+from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import UsageError, brief_value
 
 
@@ -107,6 +109,38 @@ def hold_out_records(
     chosen = {groups[i] for i in np.random.default_rng(seed).permutation(len(groups))[:size]}
     train = [record for record in records if group(record) not in chosen]
     return train, [record for record in records if group(record) in chosen]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPair:
+    """A prompt and a completion as token ids.
+
+    Attributes:
+        token_ids: the start token, the prompt and the completion.
+        begins: the index of the completion's first token.
+    """
+
+    token_ids: IntArray
+    begins: int
+
+    @property
+    def length(self) -> int:
+        """The number of tokens, the start token included."""
+        return len(self.token_ids)
+
+
+def read_together(tokenizer: TextTokenizer, prompts: Sequence[str], completions: Sequence[str]) -> list[ReadPair]:
+    """Encode each prompt and its completion separately, as they are when the model generates, and join them."""
+    return [
+        ReadPair(token_ids=np.concatenate([[START_ID], prompt, completion]), begins=1 + len(prompt))
+        for prompt, completion in zip(tokenizer.encode(prompts), tokenizer.encode(completions), strict=True)
+    ]
+
+
+def room_for_answers(pairs: Sequence[ReadPair], window: int) -> int:
+    """Return the most tokens of an answer: those of the longest one and its end, or what the longest prompt leaves."""
+    longest = max(pair.length - pair.begins for pair in pairs)
+    return max(1, min(longest + 1, window - max(pair.begins for pair in pairs)))
 
 
 def _prompt_of(record: Any) -> str:

@@ -15,49 +15,29 @@ How it differs from the papers:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
 
 from torch import nn
 
 from glassformer.alignment.advantages import generalised_advantages, per_token_rewards, whiten
 from glassformer.alignment.alignment_config import PPOConfig
-from glassformer.alignment.judged import Reward
 from glassformer.alignment.losses import clipped_policy_loss, clipped_value_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Steered, Steering, SteeringObserver
-from glassformer.data.tokenizers import TextTokenizer
+from glassformer.alignment.steering import Steered, Steering
 from glassformer.models.language_model import LanguageModel
 
 
-def ppo(
-    policy: LanguageModel,
-    tokenizer: TextTokenizer,
-    reward: Reward,
-    prompts: Sequence[str],
-    config: PPOConfig,
-    *,
-    max_seq_len: int,
-    observer: SteeringObserver | None = None,
-    checkpoint: Path | None = None,
-) -> Steered:
-    """Train `policy` in place towards higher `reward`, close to its start. At the end it holds the best weights of the
-    run.
-
-    Raises:
-        InterruptedTraining: on Ctrl-C; call it again to go on from the checkpoint.
-        UsageError: a prompt does not fit.
-        GlassformerError: the policy gives NaN or infinite logits from the start, or the checkpoint is damaged.
-            Errors of the reward pass through.
-    """
+def value_head(policy: LanguageModel) -> dict[str, nn.Module]:
+    """Return the head that a run of PPO trains beside its policy. At first it expects the reward 0."""
     values_of = nn.Linear(policy.trunk.d_model, 1).to(next(policy.parameters()).device)
     nn.init.zeros_(values_of.weight)
     nn.init.zeros_(values_of.bias)
-    run = Steering(
-        policy, tokenizer, reward, prompts, config,
-        max_seq_len=max_seq_len, beside={"value_head": values_of}, observer=observer, checkpoint=checkpoint,
-    )  # fmt: skip
+    return {"value_head": values_of}
+
+
+def ppo(run: Steering[PPOConfig]) -> Steered:
+    """Train the policy of a run, and the `value_head` beside it, in place (see `Steering`)."""
+    config, values_of = run.config, run.parts["value_head"]
     with run:
         for number in run.rounds():
             old = run.write(number)
@@ -67,7 +47,7 @@ def ppo(
             advantages = whiten(advantages, mask)
             clipped, value_losses = [], []
             for rows in run.minibatches(number):
-                _, logprobs, hidden = read_rollouts(policy, old.rollouts.rows(rows))
+                _, logprobs, hidden = read_rollouts(run.policy, old.rollouts.rows(rows))
                 policy_loss, share = clipped_policy_loss(
                     logprobs, old.logprobs[rows], advantages[rows], mask[rows], config.clip
                 )

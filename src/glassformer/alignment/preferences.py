@@ -21,8 +21,7 @@ from torch import Tensor, nn
 from glassformer.alignment.alignment_config import PreferenceConfig
 from glassformer.alignment.corruptions import KINDS, Corruptor
 from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
-from glassformer.alignment.pairs import Preference
-from glassformer.alignment.reading import ReadPair, read_together
+from glassformer.alignment.pairs import Preference, ReadPair, read_together
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer

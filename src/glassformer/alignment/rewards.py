@@ -18,8 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from glassformer.alignment.judged import Reward
-from glassformer.alignment.reward_model import raw_rewards
+from glassformer.alignment.judged import Reward, raw_rewards
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,20 +12,17 @@ from glassformer.alignment.answers import compare_answers
 from glassformer.alignment.collapse import signs_of_collapse, told
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
-from glassformer.alignment.pairs import FEWEST_PROMPTS, hold_out_records
-from glassformer.alignment.ppo import ppo
+from glassformer.alignment.ppo import ppo, value_head
 from glassformer.alignment.rewards import RewardError
 from glassformer.alignment.stage_run import (
-    Facts,
+    Card,
     Records,
     Start,
-    card,
     check_is_no_input,
-    describe,
+    described,
     records_fingerprint,
 )
-from glassformer.alignment.steering import Steered, SteeringObserver, check_room
-from glassformer.errors import GlassformerError
+from glassformer.alignment.steering import Steered, Steering, SteeringObserver, check_room
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
@@ -71,72 +68,74 @@ def steer(
     check_room(prompts, tokenizer, config.max_tokens, shape.max_seq_len)  # before anything is written
     check_is_no_input(out, start.folder, Path(reward_name.rpartition(":")[0] or reward_name))
     work = out / CHECKPOINT_FOLDER
-    algorithm = "ppo" if isinstance(config, PPOConfig) else "grpo"
-    recipe = {"algorithm": algorithm, "reward": reward_name, "training": config.model_dump(mode="json")}
+    is_ppo = isinstance(config, PPOConfig)
+    recipe = {
+        "algorithm": "ppo" if is_ppo else "grpo",
+        "reward": reward_name,
+        "training": config.model_dump(mode="json"),
+    }
     identity = {"prompts": records_fingerprint(prompts), "from": start.record, **recipe}
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
+        parts = policy, tokenizer, reward, prompts
         around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
+        run: Steering[Any] = Steering(*parts, config, **around, beside=value_head(policy) if is_ppo else {})
         try:
-            if isinstance(config, PPOConfig):
-                steered = ppo(policy, tokenizer, reward, prompts, config, **around)
-            else:
-                steered = grpo(policy, tokenizer, reward, prompts, config, **around)
-        except GlassformerError as error:
-            if not isinstance(error, RewardError):
-                raise
+            steered = ppo(run) if is_ppo else grpo(run)
+        except RewardError as error:
             begun = (work / STATE_FILE).is_file()
             saved = f"The run is saved in {out}; correct the reward, and continue with `resume=True`"
-            way_out = saved if begun else _NOTHING_YET
-            raise RewardError(f"{error}. {way_out}") from error
-        train, held_out = hold_out_records(prompts, config.held_out, seed=config.seed, fewest=FEWEST_PROMPTS)
+            raise RewardError(f"{error}. {saved if begun else _NOTHING_YET}") from error
         records = Records(
             source=source,
             fingerprint=records_fingerprint(prompts),
-            train=len(train),
-            held_out=len(held_out),
+            train=len(run.prompts),
+            held_out=run.n_held_out,
             too_long=0,
         )
-        facts = _facts(start, records, recipe | {"reward_fingerprint": reward.fingerprint}, steered)
+        recipe |= {"reward_fingerprint": reward.fingerprint}
+        fields = described(start, records, recipe, seconds=steered.state.seconds)
         cheap = reward if reward.referee else None  # a function of the user may be slow, or fail
-        facts.metrics["answers"] = compare_answers(
-            policy, start, prompts, max_tokens=config.max_tokens, seed=config.seed, reward=cheap
+        answers = compare_answers(policy, start, prompts, max_tokens=config.max_tokens, seed=config.seed, reward=cheap)
+        trained = TrainedLanguageModel(
+            config=LanguageFolderConfig(model=shape, **fields),
+            model=policy.cpu().eval(),
+            tokenizer=tokenizer,
+            metrics=_metrics(steered) | {"answers": answers},
         )
-        made = LanguageFolderConfig(model=shape, **facts.config)
-        best = policy.cpu().eval()
-        trained = TrainedLanguageModel(config=made, model=best, tokenizer=tokenizer, metrics=facts.metrics)
 
         def save() -> TrainedLanguageModel:
-            save_model(out, trained, card=_card(facts))
+            save_model(out, trained, card=_card(trained))
             return trained
 
         return finish(out, save, saved_step=steered.state.round)
 
 
-def _facts(start: Start, records: Records, recipe: dict[str, Any], steered: Steered) -> Facts:
+def _metrics(steered: Steered) -> dict[str, Any]:
     state = steered.state
-    best = next(row for row in state.history if row["update"] == state.best_round)
-    figures = {
+    return {
         "best_update": state.best_round,
-        "best": best,
+        "best": next(row for row in state.history if row["update"] == state.best_round),
         "collapsed": steered.collapsed,
         "signs": told(signs_of_collapse(state.history)),
         "history": state.history,
     }
-    return describe(start, records, recipe=recipe, seconds=state.seconds, metrics=figures)
 
 
-def _card(facts: Facts) -> str:
-    """Write the model card, the Markdown text of the model folder's README.md."""
-    recipe, best = facts.config["recipe"], facts.metrics["best"]
+def _card(trained: TrainedLanguageModel) -> str:
+    recipe, history = trained.config.recipe, trained.metrics["history"]
     by = recipe["algorithm"].upper()
     does = f"It was trained with {by} towards the reward `{recipe['reward']}`; nothing else was checked."
-    if changed := [row["update"] for row in facts.metrics["history"] if "reward_changed" in row]:
+    if changed := [row["update"] for row in history if "reward_changed" in row]:
         does += f" Until round {changed[-1]:.0f} this name stood for a different reward."
-    figures = f"reward {best['held_out_reward']:.4f}, KL {best['held_out_kl']:.2f} nats from the starting model"
-    if "held_out_referee" in best:
-        figures += f", the referee's reward {best['held_out_referee']:.4f}"
-    looks = sum("held_out_reward" in row for row in facts.metrics["history"])
-    if looks > 1:  # the same prompts choose the policy and measure it
-        figures += f"; the best of {looks} evaluations on them, so somewhat optimistic"
-    return card("A steered language model", does, facts, figures, record="prompt")
+
+    def figures(best: Mapping[str, float]) -> str:
+        said = f"reward {best['held_out_reward']:.4f}, KL {best['held_out_kl']:.2f} nats from the starting model"
+        if "held_out_referee" in best:
+            said += f", the referee's reward {best['held_out_referee']:.4f}"
+        looks = sum("held_out_reward" in row for row in history)
+        if looks > 1:  # the same prompts choose the policy and measure it
+            said += f"; the best of {looks} evaluations on them, so somewhat optimistic"
+        return said
+
+    return Card(title="A steered language model", does=does, figures=figures, record="prompt").write(trained)

@@ -5,7 +5,6 @@ Only the tokens of completions have a loss. Several pairs share a window, and no
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -16,50 +15,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from glassformer.alignment.alignment_config import FineTuningConfig
-from glassformer.alignment.answers import as_trained
-from glassformer.alignment.pairs import Pair
-from glassformer.alignment.reading import ReadPair, read_together
-from glassformer.alignment.stage_run import Facts, Run, card
+from glassformer.alignment.pairs import ReadPair
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
 from glassformer.data.tokenizers import PAD_ID, START_ID
-from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
 from glassformer.training.language_modelling import IGNORED, count_tokens, measure_tokens, token_cost
 from glassformer.training.order import even_parts, several_passes
 from glassformer.training.task import Cost, Examples
-
-
-def fine_tune(run: Run[FineTuningConfig], pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
-    """Fine-tune a causal language model on pairs, and write its model folder to `run.out`.
-
-    Args:
-        source: the name that the user gave for the pairs.
-
-    Raises:
-        UsageError: no pair fits into the window, the folder is in use, or the model is not causal.
-        InterruptedTraining, NotANumberError: see `Run.learn`.
-    """
-    shape, tokenizer = run.start.shape, run.start.trained.tokenizer
-
-    def read(some: Sequence[Pair]) -> list[ReadPair]:
-        return read_together(tokenizer, [pair.prompt for pair in some], [pair.completion for pair in some])
-
-    train, held_out, records = run.divide(pairs, read, source=source)
-    task = Completions(train, run.config, window=shape.max_seq_len, held_out=held_out)
-
-    def save(model: TokenPredictor, facts: Facts) -> TrainedLanguageModel:
-        trained = as_trained(run, model, facts, [pair.prompt for pair in pairs], train)
-        does = (
-            "It answers prompts as its records do, their mistakes and prejudices included. Its text may read well "
-            "and be false."
-        )
-        loss = facts.metrics["best"].get("validation_loss")
-        figures = "" if loss is None else f"loss {loss:.4f} nats per token of a completion"
-        save_model(run.out, trained, card=card("A fine-tuned language model", does, facts, figures))
-        return trained
-
-    return run.learn(copy.deepcopy(run.start.trained.model), task, records, save)
 
 
 class Completions:

@@ -1,10 +1,10 @@
-"""What fine-tuning, reward models and DPO share: from a language model and records to a model folder."""
+"""What the stages share: from a language model and records to a model folder."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,13 +18,13 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
-from glassformer.prediction.model_folder import TrainedLanguageModel
+from glassformer.prediction.model_folder import Trained, TrainedLanguageModel, save_model
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Trainer
 from glassformer.training.task import Task
 from glassformer.training.unfinished import run_to_end, versions, work_in
 
-Made = TypeVar("Made")
+Made = TypeVar("Made", bound=Trained[Any, Any])
 Given = TypeVar("Given", Pair, Preference)
 Config = TypeVar("Config", bound=FineTuningConfig)
 
@@ -86,6 +86,36 @@ class Records:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Card:
+    """The model card, the Markdown text of the model folder's README.md.
+
+    Attributes:
+        does: what the model does, in sentences.
+        figures: writes the figures of the best epoch on held-out records in words.
+        record: what a record is called.
+    """
+
+    title: str
+    does: str
+    figures: Callable[[Mapping[str, Any]], str]
+    record: str = "record"
+
+    def write(self, trained: Trained[Any, Any]) -> str:
+        config, data, record = trained.config, trained.config.data, self.record
+        from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
+        lines = [
+            f"Learned from {from_what}, starting from `{config.init['from']}`.",
+            f"On {counted(data['held_out'], f'held-out {record}')}: {self.figures(trained.metrics['best'])}."
+            if data["held_out"]
+            else f"No {record}s were held out, so nothing is known about new ones.",
+            f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
+            f"on {config.created}.",
+            f"Fingerprint of the {record}s: `{data['fingerprint']}`.",
+        ]
+        return f"# {self.title}\n\n{self.does}\n\n" + "".join(f"- {line}\n" for line in lines)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run(Generic[Config]):
     """One run of a stage: its model, settings and output folder.
 
@@ -124,8 +154,19 @@ class Run(Generic[Config]):
         )
         return train, held_out, counts
 
-    def learn(self, model: Model, task: Task, records: Records, save: Callable[[Model, Facts], Made]) -> Made:
-        """Train to the end, then call `save`.
+    def learn(
+        self,
+        model: Model,
+        task: Task,
+        records: Records,
+        made: Callable[[Model, dict[str, Any], dict[str, Any]], Made],
+        card: Card,
+    ) -> Made:
+        """Train to the end, and write the model folder.
+
+        Args:
+            made: takes the trained model, the fields of `config.json` that are the same for every kind of model, and
+                the content of `metrics.json`, and returns what is saved.
 
         Raises:
             UsageError: no record fits into the window, or `out` is in use.
@@ -146,55 +187,30 @@ class Run(Generic[Config]):
             if self.on_prepared:
                 trained = [parameter.numel() for parameter in model.parameters() if parameter.requires_grad]
                 self.on_prepared(records, sum(trained))
-            return run_to_end(
-                trainer,
-                self.out,
-                resume=self.resume,
-                save=lambda: save(model.cpu().eval(), self._facts(trainer, records)),
-            )
 
-    def _facts(self, trainer: Trainer[Any], records: Records) -> Facts:
-        state = trainer.state
-        return describe(
-            self.start,
-            records,
-            recipe={"training": self.config.model_dump(mode="json")},
-            seconds=state.seconds,
-            metrics=state.metrics(),
-        )
+            def save() -> Made:
+                recipe = {"training": self.config.model_dump(mode="json")}
+                fields = described(self.start, records, recipe, seconds=trainer.state.seconds)
+                found = made(model.cpu().eval(), fields, trainer.state.metrics())
+                save_model(self.out, found, card=card.write(found))
+                return found
+
+            return run_to_end(trainer, self.out, resume=self.resume, save=save)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Facts:
-    """What a finished run records in its model folder.
-
-    Attributes:
-        config: the fields of `config.json` that are the same for every kind of model.
-        metrics: the content of `metrics.json`.
-    """
-
-    config: dict[str, Any]
-    metrics: dict[str, Any]
-
-
-def describe(
-    start: Start, records: Records, *, recipe: dict[str, Any], seconds: float, metrics: dict[str, Any]
-) -> Facts:
-    """Collect the facts of a finished run."""
-    return Facts(
-        config={
-            "vocab_size": start.trained.tokenizer.vocab_size,
-            "tokenizer": start.trained.config.tokenizer,
-            "data": asdict(records),
-            "init": start.record,
-            "recipe": recipe,
-            "versions": versions(),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"),
-            "training_seconds": round(seconds, 2),
-            "new_words": start.trained.config.new_words,
-        },
-        metrics=metrics,
-    )
+def described(start: Start, records: Records, recipe: dict[str, Any], *, seconds: float) -> dict[str, Any]:
+    """Return the fields of `config.json` that are the same for every kind of model."""
+    return {
+        "vocab_size": start.trained.tokenizer.vocab_size,
+        "tokenizer": start.trained.config.tokenizer,
+        "data": asdict(records),
+        "init": start.record,
+        "recipe": recipe,
+        "versions": versions(),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "training_seconds": round(seconds, 2),
+        "new_words": start.trained.config.new_words,
+    }
 
 
 def check_is_no_input(out: Path, *inputs: Path) -> None:
@@ -210,19 +226,3 @@ def records_fingerprint(records: Sequence[Pair | Preference | str]) -> str:
     """Return the SHA-256 (hex) of records or prompts. It depends on their order."""
     plain = [record if isinstance(record, str) else asdict(record) for record in records]
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
-
-
-def card(title: str, does: str, facts: Facts, figures: str, *, record: str = "record") -> str:
-    """Write the model card, the Markdown text of the model folder's README.md. `record` is what a record is called."""
-    config, data = facts.config, facts.config["data"]
-    from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
-    lines = [
-        f"Learned from {from_what}, starting from `{config['init']['from']}`.",
-        f"On {counted(data['held_out'], f'held-out {record}')}: {figures}."
-        if data["held_out"]
-        else f"No {record}s were held out, so nothing is known about new ones.",
-        f"Made with glassformer {config['versions']['glassformer']}, torch {config['versions']['torch']}, "
-        f"on {config['created']}.",
-        f"Fingerprint of the {record}s: `{data['fingerprint']}`.",
-    ]
-    return f"# {title}\n\n{does}\n\n" + "".join(f"- {line}\n" for line in lines)

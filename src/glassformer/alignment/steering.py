@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from types import TracebackType
-from typing import NamedTuple, NoReturn, Protocol, Self
+from typing import Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from glassformer.training.loop import InterruptedTraining
 
+Config = TypeVar("Config", bound=PolicyConfig)
 REWARD_FILE = "reward.sha256"
 """A file beside the checkpoint that holds the fingerprint of the reward. The best policy was chosen by that reward."""
 _MOST_SETBACKS = 3
@@ -84,8 +85,10 @@ class SteeringObserver(Protocol):
     def on_message(self, text: str) -> None: ...
 
 
-class Steering:
+class Steering(Generic[Config]):
     """One run of an algorithm that trains a policy towards a reward. The reference is a copy of the starting policy.
+
+    The policy is trained in place. At the end it holds the best weights of the run.
 
     Args:
         beside: modules that are trained together with the policy, by name.
@@ -95,6 +98,11 @@ class Steering:
 
     Raises:
         UsageError: a prompt leaves no room for `config.max_tokens` in the window.
+
+    Raises (the algorithm):
+        InterruptedTraining: on Ctrl-C; another run goes on from the checkpoint.
+        GlassformerError: the policy gives NaN or infinite logits from the start, or the checkpoint is damaged. Errors
+            of the reward pass through.
     """
 
     def __init__(
@@ -103,7 +111,7 @@ class Steering:
         tokenizer: TextTokenizer,
         reward: Reward,
         prompts: Sequence[str],
-        config: PolicyConfig,
+        config: Config,
         *,
         max_seq_len: int,
         beside: dict[str, nn.Module] | None = None,
@@ -117,6 +125,7 @@ class Steering:
         self.observer, self.checkpoint = observer, checkpoint
         check_room(prompts, tokenizer, config.max_tokens, max_seq_len)
         self.prompts, held_out = hold_out_records(prompts, config.held_out, seed=config.seed, fewest=FEWEST_PROMPTS)
+        self.n_held_out = len(held_out)
         asked, self._where = (held_out, "held-out") if held_out else (self.prompts, "its")
         self.held_out = [asked[i % len(asked)] for i in range(config.held_out_completions)]
         horizon = _HORIZON * config.batch_size

@@ -122,7 +122,7 @@ def sft(
     check_order(model, data)
     from glassformer.alignment.alignment_config import FineTuningConfig
     from glassformer.alignment.pairs import read_pairs
-    from glassformer.alignment.sft import fine_tune
+    from glassformer.alignment.stages import fine_tune
 
     with _run(FineTuningConfig, model, out, stage) as run:
         records = read_pairs(data)
@@ -144,7 +144,7 @@ def reward(
     check_order(model, data)
     from glassformer.alignment.alignment_config import RewardConfig
     from glassformer.alignment.pairs import read_preferences
-    from glassformer.alignment.reward_model import train_reward_model
+    from glassformer.alignment.stages import train_reward_model
 
     with _run(RewardConfig, model, out, stage) as run:
         trained = train_reward_model(run, read_preferences(data), source=str(data))
@@ -170,8 +170,8 @@ def dpo(
     """Train a language model on preferences directly, without a reward model (DPO)."""
     check_order(model, data)
     from glassformer.alignment.alignment_config import DPOConfig
-    from glassformer.alignment.dpo import prefer
     from glassformer.alignment.pairs import read_preferences
+    from glassformer.alignment.stages import prefer
 
     with _run(DPOConfig, model, out, stage) as run:
         records = read_preferences(data)
@@ -276,7 +276,7 @@ def _show_writer(trained: TrainedLanguageModel, out: Path, measured: str, prompt
 
 def _preferred(best: dict[str, float]) -> str:
     """Say how a model ranks held-out pairs."""
-    from glassformer.alignment.reward_model import reward_figures_in_words
+    from glassformer.alignment.stages import reward_figures_in_words
 
     return f"on held-out pairs {reward_figures_in_words(best)}" if "validation_loss" in best else "nothing was held out"
 

@@ -146,7 +146,7 @@ def _best_written(
     writer: TextGenerator, texts: list[str], sampling: SamplingConfig, n: int, name: str, device: str
 ) -> tuple[list[Continuation], list[float | None]]:
     """Write each text n times, and return the best with their rewards."""
-    from glassformer.alignment.best_of import best_of
+    from glassformer.alignment.judged import best_of
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
     from glassformer.prediction.devices import choose_device
