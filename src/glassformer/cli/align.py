@@ -21,6 +21,7 @@ from glassformer.cli.options import (
     Json,
     LabelColumn,
     LearningRate,
+    OutFolder,
     Seed,
     Settings,
     Shown,
@@ -44,7 +45,6 @@ app = typer.Typer(help="Fine-tune a language model on example answers, then with
 app.command("evaluate")(expanded(evaluate))
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
-Out = Annotated[Path, typer.Option(help="The model folder to write.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def pairs(
 def sft(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.')],
-    out: Out,
+    out: OutFolder,
     stage: _Stage,
 ) -> None:
     """Supervised fine-tuning: train a language model to answer prompts."""
@@ -137,7 +137,7 @@ def sft(
 def reward(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
-    out: Out,
+    out: OutFolder,
     stage: _Stage,
 ) -> None:
     """Train a reward model, which says which of two completions is better."""
@@ -164,7 +164,7 @@ def reward(
 def dpo(
     model: Model,
     data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
-    out: Out,
+    out: OutFolder,
     stage: _Stage,
 ) -> None:
     """Train a language model on preferences directly, without a reward model (DPO)."""
@@ -187,7 +187,7 @@ def rl(
         str,
         typer.Option(help="The reward: the folder of a reward model, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."),
     ],
-    out: Out,
+    out: OutFolder,
     algorithm: Annotated[str, typer.Option(help="The algorithm, ppo or grpo.")] = "ppo",
     prompts: Annotated[
         Path | None,

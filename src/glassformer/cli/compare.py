@@ -9,7 +9,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import AsTrained, DataDir, Device, Model, Shown, model_folder
+from glassformer.cli.options import AsTrained, Measured, Measuring, Model, model_folder
 from glassformer.cli.output import doing, print_json, say, show
 
 _FLIPS_SHOWN = 5
@@ -20,12 +20,10 @@ def compare(
     model_b: Annotated[
         Path, typer.Argument(callback=model_folder, help="Another model, with the same labels or number.")
     ],
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
+    data: Measured,
     *,
     read: AsTrained,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Compare two models on the same texts: the difference in accuracy or R², and texts on which they differ."""
     from glassformer.data.known import check_source
@@ -37,8 +35,10 @@ def compare(
     check_order(model_b, data)
     check_source(data)
     doing(f"answering {data} with both models")
-    found = compare_models(model_a, model_b, data, **vars(read), device=choose_device(device), data_dir=data_dir)
-    if shown.json:
+    found = compare_models(
+        model_a, model_b, data, **vars(read), device=choose_device(run.device), data_dir=run.data_dir
+    )
+    if run.json:
         print_json(found.model_dump(mode="json"))
         return
     show(f"{found.data}: {counted(found.rows, 'text')}")

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, FromRecipe, Reading, Shown
-from glassformer.cli.output import (
-    command_line,
-    duration,
-    human_count,
-    print_json,
-    print_table,
-    progressing,
-    say,
-    show,
-)
+from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
+from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 
@@ -31,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def compare_variants(
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    data: Learned,
     vary: Annotated[
         list[str],
         typer.Option(
@@ -48,9 +39,7 @@ def compare_variants(
     *,
     reading: Reading,
     recipe: FromRecipe,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
     check_folder(out)
@@ -67,10 +56,10 @@ def compare_variants(
     plan = plan_variants(
         vary, seeds=seeds, recipe=recipe.recipe, preset=recipe.preset, overrides=overrides, steps=steps, seconds=seconds
     )
-    place = choose_device(device)
+    place = choose_device(run.device)
     source = reading.source(data)
-    sources = read_sources(source, plan.variants[0].recipe.validation, data_dir)
-    measured = None if test is None else _read_test(test, source, sources, data_dir)
+    sources = read_sources(source, plan.variants[0].recipe.validation, run.data_dir)
+    measured = None if test is None else _read_test(test, source, sources, run.data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
 
     def kept() -> str:
@@ -82,7 +71,7 @@ def compare_variants(
     with stopped, only_writer(out), _LiveRuns(title) as view:
         how: dict[str, Any] = {"task": source.task, "test": measured, "device": place}
         found = compare(plan, sources, out, **how, command=command_line(), watcher=view)
-    if shown.json:
+    if run.json:
         print_json(found.model_dump(mode="json"))
     else:
         _show(found, out)

@@ -10,17 +10,8 @@ import typer
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import AsTrained, DataDir, Device, Model, Shown
-from glassformer.cli.output import (
-    command_line,
-    doing,
-    human_count,
-    print_table,
-    progressing,
-    say,
-    show,
-    write_json,
-)
+from glassformer.cli.options import AsTrained, Measured, Measuring, Model
+from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import GlassformerError, UsageError
 
@@ -32,16 +23,14 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: Model,
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")],
+    data: Measured,
     *,
     read: AsTrained,
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
     train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
@@ -62,10 +51,10 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
-    asked: dict[str, Any] = vars(read) | {"train": train, "data_dir": data_dir}
+    asked: dict[str, Any] = vars(read) | {"train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
-    predictor = Predictor.load(model, device=choose_device(device))  # what was exported is not measured
-    _measure(predictor, model, data, folder, json=shown.json, **asked)
+    predictor = Predictor.load(model, device=choose_device(run.device))  # what was exported is not measured
+    _measure(predictor, model, data, folder, json=run.json, **asked)
 
 
 def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json: bool, **asked: Any) -> None:

@@ -75,6 +75,9 @@ FoldLabels = Annotated[
         "--fold-labels", help="Read labels that differ only by case or white space, such as Bug and bug, as the same."
     ),
 ]
+OutFolder = Annotated[Path, typer.Option(help="The model folder to write.")]
+Learned = Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")]
+Measured = Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")]
 Test = Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")]
 Group = Annotated[
     str | None,
@@ -85,51 +88,12 @@ Group = Annotated[
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
 ]
-Minutes = Annotated[
-    float | None,
-    typer.Option(
-        metavar="<number>",
-        help="Time for the whole run, which then chooses what to do: counting alone, fewer steps, the recipe, or "
-        "pre-training too.",
-    ),
-]
-Pretrain = Annotated[
-    str | None,
-    typer.Option(
-        metavar="<duration>",
-        help="First pre-train on the texts, without their labels, for this long: 30m, 2h or 90s.",
-    ),
-]
-Unlabelled = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="<source>",
-        help="More texts to pre-train on: a text file, a table or a folder of text files. May be repeated.",
-    ),
-]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="<section.key=value>", help="Change a setting of the recipe. May be repeated."),
 ]
 LearningRate = Annotated[float | None, typer.Option(help="Learning rate. The same as --set training.learning_rate=…")]
 Seed = Annotated[int | None, typer.Option(help="Random seed. The same as --set training.seed=…")]
-TakeSnapshots = Annotated[
-    bool,
-    typer.Option(
-        "--snapshots",
-        help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
-        "It shows a few of your texts.",
-    ),
-]
-KeepTexts = Annotated[
-    bool,
-    typer.Option(
-        "--keep-texts",
-        help="Keep the training texts in the model folder, for explain --nearest. Whoever has the folder can read "
-        "them.",
-    ),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="Show only errors and the result.")]
 Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
 DataDir = Annotated[
     Path | None,
@@ -142,8 +106,18 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 class Shown:
     """What a command writes."""
 
-    quiet: Quiet = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="Show only errors and the result.")] = (
+        False
+    )
     json: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """Where a command computes, and where the known data sets are."""
+
+    device: Device = "auto"
+    data_dir: DataDir = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +128,21 @@ class Again:
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measuring(Shown, Where):
+    """The last options of a command that measures something."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running(Shown, Again, Where):
+    """The last options of a command that may be stopped and resumed."""
+
+    @property
+    def again(self) -> dict[str, Any]:
+        """What happens to an earlier run."""
+        return {"resume": self.resume, "overwrite": self.overwrite}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Again, DataDir, Device, FromRecipe, Shown, TextColumn, Tuned, given_settings
+from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, Tuned, given_settings
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join
@@ -25,7 +25,7 @@ _OBJECTIVES = {"causal": "causal", "masked": "full"}
 
 def pretrain(
     data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    out: OutFolder,
     objective: Annotated[
         str | None,
         typer.Option(help="causal: learn to predict the next token (default). masked: learn to fill in hidden tokens."),
@@ -37,17 +37,14 @@ def pretrain(
     prompt: Annotated[
         str, typer.Option(help="Beginning of the sample text that the model writes after each epoch.")
     ] = "",
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    again: Again,
-    shown: Shown,
+    run: Running,
 ) -> None:
     """Train a language model on texts, from scratch."""
-    processes, target = join(device)
+    processes, target = join(run.device)
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
     from glassformer.prediction.generation import check_prompts
-    from glassformer.training.pretrain import pretrain as run
+    from glassformer.training.pretrain import pretrain as pretrain_on
     from glassformer.training.unfinished import prepare_out
 
     chosen = _choose(recipe.recipe, recipe.preset, given_settings(recipe.set_, tuned), objective)
@@ -55,23 +52,23 @@ def pretrain(
     if prompt and not chosen.model.causal:
         raise UsageError("--prompt: a masked language model writes no samples; leave it out")
     if processes.leads:
-        prepare_out(out, **vars(again))
+        prepare_out(out, **run.again)
     doing(f"reading {data}")
-    documents = read_documents(data, data_dir, text=text)
+    documents = read_documents(data, run.data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")
     with resumable(out), LiveView() as view:
-        trained = run(
+        trained = pretrain_on(
             documents,
             chosen,
             out=out,
-            **vars(again),
+            **run.again,
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, chosen, target, view.line),
             prompt=prompt,
             processes=processes,
         )
-    _show_result(trained, out, json=shown.json)
+    _show_result(trained, out, json=run.json)
 
 
 def _choose(

@@ -9,17 +9,8 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import DataDir, Device, Shown
-from glassformer.cli.output import (
-    command_line,
-    doing,
-    duration,
-    print_json,
-    print_table,
-    progressing,
-    say,
-    show,
-)
+from glassformer.cli.options import Measuring
+from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder, check_replaced
 
@@ -47,16 +38,14 @@ def reproduce(
         str | None,
         typer.Option(help="Weights for the system vinh-transfer: a model folder, or hf:… (see `train --init`)."),
     ] = None,
-    device: Device = "auto",
-    data_dir: DataDir = None,
     *,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Run the published systems again: as printed, corrected, and beside our default."""
     check_folder(out)
     from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
-    from glassformer.experiments.published.reproduce import reproduce as run
+    from glassformer.experiments.published.reproduce import reproduce as run_systems
     from glassformer.experiments.published.systems import quick_in_words
     from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
@@ -66,15 +55,15 @@ def reproduce(
     if init is not None:
         check_init(entries)
     start = None if init is None else read_initial_weights(init)
-    target = choose_device(device)
+    target = choose_device(run.device)
     stopped = resumable(out, "finished runs are kept", unfinished=Path.is_dir, again="")
     with stopped, only_writer(out), LiveTable() as view:
-        found = run(
+        found = run_systems(
             entries, out,
-            first_look=quick, watcher=view, init=start, data_dir=data_dir, device=target, command=command_line(),
+            first_look=quick, watcher=view, init=start, data_dir=run.data_dir, device=target, command=command_line(),
         )  # fmt: skip
     found = found.model_copy(update={"left_out": tuple(map(as_flags, found.left_out))})
-    if shown.json:
+    if run.json:
         print_json(found.model_dump(mode="json"))
     else:
         _show(found)

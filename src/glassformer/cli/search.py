@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import Again, DataDir, Device, FromRecipe, HeldOut, Reading, Seed, Shown, given_settings
+from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed, given_settings
 from glassformer.cli.output import (
     command_line,
     doing,
@@ -34,7 +34,7 @@ _SHOWN = 8
 
 
 def search(
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    data: Learned,
     minutes: Annotated[float, typer.Option(metavar="<number>", help="Time for the whole search.")],
     out: Annotated[
         Path | None,
@@ -54,10 +54,7 @@ def search(
     held_out: HeldOut,
     recipe: FromRecipe,
     seed: Seed = None,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    again: Again,
-    shown: Shown,
+    run: Running,
 ) -> None:
     """Search for the best settings of a recipe within a time."""
     out = out or Path("runs") / f"search-{_stem(data)}"
@@ -70,24 +67,24 @@ def search(
     from glassformer.training.recipe import load_recipe
 
     overrides = given_settings(recipe.set_, held_out, seed=seed)
-    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, data_dir)
-    check_out(out, **vars(again))  # before the table is read
-    place = choose_device(device)
+    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, run.data_dir)
+    check_out(out, **run.again)  # before the table is read
+    place = choose_device(run.device)
     source = reading.source(data)
     doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir)
+    sources = read_sources(source, chosen.validation, run.data_dir)
     stopped = resumable(out, "the unfinished search is saved", unfinished=is_unfinished)
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(
             sources, chosen, out,
-            minutes=minutes, task=source.task, over=over or (), given=set(overrides), **vars(again), device=place,
+            minutes=minutes, task=source.task, over=over or (), given=set(overrides), **run.again, device=place,
             command=command_line(), watcher=view,
         )  # fmt: skip
     usual = _typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
-    read = _typed(vars(reading) | {"data_dir": data_dir})
+    read = _typed(vars(reading) | {"data_dir": run.data_dir})
     command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *read, *following]
-    _show_result(found, out, shlex.join(command), json=shown.json)
+    _show_result(found, out, shlex.join(command), json=run.json)
 
 
 def _typed(flags: Mapping[str, object]) -> list[str]:

@@ -13,24 +13,7 @@ import typer
 
 from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
-from glassformer.cli.options import (
-    Again,
-    DataDir,
-    Device,
-    FromRecipe,
-    HeldOut,
-    Init,
-    KeepTexts,
-    Minutes,
-    Pretrain,
-    Reading,
-    Shown,
-    TakeSnapshots,
-    Test,
-    Tuned,
-    Unlabelled,
-    given_settings,
-)
+from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned, given_settings
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join
@@ -60,27 +43,57 @@ def train(
     context: typer.Context,
     data: LabelledTable = None,
     *,
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    out: OutFolder,
     reading: Reading,
     test: Test = None,
     held_out: HeldOut,
-    minutes: Minutes = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(
+            metavar="<number>",
+            help="Time for the whole run, which then chooses what to do: counting alone, fewer steps, the recipe, or "
+            "pre-training too.",
+        ),
+    ] = None,
     init: Init = None,
     add: Add = None,
     replay: Replay = None,
-    pretrain: Pretrain = None,
-    unlabelled: Unlabelled = None,
+    pretrain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<duration>",
+            help="First pre-train on the texts, without their labels, for this long: 30m, 2h or 90s.",
+        ),
+    ] = None,
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<source>",
+            help="More texts to pre-train on: a text file, a table or a folder of text files. May be repeated.",
+        ),
+    ] = None,
     recipe: FromRecipe,
     tuned: Tuned,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    snapshots: TakeSnapshots = False,
-    keep_texts: KeepTexts = False,
-    again: Again,
-    shown: Shown,
+    snapshots: Annotated[
+        bool,
+        typer.Option(
+            "--snapshots",
+            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
+            "It shows a few of your texts.",
+        ),
+    ] = False,
+    keep_texts: Annotated[
+        bool,
+        typer.Option(
+            "--keep-texts",
+            help="Keep the training texts in the model folder, for explain --nearest. Whoever has the folder can read "
+            "them.",
+        ),
+    ] = False,
+    run: Running,
 ) -> None:
     """Train a text classifier on a labelled table."""
-    processes, place = join(device)
+    processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unfinished import prepare_out
@@ -88,23 +101,23 @@ def train(
     seconds = None if pretrain is None else seconds_of(pretrain)
     overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds)
     if processes.leads:
-        prepare_out(out, **vars(again))
+        prepare_out(out, **run.again)
     if add is not None:
         how: dict[str, Any] = {
             "settings": overrides,
             "order": reading.order,
             "given": context.params,
-            "data_dir": data_dir,
+            "data_dir": run.data_dir,
         }
         begun = addition(init, add, out, replay=replay, **how)
     else:
         check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
-        start, chosen = _recipe(init, load, processes, minutes, data, data_dir)
+        start, chosen = _recipe(init, load, processes, minutes, data, run.data_dir)
         source = reading.source(data or "", test, start, init)
-        begun = _beginning(source, start, chosen, unlabelled or [], data_dir)
-    run = {**vars(again), "processes": processes, "minutes": minutes}
-    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=shown.json, **run)
+        begun = _beginning(source, start, chosen, unlabelled or [], run.data_dir)
+    how = {**run.again, "processes": processes, "minutes": minutes}
+    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=run.json, **how)
 
 
 def _inputs_of(start: InitialWeights | None) -> Inputs | None:

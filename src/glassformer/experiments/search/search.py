@@ -31,14 +31,7 @@ from glassformer.experiments.search.effects import setting_effects
 from glassformer.experiments.search.halving import Halving, Searched, SearchWatcher, Setup
 from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Measured, SearchedData, SearchResult, Trial
-from glassformer.experiments.search.rows import (
-    FOLDS,
-    all_rows,
-    inner_parts,
-    outer_cuts,
-    units_of,
-    usable_rows,
-)
+from glassformer.experiments.search.rows import FOLDS, all_rows, inner_parts, outer_cuts, units_of, usable_rows
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import Answered, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
