@@ -12,13 +12,15 @@ import typer
 
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import Device, Model, SafeCsv, Shown, TextColumn
-from glassformer.cli.output import doing, human_count, print_json, say, show
+from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.rows_to_answer import Misread, given_rows, table_in_batches, text_batches
 from glassformer.cli.unknown import (
     Marked,
+    counts_of,
     is_punctuation,
+    most_given,
     note_what_is_not_kept,
     review_below,
     say_needs_review,
@@ -69,18 +71,9 @@ def predict(
         ),
     ] = None,
     safe_csv: SafeCsv = False,
-    engine: Annotated[
-        str | None, typer.Option(help="What answers a folder of shards: plain (default), one process; or ray.")
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="<int>", help="With Ray: how many shards at once. Default: one per core."),
-    ] = None,
-    address: Annotated[
-        str | None, typer.Option(help="With Ray: the address of a cluster. Default: Ray starts on this machine.")
-    ] = None,
-    device: Device = "auto",
     *,
+    by: Workers,
+    device: Device = "auto",
     shown: Shown,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
@@ -89,7 +82,6 @@ def predict(
     if texts:
         check_order(model, texts[0], option="--file ")
     _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=shown.json, jsonl=jsonl)
-    by = Workers(engine=engine, workers=workers, address=address)
     by.check(folder=_is_folder(file))
     if file is not None and out is not None and _is_folder(file):
         asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": device, "safe_csv": safe_csv}
@@ -218,21 +210,18 @@ def _answer_file(
     if out is None:
         return
     if style == "json":
-        counts: dict[str, Any] = {"rows": told.rows, "answered": told.rows - told.empty, "unanswered": told.empty}
-        counts |= {} if told.needs_review is None else {"needs_review": told.needs_review}
-        if predictor.trained.config.target.counted:
-            counts["predictions"] = told.predictions()
-        print_json({"out": str(out), **counts})
+        predictions = told.given if predictor.trained.config.target.counted else None
+        print_json({"out": str(out), **counts_of(told.rows, told.empty, told.needs_review, predictions)})
     else:
-        shown = ", ".join(f"{label} {human_count(count)}" for label, count in list(told.predictions().items())[:10])
         answered = f"{told.rows - told.empty:,} of " if told.empty else ""
-        show(f"{out}: {answered}{counted(told.rows, 'row')} answered" + (f" ({shown})" if shown else ""))
+        show(f"{out}: {answered}{counted(told.rows, 'row')} answered{most_given(told.given)}")
 
 
 class _Told:
     """Counts over all answers: the rows, the labels, the texts without words, and the unknown words.
 
     Attributes:
+        given: how often each answer was given.
         needs_review: how many answers need review. None if nobody asked.
     """
 
@@ -241,7 +230,7 @@ class _Told:
         self.rows = 0
         self._empty, self._wordless, self._unlike = Marked(), Marked(), Marked()
         self.needs_review: int | None = None
-        self._given: Counter[str] = Counter()
+        self.given: Counter[str] = Counter()
         self._unknown: Counter[str] = Counter()
 
     def add(self, answers: Answers, texts: Sequence[str]) -> None:
@@ -254,17 +243,13 @@ class _Told:
         if (review := answers.needs_review) is not None:
             self.needs_review = (self.needs_review or 0) + int((review & ~answers.empty).sum())
         self.rows += len(answers.empty)
-        self._given.update(answers.counts())
+        self.given.update(answers.counts())
         self._unknown.update(answers.unknown)
 
     @property
     def empty(self) -> int:
         """The texts that got no answer."""
         return self._empty.count
-
-    def predictions(self) -> dict[str, int]:
-        """Return how often each answer was given, the most frequent first."""
-        return dict(self._given.most_common())
 
     def warn(self) -> None:
         """Warn of unknown words, of texts unlike the training data, of punctuation only, and of empty texts."""

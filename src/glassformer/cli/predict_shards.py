@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from glassformer.cli.output import (
     command_line,
@@ -19,7 +22,7 @@ from glassformer.cli.output import (
     show,
 )
 from glassformer.cli.resume import Stopped
-from glassformer.cli.unknown import USUALLY_UNLIKE, review_below, say_needs_review
+from glassformer.cli.unknown import USUALLY_UNLIKE, counts_of, most_given, review_below, say_needs_review
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,11 +34,18 @@ ENGINES = ("plain", "ray")
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Who answers the shards: the flags --engine, --workers and --address."""
+    """Who answers the shards of a folder."""
 
-    engine: str | None
-    workers: int | None
-    address: str | None
+    engine: Annotated[
+        str | None, typer.Option(help="What answers a folder of shards: plain (default), one process; or ray.")
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="<int>", help="With Ray: how many shards at once. Default: one per core."),
+    ] = None
+    address: Annotated[
+        str | None, typer.Option(help="With Ray: the address of a cluster. Default: Ray starts on this machine.")
+    ] = None
 
     def check(self, *, folder: bool) -> None:
         """Raise `UsageError` if the flags do not go together.
@@ -43,12 +53,11 @@ class Workers:
         Args:
             folder: whether --file is a folder.
         """
-        given = {"--engine": self.engine, "--workers": self.workers, "--address": self.address}
-        for flag, value in given.items():
-            if value is not None and not folder:
-                raise UsageError(f"{flag} is for a folder of shards in --file; leave it out")
-            if value is not None and flag != "--engine" and self.engine != "ray":
-                raise UsageError(f"{flag} goes with --engine ray")
+        for name in (name for name, value in vars(self).items() if value is not None):
+            if not folder:
+                raise UsageError(f"--{name} is for a folder of shards in --file; leave it out")
+            if name != "engine" and self.engine != "ray":
+                raise UsageError(f"--{name} goes with --engine ray")
         if self.engine not in (None, *ENGINES):
             raise UsageError(f"--engine {self.engine}: choose {' or '.join(ENGINES)}")
 
@@ -161,25 +170,14 @@ def _report(
 ) -> None:
     from glassformer.data.wording import counted
 
-    predictions = dict(bulk.predictions.most_common()) if labelled else None
     if needs_review is not None:
         say_needs_review(needs_review, bulk.rows, "row")
+    given = bulk.predictions if labelled else None
     if json:
-        print_json(
-            {
-                "out": str(out),
-                "shards": bulk.shards,
-                "finished_by_earlier_runs": bulk.earlier,
-                "rows": bulk.rows,
-                "answered": bulk.rows - bulk.empty,
-                "unanswered": bulk.empty,
-                **({} if needs_review is None else {"needs_review": needs_review}),
-                **({} if predictions is None else {"predictions": predictions}),
-                "rows_of_this_run": rows,
-                "seconds_of_this_run": round(seconds, 3),
-            }
-        )
+        earlier = {"shards": bulk.shards, "finished_by_earlier_runs": bulk.earlier}
+        counts = counts_of(bulk.rows, bulk.empty, needs_review, given)
+        of_this_run = {"rows_of_this_run": rows, "seconds_of_this_run": round(seconds, 3)}
+        print_json({"out": str(out), **earlier, **counts, **of_this_run})
         return
-    labels = ", ".join(f"{label} {human_count(count)}" for label, count in list((predictions or {}).items())[:10])
-    shown = f" ({labels})" if labels else ""
-    show(f"{out}: {counted(bulk.rows, 'row')} in {counted(bulk.shards, 'shard')} answered{shown}")
+    where = f"{counted(bulk.rows, 'row')} in {counted(bulk.shards, 'shard')}"
+    show(f"{out}: {where} answered{most_given(given or Counter())}")

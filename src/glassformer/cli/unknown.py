@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.output import human_count, one_line, say
@@ -125,6 +125,24 @@ def say_needs_review(needs_review: int, rows: int, unit: str) -> None:
         unit: what the rows are, `row` or `text`.
     """
     say(f"note: {human_count(needs_review)} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
+
+
+def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Counter[str] | None) -> dict[str, Any]:
+    """Return the counts over all answers, for JSON.
+
+    Args:
+        needs_review: how many answers need review. None if nobody asked.
+        predictions: how often each answer was given. None if that is not counted.
+    """
+    counts: dict[str, Any] = {"rows": rows, "answered": rows - empty, "unanswered": empty}
+    counts |= {} if needs_review is None else {"needs_review": needs_review}
+    return counts | ({} if predictions is None else {"predictions": dict(predictions.most_common())})
+
+
+def most_given(predictions: Counter[str]) -> str:
+    """Return how often the most frequent answers were given, as ` (good 12, bad 3)`."""
+    shown = ", ".join(f"{label} {human_count(count)}" for label, count in predictions.most_common(_SHOWN))
+    return f" ({shown})" if shown else ""
 
 
 def is_punctuation(text: str) -> bool:
