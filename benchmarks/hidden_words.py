@@ -11,10 +11,9 @@ import polars as pl
 from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.words.context import Vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import Embedded, WordSpace, embed_words, map_of
-from glassformer.words.embedding_map import EmbeddingMap
+from glassformer.words.embedding_map import EmbeddingMap, Vectors
 from glassformer.words.learners import Learner, enlarged
 from glassformer.words.new_words import DEPTH, word_space
 

@@ -35,10 +35,9 @@ from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import load_recipe
-from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, WordNet, open_dictionary
 from glassformer.words.embed import WordSpace
-from glassformer.words.embedding_map import cosines
+from glassformer.words.embedding_map import Vectors, cosines
 from glassformer.words.learners import EMBEDDINGS
 from glassformer.words.new_words import word_space
 

@@ -29,9 +29,9 @@ from glassformer.data.tokenizers import START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.evaluation.intervals import bootstrap_mean
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe
-from glassformer.words.context import Vectors
 from glassformer.words.dictionary import WORDNET, Dictionary, open_dictionary
 from glassformer.words.embed import WordSpace, embed_words
+from glassformer.words.embedding_map import Vectors
 from glassformer.words.new_words import DEPTH, word_space
 
 UNKNOWN = "unknown token"

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from glassformer.errors import UsageError
-from glassformer.models.as_encoder import as_encoder
 from glassformer.models.build import build_model
+from glassformer.models.checkpoints_out import as_encoder
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from glassformer.models.classifier import Classifier
+from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import PRESETS, ModelConfig
-from glassformer.models.shapes_only import shapes_only
 
 CONFIGS = [
     *PRESETS.values(),

@@ -4,7 +4,7 @@ import torch
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
-from glassformer.words.context import context_vectors
+from glassformer.words.learners import context_vectors
 from tests.support import randomise
 from tests.words.samples import SHAPE
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.words.definitions import in_layers
+from glassformer.words.embed import in_layers
 
 KNOWN = {"very", "big", "thing"}
 

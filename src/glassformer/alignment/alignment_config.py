@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from glassformer.errors import UsageError, brief, brief_value
-from glassformer.models.bounds import Count, LearningRate, Seed
+from glassformer.models.model_config import Count, LearningRate, Seed
 from glassformer.training.setting_names import complaint, nearest
 from glassformer.training.training_config import LoopConfig
 

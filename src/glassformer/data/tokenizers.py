@@ -21,7 +21,7 @@ from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import SEPARATOR
 from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
 from glassformer.errors import UsageError
-from glassformer.models.bounds import Count, VocabSize
+from glassformer.models.model_config import Count, VocabSize
 
 PAD, UNKNOWN, START = "<pad>", "<unk>", "<cls>"
 SPECIAL_TOKENS = [PAD, UNKNOWN, START]

@@ -18,9 +18,8 @@ from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.expressed import expressed
 from glassformer.layers.masks import lengths_to_mask
-from glassformer.models.as_encoder import as_encoder
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
-from glassformer.models.checkpoints_out import write_config, write_weights
+from glassformer.models.checkpoints_out import as_encoder, write_config, write_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.prediction.folder_config import FolderConfig

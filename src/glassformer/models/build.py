@@ -9,6 +9,7 @@ from torch import nn
 
 from glassformer.models.classifier import Classifier
 from glassformer.models.language_model import LanguageModel, TokenPredictor
+from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import DesignConfig, LanguageModelConfig, ModelConfig, SeveralTextsConfig
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from glassformer.models.published.bui_dang import BuiDangColumns, BuiDangColumnsConfig, BuiDangRows, BuiDangRowsConfig
@@ -28,7 +29,6 @@ from glassformer.models.published.vinh import (
     VinhTransformerConfig,
 )
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
-from glassformer.models.shapes_only import shapes_only
 
 
 def _named(config: Any) -> Any:

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.bounds import MOST_BLOCKS
 from glassformer.models.families import FAMILIES, Family
+from glassformer.models.memory import shapes_only
+from glassformer.models.model_config import MOST_BLOCKS
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.models.shapes_only import shapes_only
 
 _ACTIVATIONS = {
     "gelu": "gelu", "gelu_python": "gelu", "gelu_new": "gelu-tanh", "gelu_fast": "gelu-tanh",

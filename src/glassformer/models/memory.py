@@ -1,20 +1,22 @@
-"""Memory: recognise an out-of-memory error, and check before building a model whether memory will suffice."""
+"""Memory: recognise when it is out, build models that need none, and check whether it suffices for a model."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from glassformer.errors import UsageError
 from glassformer.models.model_config import DesignConfig
-from glassformer.models.shapes_only import shapes_only
 
 Design = TypeVar("Design", bound=DesignConfig)
 
@@ -99,3 +101,30 @@ def machine_memory(device: str) -> int | None:
         return min(physical, int(_CONTAINER_LIMIT.read_text()))
     except (OSError, ValueError):
         return physical
+
+
+@contextmanager
+def shapes_only() -> Iterator[None]:
+    """Inside the `with` block, new tensors lie on torch's device `meta`: they have shapes and no values."""
+    with torch.device("meta"), _NoValues():
+        yield
+
+
+_ELEMENTWISE = (
+    Tensor.__mul__, Tensor.__rmul__, Tensor.__neg__, Tensor.__rpow__, Tensor.__truediv__, Tensor.mul, Tensor.neg,
+    Tensor.cos, Tensor.sin, Tensor.div, Tensor.__div__,
+)  # fmt: skip
+
+
+class _NoValues(TorchFunctionMode):
+    """Finds the shapes of some results by itself: torch would import its compiler for that, which takes a second."""
+
+    def __torch_function__(self, func: Any, _types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in (Tensor.normal_, nn.init.normal_):
+            return args[0] if args else kwargs["tensor"]
+        if func is torch.arange:
+            return torch.empty(len(range(*args)), dtype=(kwargs or {}).get("dtype"))
+        if func in _ELEMENTWISE:
+            tensors = [each for each in args if isinstance(each, Tensor)]
+            return tensors[0].new_empty(np.broadcast_shapes(*(each.shape for each in tensors)))
+        return func(*args, **(kwargs or {}))

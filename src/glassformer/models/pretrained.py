@@ -25,8 +25,7 @@ from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.layers.slots import Norm, Pattern, PositionLayer
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import MOST_BLOCKS, Width, Window
-from glassformer.models.model_config import DesignConfig, check_heads, how_many
+from glassformer.models.model_config import MOST_BLOCKS, DesignConfig, Width, Window, check_heads, how_many
 from glassformer.models.parts import Parts
 
 ActivationName = Literal["gelu", "gelu-tanh", "relu", "silu", "tanh", "sigmoid"]

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from glassformer.errors import GlassformerError
-from glassformer.models.shapes_only import shapes_only
+from glassformer.models.memory import shapes_only
 
 Value = TypeVar("Value")
 Module = TypeVar("Module", bound=nn.Module)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -18,57 +20,7 @@ TOKENS_BY_FEATURES = (TOKENS, FEATURES)
 OUT, IN = "outputs", "inputs"
 """The axes of a weight."""
 
-FORMULAS: Mapping[str, str] = {
-    "given": "given",
-    "weight": "learned or fixed",
-    "lookup": "row of the table {table} for each token id",
-    "lookup-in-row": "row of the table {table} for each token id, plus that of its text, plus the last vector if the "
-    "token is in another text too",
-    "same": "the same numbers",
-    "one-hot": "1 in the column of the word of each token id; 0 elsewhere, and for padding and unknown words",
-    "add": "a + b",
-    "add-with-bias": "a + b + c, with one number of c for each row",
-    "rotate": "a·cos ∓ a′·sin, where a′ is the other feature of the pair (Su et al. 2021, eq. 34)",
-    "linear": "x Wᵀ",
-    "linear-with-bias": "x Wᵀ + b",
-    "matmul": "a b",
-    "matmul-with-bias": "a b + c, with one number of c for each row",
-    "transpose": "xᵀ",
-    "z-score": "(x − mean(x)) / deviation(x), in each row, with the sample deviation",
-    "layer-norm": "(x − mean(x)) / √(var(x) + {eps:g}) · weight + bias, in each row",
-    "rms-norm": "x / √(mean(x²) + {eps:g}) · weight, in each row",
-    "batch-norm": "(x − running mean) / √(running var + {eps:g}) · weight + bias, in each column",
-    "head": "each head takes its columns of x",
-    "rotated-head": "each head takes its columns of x, rotated: a·cos ∓ a′·sin (Su et al. 2021, eq. 34)",
-    "scores": "Q Kᵀ / √{head_dim} (Vaswani et al. 2017, eq. 1)",
-    "scores-of-texts": "q · k / √{head_dim}, with the same position of each text of the batch: here one text",
-    "softmax": "eˣ / Σ eˣ, in each row",
-    "softmax-of-columns": "eˣ / Σ eˣ, in each column",
-    "sigmoid": "1 / (1 + e⁻ˣ)",
-    "ordered-logits": "ln(σ(x − θₖ₋₁) − σ(x − θₖ)); θ₁ is the first step, and each other one adds ln(1 + e^step) "
-    "(McCullagh 1980, §2)",
-    "mix": "weights times values",
-    "join": "the heads side by side",
-    "beside": "one beside the other",
-    "below": "a, and b below it",
-    "reversed": "the rows of x from last to first",
-    "previous": "x one token before; zeros before the first",
-    "activation": "{function}(x), of {which} of x",
-    "gate": "a ⊗ x, with the last columns of x",
-    "product": "a ⊗ b",
-    "two-products": "a ⊗ b + c ⊗ d",
-    "complement": "1 − x",
-    "pick": "the {row} row of x",
-    "mean": "mean of each column",
-    "max": "largest value of each column",
-    "query-scores": "x·query / √{d_model}",
-    "weighted-mean": "Σ weight · row",
-    "flatten": "the rows one after the other, then zeros",
-    "columns": "{which} of x",
-    "scale": "{factor:.6g} · x",
-    "divide": "x / {divisor:.6g}",
-    "column-sum": "sum of each column, plus the bias",
-}
+FORMULAS: Mapping[str, str] = tomllib.loads(files(__package__).joinpath("formulas.toml").read_text(encoding="utf-8"))
 """The formula of each operation. Names in braces are settings of the step."""
 
 

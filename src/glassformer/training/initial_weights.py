@@ -25,9 +25,9 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
 from glassformer.models.parts import embedding_table, names_of, parts_of
-from glassformer.models.shapes_only import shapes_only
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import (

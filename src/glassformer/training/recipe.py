@@ -14,9 +14,15 @@ from glassformer.data.known import group_column
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.errors import UsageError, brief, brief_value
-from glassformer.models.bounds import VocabSize
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
-from glassformer.models.model_config import LANGUAGE_PRESETS, PRESETS, DesignConfig, LanguageModelConfig, ModelConfig
+from glassformer.models.model_config import (
+    LANGUAGE_PRESETS,
+    PRESETS,
+    DesignConfig,
+    LanguageModelConfig,
+    ModelConfig,
+    VocabSize,
+)
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
 from glassformer.training.setting_names import complaint, nearest

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
-from glassformer.models.bounds import MOST, Count, LearningRate, Seed
+from glassformer.models.model_config import MOST, Count, LearningRate, Seed
 
 
 class LoopConfig(BaseModel):

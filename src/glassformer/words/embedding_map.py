@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassformer.words.context import Vectors
+from glassformer.data.arrays import DoubleArray
 
+Vectors = DoubleArray
 FEWEST_WORDS = 50
 """The fewest known words with definitions for which a map is fitted."""
 MOST_WORDS = 2_000

@@ -15,11 +15,10 @@ from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel, save_model
-from glassformer.words.context import Vectors, context_vectors
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest_words
-from glassformer.words.embedding_map import MapReport
-from glassformer.words.learners import Learner, enlarged, trunk_of
+from glassformer.words.embedding_map import MapReport, Vectors
+from glassformer.words.learners import Learner, context_vectors, enlarged, trunk_of
 
 GIVEN = "given"
 DEPTH = 2

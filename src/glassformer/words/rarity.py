@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from glassformer.words.context import Vectors
-from glassformer.words.embedding_map import FEWEST_WORDS
+from glassformer.words.embedding_map import FEWEST_WORDS, Vectors
 
 _QUARTER, _HALF = 4, 2
 

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from glassformer.layers.positions import sinusoidal_table
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import Width, Window
-from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.model_config import DesignConfig, Width, Window, how_many
 from glassformer.models.published import N_SPECIAL, fixed_length, one_hot_words
 
 

@@ -25,9 +25,8 @@ from glassformer.layers.dropout import Dropout
 from glassformer.layers.positions import sinusoidal_table
 from glassformer.layers.slots import AttentionMask, Positions
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import Depth, Width, Window
 from glassformer.models.language_model import TokenPredictor
-from glassformer.models.model_config import DesignConfig, check_heads, how_many
+from glassformer.models.model_config import Depth, DesignConfig, Width, Window, check_heads, how_many
 from glassformer.models.parts import Parts
 from glassformer.models.published import fixed_length
 

@@ -33,8 +33,7 @@ from glassformer.layers.masks import FullPattern
 from glassformer.layers.norms import RMSNorm
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import Depth, Width, Window
-from glassformer.models.model_config import DesignConfig, how_many
+from glassformer.models.model_config import Depth, DesignConfig, Width, Window, how_many
 from glassformer.models.parts import Parts
 
 

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import Width, Window
-from glassformer.models.model_config import DesignConfig, check_heads, how_many
+from glassformer.models.model_config import DesignConfig, Width, Window, check_heads, how_many
 from glassformer.models.parts import Parts
 from glassformer.models.published import fixed_length
 

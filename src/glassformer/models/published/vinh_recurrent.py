@@ -17,8 +17,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 
 from glassformer.layers.taps import Tap
-from glassformer.models.bounds import Width, Window
-from glassformer.models.model_config import DesignConfig
+from glassformer.models.model_config import DesignConfig, Width, Window
 from glassformer.models.parts import Parts
 
 Row = Float[Tensor, "batch 1 hidden"]
