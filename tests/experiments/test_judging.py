@@ -98,6 +98,16 @@ def test_a_search_for_models_of_a_number(few: int, tmp_path: Path, monkeypatch: 
         search(sources, recipe, tmp_path / "s", minutes=20, over=OVER[:2], resume=True, watcher=Notes())
 
 
+def test_counting_numbers_is_fitted_once_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "FEW_ROWS", 50)
+    settings = SMALL | {"model.counting": "auto", "validation.min_rows": 60}
+    recipe, sources = load_recipe(None, overrides=settings), Sources(train=prices())
+    watcher = Notes()
+    search(sources, recipe, tmp_path / "s", minutes=20, task="number", over=OVER[:1], watcher=watcher)
+    fitted = [run.part for run in watcher.done if run.counting_seconds]
+    assert sorted(fitted) == [0, 1, 2]
+
+
 def test_variants_of_a_number(tmp_path: Path) -> None:
     settings = {key: value for key, value in SMALL_VARIANTS.items() if key != "training.learning_rate"}
     settings["training.weight_decay"] = 1  # multiplies the weights by −999 in each step at the higher rate

@@ -1,14 +1,18 @@
-"""How an experiment is watched, and how it watches its trainings."""
+"""The trainings of an experiment: how they are watched, and which file keeps what came of one."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
+from glassformer.experiments.judging import Judge
+from glassformer.experiments.keeper import run_key
 from glassformer.training.loop import StepReport
 from glassformer.training.preparation import Prepared
+from glassformer.training.recipe import Recipe
 
 
 class OutOfTimeError(Exception):
@@ -68,3 +72,18 @@ class Listener:
             raise OutOfTimeError
 
     def on_epoch(self, row: dict[str, float]) -> None: ...
+
+
+def with_training(recipe: Recipe, **changes: Any) -> Recipe:
+    """Return the recipe with other settings of training."""
+    return recipe.model_copy(update={"training": recipe.training.model_copy(update=changes)})
+
+
+def run_file(folder: Path, judge: Judge, recipe: Recipe, device: str, rows: Mapping[str, Any]) -> Path:
+    """Return the file that keeps a run. It is named by a digest of everything that decides the result.
+
+    Args:
+        rows: what says which rows are learned and measured.
+    """
+    settings = recipe.model_dump(mode="json", exclude={"description"})
+    return folder / f"{run_key({'learned as': judge.kind, 'recipe': settings, 'device': device, **rows})}.json"

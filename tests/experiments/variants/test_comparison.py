@@ -18,7 +18,8 @@ from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDE
 from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import cut_rows, plan_variants
-from glassformer.experiments.variants.variant_run import run_file, seconds_per_step
+from glassformer.experiments.variants.variant_run import seconds_per_step
+from glassformer.experiments.watching import run_file
 from glassformer.targets.labels.experiments import PART as LABELS
 from glassformer.targets.labels.training import train_classifier
 from tests.experiments.variants.samples import SMALL, Notes, compared, plan
@@ -108,7 +109,7 @@ def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[Vari
     cut = cut_rows(LABELS, Sources(train=opinions()), 1, None, None)
     seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
     trained = train_classifier(cut.sources, seeded)
-    kept = json.loads(run_file(out / RUNS_FOLDER, seeded, cut, "cpu").read_text())
+    kept = json.loads(run_file(out / RUNS_FOLDER, LABELS, seeded, "cpu", cut.identity).read_text())
     assert kept["variant"] == "layer · mean"
     assert kept["best_epoch"] == trained.metrics["best_epoch"]
     assert kept["mean"] == notes.done[6].mean
@@ -262,13 +263,13 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
     variant, other = plan().variants[:2]
     cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
-    named = run_file(tmp_path, variant.recipe, cuts[0], "cpu")
+    named = run_file(tmp_path, LABELS, variant.recipe, "cpu", cuts[0].identity)
     described = variant.recipe.model_copy(update={"description": "something else"})
-    assert named == run_file(tmp_path, described, cuts[0], "cpu")
+    assert named == run_file(tmp_path, LABELS, described, "cpu", cuts[0].identity)
     others = {
-        run_file(tmp_path, other.recipe, cuts[0], "cpu"),
-        run_file(tmp_path, variant.recipe, cuts[1], "cpu"),
-        run_file(tmp_path, variant.recipe, cuts[0], "cuda"),
+        run_file(tmp_path, LABELS, other.recipe, "cpu", cuts[0].identity),
+        run_file(tmp_path, LABELS, variant.recipe, "cpu", cuts[1].identity),
+        run_file(tmp_path, LABELS, variant.recipe, "cuda", cuts[0].identity),
     }
     assert len(others | {named}) == 4
 
@@ -283,7 +284,7 @@ def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monke
     monkeypatch.setattr("glassformer.experiments.variants.plan.fingerprint", reading)
     cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
     for variant in plan().variants:
-        run_file(tmp_path, variant.recipe, cut, "cpu")
+        run_file(tmp_path, LABELS, variant.recipe, "cpu", cut.identity)
     assert read == [cut.sources.train, cut.measured]
 
 

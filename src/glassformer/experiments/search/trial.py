@@ -17,7 +17,8 @@ from glassformer.evaluation.record import Record
 from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
-from glassformer.experiments.watching import Listener
+from glassformer.experiments.watching import Listener, run_file, with_training
+from glassformer.training.held_out import kept_held_out
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
@@ -75,9 +76,9 @@ class Job:
     def file(self, folder: Path) -> Path:
         """Return the file that keeps it. It is named by a digest of everything that decides the result."""
         learned, judged = self.part.learned, self.part.judged
-        rows = {"learned": fingerprint(learned), "order": learned.order, "judged": fingerprint(judged)}
-        made_of = _identity(self.judge, self.recipe, self.device) | rows | {"share": self.share, "seed": self.part.seed}
-        return folder / f"{run_key(made_of)}.json"
+        rows: dict[str, Any] = {"learned": fingerprint(learned), "order": learned.order, "judged": fingerprint(judged)}
+        rows |= {"share": self.share, "seed": self.part.seed}
+        return run_file(folder, self.judge, self.recipe, self.device, rows)
 
 
 def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[float], None]) -> TrialRun:
@@ -119,8 +120,8 @@ def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[fl
 
 
 def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, Any]:
-    recipe, part = _with_seed(job.recipe, job.part.seed), job.part
-    sources, way = Sources(train=part.learned, validation=part.judged), job.judge.way
+    sources, way = Sources(train=job.part.learned, validation=job.part.judged), job.judge.way
+    recipe = with_training(job.recipe, seed=job.part.seed)
     prepared = way.prepare(sources, recipe, device=job.device, work=work)
     prepared = prepared.going_on(recipe=_shortened(prepared, job.share))
     fitted = folder / f"{_COUNTING}-{_counting_key(job)}"
@@ -130,11 +131,12 @@ def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, 
     trained = train_prepared(
         prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=way
     )
-    if not known and (work / _COUNTING).is_dir():
+    rated = job.judge.rated(trained.metrics)._asdict()
+    if not known and (made := kept_held_out(work / _COUNTING)) is not None:
+        rated["counting_seconds"] = round(made[1], 2)
         fitted.mkdir(parents=True, exist_ok=True)
         (work / _COUNTING).replace(fitted / _COUNTING)
-    fits = 0.0 if known else trained.metrics.get("readers", {}).get("counting_seconds", 0.0)
-    return {**job.judge.rated(trained.metrics)._asdict(), "counting_seconds": fits}
+    return rated
 
 
 def measure(
@@ -157,7 +159,7 @@ def measure(
         NotANumberError: the training diverged, or the answers are not finite.
     """
     rows = {"searched": fingerprint(searched.train), "order": unseen.order, "unseen": fingerprint(unseen)}
-    file = folder / f"{run_key(_identity(judge, recipe, device) | rows)}.json"
+    file = run_file(folder, judge, recipe, device, rows)
     kept = read_kept(file, Answered)
     if kept is not None:
         return kept, True
@@ -175,22 +177,9 @@ def _shortened(prepared: Prepared, share: float) -> Recipe:
     if share == 1:
         return recipe
     if training.max_seconds is not None:
-        return _with_training(recipe, max_seconds=share * training.max_seconds)
+        return with_training(recipe, max_seconds=share * training.max_seconds)
     steps = training.max_steps or prepared.training.epochs * len(prepared.task().steps(0))
-    return _with_training(recipe, max_steps=max(1, round(share * steps)))
-
-
-def _with_seed(recipe: Recipe, seed: int) -> Recipe:
-    return _with_training(recipe, seed=seed)
-
-
-def _with_training(recipe: Recipe, **changes: Any) -> Recipe:
-    return recipe.model_copy(update={"training": recipe.training.model_copy(update=changes)})
-
-
-def _identity(judge: Judge, recipe: Recipe, device: str) -> dict[str, Any]:
-    settings = recipe.model_dump(mode="json", exclude={"description"})
-    return {"learned as": judge.kind, "recipe": settings, "device": device}
+    return with_training(recipe, max_steps=max(1, round(share * steps)))
 
 
 def _counting_key(job: Job) -> str:

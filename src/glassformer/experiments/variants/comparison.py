@@ -40,12 +40,11 @@ from glassformer.experiments.variants.variant_run import (
     ComparisonWatcher,
     VariantRun,
     read_run,
-    run_file,
     run_variant,
     seconds_per_step,
 )
+from glassformer.experiments.watching import run_file, with_training
 from glassformer.targets.parts import part_of
-from glassformer.training.recipe import Recipe
 
 RUNS_FOLDER, RESULTS_FILE, REPORT_FILE = "runs", "results.json", "report.html"
 MOST_RUNS = 1_000
@@ -89,10 +88,10 @@ def compare_variants(
     group, judge = plan.variants[0].recipe.validation.group, part_of(task, "experiments")
     cuts = {seed: cut_rows(judge, sources, seed, group, test) for seed in plan.seeds}
     todo = [
-        (variant, recipe, cuts[seed], run_file(out / RUNS_FOLDER, recipe, cuts[seed], device))
+        (variant, recipe, cuts[seed], run_file(out / RUNS_FOLDER, judge, recipe, device, cuts[seed].identity))
         for seed in plan.seeds
         for variant in plan.variants
-        for recipe in [_with_seed(variant.recipe, seed)]
+        for recipe in [with_training(variant.recipe, seed=seed)]
     ]
     kept = [read_run(file, variant) for variant, _, _, file in todo]
     if (left := kept.count(None)) > MOST_RUNS:
@@ -187,10 +186,6 @@ def comparison_of(
         runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
         **measured_here(device, command),
     )
-
-
-def _with_seed(recipe: Recipe, seed: int) -> Recipe:
-    return recipe.model_copy(update={"training": recipe.training.model_copy(update={"seed": seed})})
 
 
 def _estimate(plan: Plan, cut: Cut, left: int, device: str) -> float | None:

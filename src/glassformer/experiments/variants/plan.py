@@ -69,10 +69,9 @@ class Cut:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What is learned, with the fingerprints of the rows to learn from, to validate on and to measure on."""
+        """The order of classes, and the fingerprints of the rows to learn from, to validate on and to measure on."""
         validation = self.sources.validation
         return {
-            "learned as": self.judge.kind,
             "order": self.sources.train.order,
             "train": fingerprint(self.sources.train),
             "validation": None if validation is None else fingerprint(validation),

@@ -15,9 +15,9 @@ import torch
 from glassformer.data.sources import Sources
 from glassformer.errors import UsageError
 from glassformer.evaluation.record import Record
-from glassformer.experiments.keeper import keep, read_kept, run_key
+from glassformer.experiments.keeper import keep, read_kept
 from glassformer.experiments.variants.plan import Cut, Variant
-from glassformer.experiments.watching import Listener, Watcher
+from glassformer.experiments.watching import Listener, Watcher, with_training
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.loop import NotANumberError
 from glassformer.training.recipe import Recipe
@@ -54,12 +54,6 @@ class ComparisonWatcher(Watcher, Protocol):
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         """The comparison begins. `done` of its runs are kept already; the others take about `seconds`, if known."""
-
-
-def run_file(folder: Path, recipe: Recipe, cut: Cut, device: str) -> Path:
-    """Return the file of a run. It is named by a digest of everything that decides the result."""
-    settings = recipe.model_dump(mode="json", exclude={"description"})
-    return folder / f"{run_key({'recipe': settings, 'device': device, **cut.identity})}.json"
 
 
 def read_run(file: Path, variant: Variant) -> VariantRun | None:
@@ -115,9 +109,9 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     """Measure the seconds of a step with a few steps on some rows, or return None if these rows make no run."""
     train = cut.sources.train
     some = dataclasses.replace(train, frame=train.frame.sample(min(_TIMED_ROWS, train.frame.height), seed=0))
-    training = recipe.training.model_copy(update={"max_steps": _TIMED_STEPS, "max_seconds": None})
     validation = recipe.validation.model_copy(update={"fraction": None, "file": None, "group": None})
-    quick = recipe.model_copy(update={"training": training, "validation": validation})
+    timed = with_training(recipe, max_steps=_TIMED_STEPS, max_seconds=None)
+    quick = timed.model_copy(update={"validation": validation})
     listener = Listener()
     try:
         train_model(Sources(train=some), quick, way=cut.judge.way, device=device, observer=listener)
