@@ -25,6 +25,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.labels.to_label import to_label
+from glassformer.labels.truth import truth_of
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.folds import folds_of
 
@@ -66,7 +67,7 @@ def accuracies(train: Table, held_out: Table, way: str, seed: int) -> list[float
     for _ in range(TIMES):
         others = np.setdiff1d(rows, labelled)
         if way == "chosen":
-            more = to_label(_some(train, labelled), _some(train, others), STEP).rows["row"].to_numpy()
+            more = to_label(truth_of(_some(train, labelled)), _some(train, others), STEP).rows["row"].to_numpy()
         else:
             more = rng.choice(others, STEP, replace=False)
         labelled = np.concatenate([labelled, more])

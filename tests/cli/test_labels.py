@@ -157,30 +157,10 @@ def test_bad_input_is_one_sentence(table: Path, tmp_path: Path) -> None:
     refused(write_csv(tmp_path / "c.csv", [*ROWS, ("odd", "goood")]), says="a single row: 'goood' (row 61)")
     unlabelled = write_csv(tmp_path / "d.csv", [(text,) for text, _ in ROWS], ("text",))
     refused(unlabelled, says="label")
-    kinds = write_csv(
-        tmp_path / "e.csv", [(text, ("a", "b", "a|b", "b|c", "c")[n % 5]) for n, (text, _) in enumerate(ROWS)]
-    )
-    refused(kinds, says="hold several labels, with '|' in between")
-    lists = tmp_path / "lists.parquet"
-    pl.DataFrame({"text": [text for text, _ in ROWS], "label": [[label] for _, label in ROWS]}).write_parquet(lists)
-    refused(lists, says="The column 'label' holds lists. `labels` checks tables with one label per text")
-    lists = tmp_path / "lists.jsonl"
-    pl.DataFrame({"text": [text for text, _ in ROWS], "label": [[label] for _, label in ROWS]}).write_ndjson(lists)
-    refused(lists, says='holds lists such as ["bad"]. `labels` checks tables with one label per text')
     scores = write_csv(tmp_path / "f.csv", [(text, f"{n / 8}") for n, (text, _) in enumerate(ROWS)])
-    refused(
-        scores,
-        "--label",
-        "label",
-        says="hold numbers with decimals. `labels` checks classes; name a column of classes with --label",
-    )
-    for flag in ("--target", "--task", "--order"):
-        said = glassformer("labels", table, flag, "label")
-        assert said.code == 2
-        advice = "`labels` checks classes without an order; --label names their column"
-        assert f"No such option: {flag}. {advice}" in said.err
+    refused(scores, "--label", "label", says="Or learn the number: --task number")
+    refused(scores, "--task", "number", "--fold-labels", says="--fold-labels is for models that answer with labels")
     refused(table, "--label", "stars", says="has no column 'stars' (--label)")
-    refused(table, "--multilabel", "|", says="--multilabel: only tables with one label per text can be checked")
     refused(table, "--out", tmp_path / "x.parquet", says="write answers as .csv")
     refused(table, "--out", tmp_path / "no" / "x.csv", says="there is no folder")
     refused(table, "--out", table, "--overwrite", says="is the table that is read")

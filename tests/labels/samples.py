@@ -3,6 +3,7 @@ import random
 import polars as pl
 
 from glassformer.data.table import Table
+from glassformer.labels.truth import Truth, truth_of
 
 WORDS = {"good": ("lovely", "superb", "delightful", "charming"), "bad": ("dull", "awful", "boring", "clumsy")}
 THINGS = ("film", "opera", "novel", "ballet", "concert", "exhibition", "play", "comedy", "drama", "musical")
@@ -21,6 +22,10 @@ def opinions(count: int, seed: int = 0) -> list[tuple[str, str]]:
         text = f"{one} {first} of {name}, and then a {other} {second} {draw.choice(ENDS)}"
         found.setdefault(text, label)
     return list(found.items())
+
+
+def truth_in(rows: list[tuple[str, str]]) -> Truth:
+    return truth_of(table_of(rows))
 
 
 def table_of(rows: list[tuple[str, str]], **columns: list[str]) -> Table:

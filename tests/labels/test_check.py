@@ -13,12 +13,12 @@ from glassformer.labels.findings import (
     NEAR_REPEAT,
     NEAR_TEST,
     REPEAT,
-    SCHEMA,
     WRONG,
     LabelCheck,
+    schema,
 )
 from glassformer.labels.repeats import Repeats
-from tests.labels.samples import opinions, table_of
+from tests.labels.samples import opinions, table_of, truth_in
 
 ROWS = opinions(80)
 
@@ -29,22 +29,22 @@ def rows_of(check: LabelCheck, why: str) -> list[tuple[int, int | None]]:
 
 def test_a_turned_label_is_the_first_finding() -> None:
     turned = [(text, "bad" if number == 24 else label) for number, (text, label) in enumerate(ROWS)]
-    check = check_table(table_of(turned))
+    check = check_table(truth_in(turned))
     first = check.findings.row(0, named=True)
     assert (first["row"], first["label"], first["why"], first["suggested_label"]) == (25, "bad", WRONG, "good")
     assert first["probability"] > 0.6
     assert first["text"] == ROWS[24][0]
-    assert check.estimated_wrong >= 1
+    assert (check.estimated_wrong or 0) >= 1
     assert check.agreement > 0.9
     assert check.majority == 41 / 80
     assert not check.knows_little
     assert (check.rows, check.labels) == (80, ("bad", "good"))
-    assert check.findings.schema == pl.Schema(SCHEMA)
+    assert check.findings.schema == pl.Schema(schema("probability"))
 
 
 def test_labels_that_the_words_do_not_tell_are_no_doubts() -> None:
     draw = random.Random(1)
-    check = check_table(table_of([(text, draw.choice(("good", "bad"))) for text, _ in opinions(200)]))
+    check = check_table(truth_in([(text, draw.choice(("good", "bad"))) for text, _ in opinions(200)]))
     assert abs(check.agreement - 0.5) < 0.15
     assert check.knows_little
 
@@ -55,7 +55,7 @@ def test_contradictions_and_repeats_name_the_other_row() -> None:
     other = "bad" if label == "good" else "good"
     repeated = ROWS[1]
     rows = [*ROWS, (f"  {text.upper()} ", other), repeated, (text, label)]
-    check = check_table(table_of(rows))
+    check = check_table(truth_in(rows))
     assert rows_of(check, CONFLICT) == [(1, 81), (81, 1), (83, 81)]
     assert rows_of(check, REPEAT) == [(82, 2)]
     assert check.of_kind(CONFLICT)["suggested_label"].n_unique() == 1
@@ -66,7 +66,7 @@ def test_nearly_the_same_texts_say_how_near() -> None:
     long = "an orchestra of forty two played as if the weather outside did not matter to anyone in the hall"
     story = "the story of a lighthouse keeper who counts ships and never once goes aboard any of them himself"
     rows = [*ROWS, (f"{long} today", "good"), (f"{long} again", "bad"), (story, "bad"), (f"{story} again", "bad")]
-    check = check_table(table_of(rows))
+    check = check_table(truth_in(rows))
     assert rows_of(check, NEAR_CONFLICT) == [(81, 82), (82, 81)]
     assert rows_of(check, NEAR_REPEAT) == [(84, 83)]
     assert check.of_kind(NEAR_CONFLICT)["similarity"].is_between(0.8, 0.99).all()
@@ -78,7 +78,7 @@ def test_rows_of_the_test_table_are_found_and_not_learned() -> None:
     story = "the story of a lighthouse keeper who counts ships and never once goes aboard any of them himself"
     rows = [*ROWS, (story, "good")]
     test = table_of([("nothing of the kind", "good"), (ROWS[4][0].upper(), "bad"), (f"{story} again", "bad")])
-    alone, check = check_table(table_of(rows)), check_table(table_of(rows), test)
+    alone, check = check_table(truth_in(rows)), check_table(truth_in(rows), test)
     assert rows_of(check, IN_TEST) == [(5, 2)]
     assert rows_of(check, NEAR_TEST) == [(81, 3)]
     of_training = pl.col("why").is_in([IN_TEST, NEAR_TEST]).not_()
@@ -115,7 +115,7 @@ def test_from_python() -> None:
 def test_prefilling_suggests_once_for_each_row() -> None:
     text, label = ROWS[0]
     rows = [*ROWS, (text, "bad" if label == "good" else "good"), ROWS[1]]
-    check = check_table(table_of(rows))
+    check = check_table(truth_in(rows))
     assert check.to_fill_in(prefill=False)["new_label"].null_count() == check.findings.height
     filled = check.to_fill_in(prefill=True)
     by_row = {(line["row"], line["why"]): line["new_label"] for line in filled.iter_rows(named=True)}
@@ -123,18 +123,16 @@ def test_prefilling_suggests_once_for_each_row() -> None:
     assert sum(new is not None for (row, _), new in by_row.items() if row in (1, 81)) == 1
     assert all(count == 1 for count in filled.drop_nulls("new_label")["row"].value_counts()["count"])
     named_drop = [(text, "drop" if label == "bad" else label) for text, label in [*ROWS, ROWS[1]]]
-    repeat = check_table(table_of(named_drop)).to_fill_in(prefill=True).filter(pl.col("why") == REPEAT)
+    repeat = check_table(truth_in(named_drop)).to_fill_in(prefill=True).filter(pl.col("why") == REPEAT)
     assert repeat["new_label"].to_list() == [None]
 
 
 def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"has 9 usable rows; a check of labels needs at least 10"):
-        check_table(table_of(ROWS[:9]))
+        check_table(truth_in(ROWS[:9]))
     with pytest.raises(UsageError, match="every row has the label 'good'"):
-        check_table(table_of([(text, "good") for text, _ in ROWS]))
+        check_table(truth_in([(text, "good") for text, _ in ROWS]))
     with pytest.raises(UsageError, match="all rows are of one group or have the same text"):
-        check_table(table_of([("the same", "good"), ("the same", "bad")] * 6))
-    with pytest.raises(UsageError, match="only tables with one label per text"):
-        check_labels(["a", "b", "c", "d"] * 4, [["x"], ["y"], ["x", "y"], []] * 4)
+        check_table(truth_in([("the same", "good"), ("the same", "bad")] * 6))
     with pytest.raises(InputError, match="3 groups for more texts"):
         check_labels([text for text, _ in ROWS], [label for _, label in ROWS], groups=[1, 2, 3])

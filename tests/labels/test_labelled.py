@@ -10,6 +10,7 @@ from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 from glassformer.labels.labelled import is_labelled, read_labelled, rows_to_label
 from glassformer.labels.mend import mend
+from glassformer.labels.truth import truth_of
 
 CHOSEN = pl.DataFrame({"row": [3, 1], "suggested_label": ["1", "0"], "probability": [0.6, 0.5]}).cast(
     {"row": pl.UInt32}
@@ -60,7 +61,7 @@ def test_new_rows_of_parquet_have_the_types_of_the_table(tmp_path: Path) -> None
     source, out = tmp_path / "table.parquet", tmp_path / "out.parquet"
     table = read_table(source)
     assert is_labelled(file, table)
-    assert mend(source, out, table, {2: None}, read_labelled(file, table)).rows == 5
+    assert mend(source, out, truth_of(table), {2: None}, read_labelled(file, truth_of(table))).rows == 5
     was, more = frames()
     new = pl.read_parquet(out)
     assert new.schema == was.schema
@@ -76,7 +77,7 @@ def test_new_rows_of_json_have_the_kinds_of_the_table(tmp_path: Path) -> None:
     file = filled(tmp_path, "jsonl", ["1", "0"])
     source, out = tmp_path / "table.jsonl", tmp_path / "out.jsonl"
     table = read_table(source)
-    assert mend(source, out, table, {}, read_labelled(file, table)).rows == 6
+    assert mend(source, out, truth_of(table), {}, read_labelled(file, truth_of(table))).rows == 6
     before, after = source.read_text().splitlines(), out.read_text().splitlines()
     assert after[:4] == before
     first, second = map(json.loads, after[4:])
@@ -90,9 +91,9 @@ def test_new_rows_of_json_have_the_kinds_of_the_table(tmp_path: Path) -> None:
 def test_a_cell_that_does_not_fit_is_refused(kind: str, tmp_path: Path) -> None:
     file = filled(tmp_path, kind, ["1", "0"])
     pl.read_csv(file, infer_schema=False).with_columns(stars=pl.Series(["2", "many"])).write_csv(file)
-    table = read_table(tmp_path / f"table.{kind}")
+    truth = truth_of(read_table(tmp_path / f"table.{kind}"))
     with pytest.raises(UsageError, match="csv, row 2: 'many' does not fit the column 'stars', which holds "):
-        mend(tmp_path / f"table.{kind}", tmp_path / f"out.{kind}", table, {}, read_labelled(file, table))
+        mend(tmp_path / f"table.{kind}", tmp_path / f"out.{kind}", truth, {}, read_labelled(file, truth))
     assert not (tmp_path / f"out.{kind}").exists()
 
 

@@ -9,6 +9,7 @@ import pytest
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 from glassformer.labels.mend import default_out, mend, read_changes
+from glassformer.labels.truth import truth_of
 
 ROWS = [
     ("a lovely film, truly", "good"),
@@ -48,7 +49,7 @@ CHANGES = [(1, ROWS[0][0], "good", "bad"), (4, "two lines", "bad", "drop"), (6, 
 @pytest.mark.parametrize("name", ["reviews.csv", "reviews.tsv", "reviews.jsonl", "reviews.jsonl.gz", "reviews.parquet"])
 def test_the_mended_table_has_the_format_and_all_other_cells_of_the_original(name: str, tmp_path: Path) -> None:
     source = original(tmp_path, name)
-    table = read_table(source)
+    table = truth_of(read_table(source))
     changes = read_changes(fixes(tmp_path, CHANGES), table)
     assert changes == {1: "bad", 4: None}
     out = default_out(source)
@@ -83,7 +84,7 @@ def test_labels_that_are_numbers_keep_their_type(tmp_path: Path) -> None:
     frame.write_parquet(tmp_path / "a.parquet")
     frame.write_ndjson(tmp_path / "a.jsonl")
     for name in ("a.parquet", "a.jsonl"):
-        table = read_table(tmp_path / name)
+        table = truth_of(read_table(tmp_path / name))
         mend(tmp_path / name, tmp_path / f"out-{name}", table, read_changes(lines, table))
     assert pl.read_parquet(tmp_path / "out-a.parquet")["label"].to_list() == [1, 0, 1, 0]
     assert [json.loads(line)["label"] for line in (tmp_path / "out-a.jsonl").read_text().splitlines()] == [1, 0, 1, 0]
@@ -91,7 +92,7 @@ def test_labels_that_are_numbers_keep_their_type(tmp_path: Path) -> None:
 
 def test_what_a_spreadsheet_changes_does_no_harm(tmp_path: Path) -> None:
     """Its quote before a formula, and another line break."""
-    table = read_table(original(tmp_path))
+    table = truth_of(read_table(original(tmp_path)))
     lines = [(5, "'=1+1 is a formula", "good", " DROP "), (4, "two\r\nlines", "bad ", "bad")]
     assert read_changes(fixes(tmp_path, lines), table) == {5: None}
 
@@ -115,14 +116,14 @@ def test_what_a_spreadsheet_changes_does_no_harm(tmp_path: Path) -> None:
 def test_a_file_that_does_not_match_is_refused(
     lines: list[tuple[object, str, str, str]], says: str, tmp_path: Path
 ) -> None:
-    table = read_table(original(tmp_path))
+    table = truth_of(read_table(original(tmp_path)))
     with pytest.raises(UsageError, match=says):
         read_changes(fixes(tmp_path, lines), table)
 
 
 def test_other_files_and_kinds_are_refused(tmp_path: Path) -> None:
     source = original(tmp_path)
-    table = read_table(source)
+    table = truth_of(read_table(source))
     with pytest.raises(UsageError, match="has no column 'row', so it is not a file that `glassformer labels` wrote"):
         read_changes(source, table)
     with pytest.raises(UsageError, match="No such file"):

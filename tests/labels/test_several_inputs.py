@@ -12,6 +12,7 @@ from glassformer.data.table import Table
 from glassformer.labels.check import check_table
 from glassformer.labels.findings import CONFLICT, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG, LabelCheck
 from glassformer.labels.repeats import Repeats
+from glassformer.labels.truth import truth_of
 from tests.labels.samples import opinions
 
 ROWS = opinions(60)
@@ -26,7 +27,7 @@ def checked(tmp_path: Path, rows: list[tuple[str, str, str, str]], *columns: str
         train=str(path), test=str(path), text="question", other_texts=("answer",), label="label", columns=columns
     )
     sources = read_sources(source, ValidationConfig(), None)
-    return check_table(sources.train, sources.test), sources.train
+    return check_table(truth_of(sources.train), sources.test), sources.train
 
 
 def found(check: LabelCheck, why: str) -> list[tuple[int, int | None]]:

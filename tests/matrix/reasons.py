@@ -42,9 +42,6 @@ REFUSED: tuple[Refusal, ...] = (
         ),
         inputs=SEVERAL,
     ),
-    Refusal(things=("labels", "labels --next"), targets=("number",)),
-    Refusal(things=("labels", "labels --next"), targets=("ordered",)),
-    Refusal(things=("labels", "labels --next"), targets=("several",)),
 )
 NO_TABLE = {
     "pretrain": "learns from texts without labels",

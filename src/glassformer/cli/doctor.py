@@ -52,11 +52,11 @@ def doctor(
         check_folder(out, ours="findings.json")
         if (out / "findings.json").is_file() and not overwrite:
             raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
-    from glassformer.data.labels import unlike_labels
     from glassformer.data.sources import read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
     from glassformer.prediction.devices import choose_device
+    from glassformer.targets.parts import part_of
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
 
@@ -69,8 +69,8 @@ def doctor(
     sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
     for note in sources.train.notes:
         say(note)
-    if source.task != "number" and (unlike := unlike_labels(sources.train)):
-        say(f"warning: {as_flags(unlike)}")
+    for doubt in part_of(source.task, "training").doubts(sources.train):
+        say(f"warning: {as_flags(doubt)}")
     diagnosis = diagnose(sources, chosen, task=source.task, device=place, init=start, on_check=_announce)
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:

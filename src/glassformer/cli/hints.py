@@ -10,7 +10,6 @@ from typing import Any
 from glassformer.errors import UsageError
 from glassformer.training.setting_names import nearest
 
-_OF_TRAINING = {"--target", "--task", "--order"}
 _TAKE_TEXTS = {"explain", "generate", "predict", "trace"}
 
 
@@ -38,10 +37,6 @@ def _begins_a_text(error: Any) -> bool:
 def _suggest_option(error: Exception) -> None:
     typed, context = str(getattr(error, "option_name", "")), getattr(error, "ctx", None)
     if context is None:
-        return
-    if context.command.name == "labels" and typed in _OF_TRAINING:
-        error.possibilities = []  # type: ignore[attr-defined]
-        error.message += ". `labels` checks classes without an order; --label names their column"  # type: ignore[attr-defined]
         return
     known = {name.lstrip("-").replace("-", "_"): name for option in context.command.params for name in option.opts}
     if meant := nearest(typed.lstrip("-"), known):

@@ -12,13 +12,13 @@ from glassformer.errors import quoted
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
-    from glassformer.data.table import Table
+    from glassformer.labels.truth import Truth
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 100
 
 
 def label_next(
-    table: Table,
+    truth: Truth,
     number: int,
     unlabelled: Path,
     out: Path,
@@ -35,16 +35,17 @@ def label_next(
     """
     from glassformer.data.inputs import shown
     from glassformer.data.wording import counted
-    from glassformer.labels.labelled import OF_CHOICE, read_unlabelled, rows_to_label
+    from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
 
     doing(f"reading {unlabelled}")
+    table = truth.table
     pool = read_unlabelled(unlabelled, table)
     for note in pool.notes:
         say(note)
     doing("choosing texts")
-    found = to_label(table, pool, number)
-    rows = rows_to_label(unlabelled, pool, table, found.rows.select(OF_CHOICE))
+    found = to_label(truth, pool, number)
+    rows = rows_to_label(unlabelled, pool, table, found.rows.drop("text"))
     with write_columns(out, added=[], source=str(out), like=like, safe=safe_csv) as write:
         write(rows, rows.select())
     if json:
@@ -53,9 +54,7 @@ def label_next(
         return
     show(f"{unlabelled}: {counted(found.new, 'text')} not in {table.source}; {rows.height:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
-        words = " ".join(shown(row["text"]).split())
-        beginning = words if len(words) <= _CHARACTERS_SHOWN else f"{words[: _CHARACTERS_SHOWN - 1]}…"
-        show(one_line(f"  row {row['row']}: {beginning}"))
+        show(one_line(f"  row {row['row']}: {beginning(shown(row['text']), _CHARACTERS_SHOWN)}"))
     label = quoted(table.label_column or "label")
     if apply is None:
         show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
@@ -64,3 +63,9 @@ def label_next(
         say(f"then: {apply} {shlex.quote(str(out))}")
     if rows.height < number:
         say(f"there are no more than {counted(rows.height, 'new text')}")
+
+
+def beginning(text: str, most: int) -> str:
+    """Return a text in one line, cut after so many characters."""
+    words = " ".join(text.split())
+    return words if len(words) <= most else f"{words[: most - 1]}…"

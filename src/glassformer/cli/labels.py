@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,21 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
+from glassformer.cli.label_next import beginning
 from glassformer.cli.options import (
-    Beside,
     DataDir,
-    FoldLabels,
     Group,
-    LabelColumn,
-    Multilabel,
+    Reading,
     SafeCsv,
     Shown,
-    TextColumns,
-    given_inputs,
 )
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
@@ -34,6 +29,7 @@ if TYPE_CHECKING:
     from glassformer.labels.labelled import Labelled
     from glassformer.labels.learning_curve import LearningCurve
     from glassformer.labels.mend import Mended
+    from glassformer.labels.truth import Truth
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 80
 
@@ -67,66 +63,53 @@ def labels(
             "FILE-to-label.csv.",
         ),
     ] = None,
-    text: TextColumns = None,
-    columns: Beside = None,
-    label: LabelColumn = None,
-    multilabel: Multilabel = None,
-    fold_labels: FoldLabels = False,
     group: Group = None,
     safe_csv: SafeCsv = False,
     data_dir: DataDir = None,
     *,
+    reading: Reading,
     shown: Shown,
 ) -> None:
     """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
-    if multilabel is not None:
-        raise UsageError("--multilabel: only tables with one label per text can be checked")
-    read_as = given_inputs(text, columns) | {"label": label, "fold_labels": fold_labels}
     if apply is not None:
         of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:
             raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
-        _apply(data, apply, out, data_dir, read_as, overwrite=overwrite, json=shown.json)
+        _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
     out = out or (_beside(data, "check") if next_ is None else _beside(str(next_[1]), "label"))
     check_out(out, Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
     if next_ is not None:
-        _label_next(data, next_, out, (test, prefill, group), data_dir, read_as, safe_csv=safe_csv, json=shown.json)
+        _label_next(data, next_, out, (test, prefill, group), data_dir, reading, safe_csv=safe_csv, json=shown.json)
         return
-    table, test_table = _read(data, test, group, data_dir, read_as)
+    truth, test_table = _read(data, test, group, data_dir, reading)
     from glassformer.labels.check import check_table
 
-    check = check_table(table, test_table, on_progress=_on_progress)
+    check = check_table(truth, test_table, on_progress=_on_progress)
     progressing("")
     filled = check.to_fill_in(prefill=prefill)
     with write_columns(out, added=[], source=str(out), like=_like(data), safe=safe_csv) as write:
         write(filled, filled.select())
     if shown.json:
-        print_json(_document(check, table, out))
+        print_json(_document(check, truth, out))
         return
-    _show_found(check, table)
+    _show_found(check, truth)
     filled_in = f"{out}: {_findings(check)}"
     show(f"\n{filled_in}. Fill in the column new_label: a label, or drop" if len(filled) else f"\n{filled_in}")
     if len(filled):
-        say(f"then: {_to_apply(data, read_as)} {shlex.quote(str(out))}")
+        say(f"then: {_to_apply(data, reading)} {shlex.quote(str(out))}")
 
 
-def _to_apply(data: str, read_as: dict[str, Any]) -> str:
+def _to_apply(data: str, reading: Reading) -> str:
     """Return the command that mends a table, up to the name of the file."""
-    return f"glassformer labels {shlex.quote(data)}{_flags(read_as)} --apply"
-
-
-def _flags(read_as: dict[str, Any]) -> str:
-    """Return the flags that read a table in this way, for a command line."""
-    from glassformer.data.wording import in_option
-
-    texts = [name for name in (read_as["text"], *read_as["other_texts"]) if name]
-    flags = [("--text", name) for name in texts] + [("--columns", in_option(name)) for name in read_as["columns"]]
-    flags += [("--label", read_as["label"])] if read_as["label"] else []
-    shown = "".join(f" {flag} {shlex.quote(name)}" for flag, name in flags)
-    return f"{shown} --fold-labels" if read_as["fold_labels"] else shown
+    given = [("--text", name) for name in reading.text or ()]
+    for name in ("columns", "label", "target", "task", "order", "multilabel"):
+        value = getattr(reading, name)
+        given += [(f"--{name}", each) for each in ([value] if isinstance(value, str) else value or ())]
+    flags = "".join(f" {flag} {shlex.quote(value)}" for flag, value in given)
+    return f"glassformer labels {shlex.quote(data)}{flags}{' --fold-labels' if reading.fold_labels else ''} --apply"
 
 
 def _beside(data: str, to: str) -> Path:
@@ -141,7 +124,7 @@ def _label_next(
     out: Path,
     of_check: tuple[str | None, bool, str | None],
     data_dir: Path | None,
-    read_as: dict[str, Any],
+    reading: Reading,
     *,
     safe_csv: bool,
     json: bool,
@@ -155,10 +138,10 @@ def _label_next(
     if number < 1:
         raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
     check_out(out, unlabelled, overwrite=True)
-    table, _ = _read(data, None, None, data_dir, read_as)
-    apply = None if _not_one_file(data) else _to_apply(data, read_as)
+    truth, _ = _read(data, None, None, data_dir, reading)
+    apply = None if _not_one_file(data) else _to_apply(data, reading)
     like = _like(str(unlabelled))
-    label_next(table, number, unlabelled, out, apply=apply, like=like, safe_csv=safe_csv, json=json)
+    label_next(truth, number, unlabelled, out, apply=apply, like=like, safe_csv=safe_csv, json=json)
 
 
 def _not_one_file(data: str) -> str | None:
@@ -169,37 +152,24 @@ def _not_one_file(data: str) -> str | None:
 
 
 def _read(
-    data: str, test: str | None, group: str | None, data_dir: Path | None, read_as: dict[str, Any]
-) -> tuple[Table, Table | None]:
-    """Read the table and the test table, and say what was found out about their columns."""
+    data: str, test: str | None, group: str | None, data_dir: Path | None, reading: Reading
+) -> tuple[Truth, Table | None]:
+    """Read the labels of the table, and the test table, and say what was found out about their columns."""
     from glassformer.data.known import group_column
-    from glassformer.data.labels import is_measure, unlike_labels
-    from glassformer.data.sources import SourceConfig, read_sources
+    from glassformer.data.sources import read_sources
     from glassformer.data.splits import ValidationConfig
-    from glassformer.data.table import ListsError
-    from glassformer.data.tasks import separator_of
+    from glassformer.labels.truth import truth_of
+    from glassformer.targets.parts import part_of
 
+    source = reading.source(data, test)
     doing(f"reading {data}")
     whole = ValidationConfig(group=group or group_column(data, data_dir))
-    try:
-        sources = read_sources(SourceConfig(train=data, test=test, **read_as), whole, data_dir)
-    except ListsError as error:
-        raise UsageError(f"{error.what}. `labels` checks tables with one label per text") from None
-    if separator := separator_of(sources.train.frame["label"]):
-        raise UsageError(
-            f"{data}: the cells of {quoted(str(sources.train.label_column))} hold several labels, with {separator!r} "
-            "in between. `labels` checks tables with one label per text"
-        )
-    if is_measure(sources.train):
-        raise UsageError(
-            f"{data}: the cells of {quoted(str(sources.train.label_column))} hold numbers with decimals. `labels` "
-            "checks classes; name a column of classes with --label"
-        )
+    sources = read_sources(source, whole, data_dir)
     for note in sources.train.notes:
         say(as_flags(note))
-    if unlike := unlike_labels(sources.train):
-        say(f"warning: {as_flags(unlike)}")
-    return sources.train, sources.test
+    for doubt in part_of(source.task, "training").doubts(sources.train):
+        say(f"warning: {as_flags(doubt)}")
+    return truth_of(sources.train, source.task, source.multilabel), sources.test
 
 
 def _like(data: str) -> Delimited:
@@ -218,17 +188,15 @@ def _on_progress(what: str, share: float) -> None:
     progressing(f"{what}, {share:.0%}")
 
 
-def _document(check: LabelCheck, table: Table, out: Path) -> dict[str, Any]:
+def _document(check: LabelCheck, truth: Truth, out: Path) -> dict[str, Any]:
     from glassformer.labels.findings import WHYS
 
     return {
-        "data": table.source,
+        "data": truth.table.source,
         "rows": check.rows,
         "labels": list(check.labels),
         "findings": {why: check.of_kind(why).height for why in WHYS},
-        "agreement": round(check.agreement, 4),
-        "most_frequent_label": round(check.majority, 4),
-        "estimated_wrong_labels": round(check.estimated_wrong, 1),
+        **truth.figures(check),
         "learning_curve": check.curve and _curve_document(check.curve),
         "out": str(out),
     }
@@ -243,15 +211,12 @@ def _curve_document(curve: LearningCurve) -> dict[str, Any]:
     }
 
 
-def _show_found(check: LabelCheck, table: Table) -> None:
+def _show_found(check: LabelCheck, truth: Truth) -> None:
     from glassformer.data.wording import counted
     from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
 
-    show(f"{table.source}: {counted(check.rows, 'row')}, {counted(len(check.labels), 'label')}")
-    show(
-        f"Each row was answered by a model that has not seen it. {check.agreement:.1%} of the answers agree with the "
-        f"label. The most frequent label has {check.majority:.1%} of the rows."
-    )
+    show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
+    show(f"Each row was answered by a model that has not seen it. {truth.agreement_in_words(check)}")
     if check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
     for why in WHYS:
@@ -259,13 +224,11 @@ def _show_found(check: LabelCheck, table: Table) -> None:
         if found.is_empty() and why not in (WRONG, *OF_LABELS):
             continue
         show(f"\n{why}: {counted(found.height, 'row')}")
-        _show_some(found.head(_SHOWN).iter_rows(named=True))
-        if why == WRONG and found.height:
-            share = check.estimated_wrong / check.rows
-            show(
-                f"  Estimate: at most about {check.estimated_wrong:,.0f} labels ({share:.1%}) are wrong. Texts that "
-                "are hard to tell count too, so there may be far fewer."
-            )
+        for row in found.head(_SHOWN).iter_rows(named=True):
+            about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
+            show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
+        if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
+            show(f"  {estimate}")
     if check.curve is not None:
         _show_curve(check.curve)
 
@@ -283,21 +246,12 @@ def _show_curve(curve: LearningCurve) -> None:
     )
 
 
-def _show_some(findings: Iterable[dict[str, Any]]) -> None:
-    for found in findings:
-        text = " ".join(found["text"].split())
-        beginning = text if len(text) <= _CHARACTERS_SHOWN else f"{text[: _CHARACTERS_SHOWN - 1]}…"
-        show(one_line(f"  row {found['row']}, {_labels_of(found)}{_other(found)}: {beginning}"))
-
-
-def _labels_of(found: dict[str, Any]) -> str:
-    """Return the label of a row, and the suggested one with its probability."""
-    from glassformer.data.wording import decimals
-
+def _labels_of(found: dict[str, Any], truth: Truth) -> str:
+    """Return the label of a row, and the suggested one with how sure the model is of it."""
     if found["suggested_label"] is None:
         return str(found["label"])
     change = "" if found["suggested_label"] == found["label"] else f" → {found['suggested_label']}"
-    return f"{found['label']}{change} ({decimals(found['probability'])})"
+    return f"{found['label']}{change} ({truth.measured(found[truth.measure])})"
 
 
 def _other(found: dict[str, Any]) -> str:
@@ -321,7 +275,7 @@ def _apply(
     filled_in: Path,
     out: Path | None,
     data_dir: Path | None,
-    read_as: dict[str, Any],
+    reading: Reading,
     *,
     overwrite: bool,
     json: bool,
@@ -337,13 +291,13 @@ def _apply(
     check_parent("--out", out)
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
-    table, _ = _read(data, None, None, data_dir, read_as)
+    truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {filled_in}")
-    labelled = read_labelled(filled_in, table) if is_labelled(filled_in, table) else None
-    changes = {} if labelled else read_changes(filled_in, table)
+    labelled = read_labelled(filled_in, truth) if is_labelled(filled_in, truth.table) else None
+    changes = {} if labelled else read_changes(filled_in, truth)
     doing(f"writing {out}")
-    mended = mend(source, out, table, changes, labelled)
-    _show_mended(mended, labelled, table, out, json=json)
+    mended = mend(source, out, truth, changes, labelled)
+    _show_mended(mended, labelled, truth.table, out, json=json)
 
 
 def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: Path, *, json: bool) -> None:

@@ -27,7 +27,7 @@ from glassformer.doctor.texts import (
     check_unknown,
 )
 from glassformer.doctor.tokens import report_tokens
-from glassformer.targets.parts import part
+from glassformer.targets.parts import part, part_of
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
@@ -66,7 +66,7 @@ def diagnose(
     devices = [torch.device(device)] if device.startswith("cuda") else []
     with torch.random.fork_rng(devices=devices):
         on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
-        way = part("number" if task == "number" else "labels", "training")
+        way = part_of(task, "training")
         prepared, limits = way.prepare(sources, recipe, init=init, device=device), list[str]()
         bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")

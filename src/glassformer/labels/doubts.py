@@ -12,6 +12,7 @@ from glassformer.data.group_folds import stratified_group_folds
 from glassformer.labels.near import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
+from glassformer.targets.probabilities import probabilities
 
 FOLDS = 5
 
@@ -37,15 +38,13 @@ def held_out_probabilities(
     """Return the probabilities of each row by a counting reader that has not seen it: (rows, n_classes).
 
     Args:
-        labels: (rows,) class numbers.
+        labels: (rows,) class numbers, or ones and zeros (rows, n_classes) for several labels per text.
         folds: they hold out each row once.
     """
     logits = np.empty((len(texts), n_classes))
     rows = np.concatenate([fold.held_out for fold in folds])
     logits[rows] = held_out_logits(texts, labels, n_classes=n_classes, folds=folds, on_progress=on_progress)
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities: Array = odds / odds.sum(axis=1, keepdims=True)
-    return probabilities
+    return probabilities(logits, multilabel=labels.ndim == 2)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -63,7 +62,7 @@ class Doubts:
     estimated_wrong: float
 
 
-def doubtful(probabilities: Array, labels: Array) -> Doubts:
+def doubtful(probs: Array, labels: Array) -> Doubts:
     """Compare given labels with held-out probabilities.
 
     The confident joint (eq. 1) says how many rows are doubtful: those off its diagonal. They are the rows with the
@@ -71,12 +70,12 @@ def doubtful(probabilities: Array, labels: Array) -> Doubts:
     was more precise than taking the very rows that are off the diagonal (docs/how-it-works/labels.md).
 
     Args:
-        probabilities: (rows, n_classes)
+        probs: (rows, n_classes)
         labels: (rows,) class numbers.
     """
-    joint = confident_joint(probabilities, labels)
-    self_confidence = probabilities[np.arange(len(labels)), labels]
-    best = probabilities.argmax(axis=1)
+    joint = confident_joint(probs, labels)
+    self_confidence = probs[np.arange(len(labels)), labels]
+    best = probs.argmax(axis=1)
     order = np.argsort(self_confidence, kind="stable")
     rows = order[best[order] != labels[order]][: int(joint.sum() - joint.trace())]
     sizes, counted = np.bincount(labels, minlength=len(joint)), joint.sum(axis=1)
@@ -86,17 +85,17 @@ def doubtful(probabilities: Array, labels: Array) -> Doubts:
     )
 
 
-def confident_joint(probabilities: Array, labels: Array) -> Array:
+def confident_joint(probs: Array, labels: Array) -> Array:
     """Count rows by their label and by the class that they seem to have: (n_classes, n_classes).
 
     A row may have class j if its probability of j is at least the mean probability of j over the rows with the label j.
     It seems to have the most probable of such classes. A row without one does not count.
     """
-    n_classes = probabilities.shape[1]
+    n_classes = probs.shape[1]
     sizes = np.bincount(labels, minlength=n_classes)
-    given = probabilities[np.arange(len(labels)), labels]
+    given = probs[np.arange(len(labels)), labels]
     thresholds = np.bincount(labels, given, n_classes) / np.maximum(sizes, 1)
-    above = np.where(probabilities >= thresholds, probabilities, -1.0)
+    above = np.where(probs >= thresholds, probs, -1.0)
     counts = above.max(axis=1) >= 0
     joint = np.zeros((n_classes, n_classes), np.int64)
     np.add.at(joint, (labels[counts], above.argmax(axis=1)[counts]), 1)

@@ -26,16 +26,12 @@ DROP = "drop"
 """The word in `new_label` that leaves a row out."""
 NEW_LABEL = "new_label"
 _LEAST_GAIN = 0.2  # of what is left above the most frequent label
-SCHEMA: dict[str, type[pl.DataType]] = {
-    "row": pl.UInt32,
-    "text": pl.String,
-    "label": pl.String,
-    "why": pl.String,
-    "suggested_label": pl.String,
-    "probability": pl.Float64,
-    "other_row": pl.UInt32,
-    "similarity": pl.Float64,
-}
+
+
+def schema(measure: str) -> dict[str, type[pl.DataType]]:
+    """Return the columns of findings. That of the measure says how sure the model is of a suggestion."""
+    texts = dict.fromkeys(("text", "label", "why", "suggested_label"), pl.String)
+    return {"row": pl.UInt32, **texts, measure: pl.Float64, "other_row": pl.UInt32, "similarity": pl.Float64}
 
 
 def knows_little(agreement: float, majority: float) -> bool:
@@ -48,15 +44,17 @@ class LabelCheck:
     """What was found in a table.
 
     Attributes:
-        findings: a row for each finding, with the columns of `SCHEMA`: first those of the kind `WRONG`, the most
+        findings: a row for each finding, with the columns of `schema`: first those of the kind `WRONG`, the most
             doubtful first. `suggested_label` is the label that the held-out model gives, and `probability` that of this
-            label. `other_row` has the same or nearly the same text; with `IN_TEST` and `NEAR_TEST` it is a row of the
-            test table. `similarity` is the share of all runs of five characters of both texts that both have.
+            label; of a number, `deviations` says how far it is off. `other_row` has the same or nearly the same text;
+            with `IN_TEST` and `NEAR_TEST` it is a row of the test table. `similarity` is the share of all runs of five
+            characters of both texts that both have.
         rows: how many rows were checked.
-        labels: the labels of the table.
-        agreement: the share of rows whose label the held-out model gives.
-        majority: the share of rows with the most frequent label.
-        estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too.
+        labels: the labels of the table. A number has none.
+        agreement: the share of rows whose label the held-out model gives; of numbers R².
+        majority: the share of rows with the most frequent label; of numbers 0.
+        estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
+            numbers.
         curve: what more rows would bring. None if there are too few rows to tell.
     """
 
@@ -65,7 +63,7 @@ class LabelCheck:
     labels: tuple[str, ...]
     agreement: float
     majority: float
-    estimated_wrong: float
+    estimated_wrong: float | None
     curve: LearningCurve | None
 
     @property

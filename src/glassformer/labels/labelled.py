@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,15 +18,15 @@ from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN
 from glassformer.data.rows import format_of, iterate_rows
 from glassformer.data.shards import batches_of, files_of
-from glassformer.data.spellings import label_key
 from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
+from glassformer.labels.truth import Truth
 from glassformer.readers.counting.ngrams import words_of
 
-OF_CHOICE = ("row", "suggested_label", "probability")
-"""What is said about a chosen text. These columns are no part of the table."""
+OF_CHOICE = ("row", "suggested_label", "probability", "spread")
+"""What may be said about a chosen text. These columns are no part of the table."""
 
 _QUOTED_FORMULA = r"^'([=+\-@\t\r\n＝＋－＠])"
 
@@ -42,6 +41,8 @@ class Labelled:
         source: this file.
         left_out: rows that are not added, and why.
         unquoted: how many rows lost the quote that keeps spreadsheets from running formulas.
+        label: the column of labels.
+        separator: between several labels of a cell. A column of lists gets lists.
     """
 
     rows: pl.DataFrame
@@ -49,12 +50,16 @@ class Labelled:
     source: str
     left_out: tuple[Dropped, ...]
     unquoted: int
+    label: str
+    separator: str
 
     def typed(self, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """Return the rows with the columns and types of a Parquet table. Raises `UsageError` for an unfit cell."""
         return pl.DataFrame([self._typed(name, dtype) for name, dtype in schema.items()])
 
     def _typed(self, name: str, dtype: pl.DataType) -> pl.Series:
+        if name == self.label and dtype == pl.List:
+            return pl.Series(name, [as_list(cell, self.separator) for cell in self.rows[name]], dtype)
         if name not in self.rows.columns or is_opaque(dtype) or dtype == pl.Null:
             return pl.Series(name, [None] * self.rows.height, dtype)
         cells = self.rows[name].replace("", None)
@@ -77,6 +82,8 @@ class Labelled:
             yield json.dumps(record, ensure_ascii=False)
 
     def _json_value(self, cell: str | None, kind: type | None, at: int, key: str) -> Any:
+        if kind is list and key == self.label:
+            return as_list(cell or "", self.separator)
         if not cell or kind in (str, None):
             return cell or None
         try:
@@ -90,6 +97,11 @@ class Labelled:
             f"{self.source}, row {self.numbers[at]}: {cell} does not fit the column {quoted(column)}, which holds "
             f"{kind}; correct the cell or empty it"
         )
+
+
+def as_list(cell: str, separator: str) -> list[str]:
+    """Return several labels of a cell."""
+    return cell.split(separator) if cell else []
 
 
 def _value(cell: str | None, dtype: pl.DataType) -> Any:
@@ -140,7 +152,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
 
     Args:
         path: the file or folder of `pool`.
-        chosen: the columns `OF_CHOICE`.
+        chosen: the columns of `OF_CHOICE` that are known of each text.
 
     Raises:
         UsageError: an input of the table has the name of another column of the file to write.
@@ -161,7 +173,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     }
     cells = _cells(path, chosen["row"], own | shared)
     return chosen.join(cells, on="row", how="left", maintain_order="left").select(
-        "row", *own, pl.lit("").alias(label), *OF_CHOICE[1:], *shared
+        "row", *own, pl.lit("").alias(label), *chosen.columns[1:], *shared
     )
 
 
@@ -200,7 +212,7 @@ def is_labelled(filled_in: Path, table: Table) -> bool:
     return not findings and {str(table.label_column), *OF_CHOICE[:2]} <= set(columns)
 
 
-def read_labelled(filled_in: Path, table: Table) -> Labelled:
+def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     """Read the texts that a person has labelled.
 
     Rows without a label or text are left out, as are those marked with `DROP`, and texts that the table already has.
@@ -209,17 +221,17 @@ def read_labelled(filled_in: Path, table: Table) -> Labelled:
     Raises:
         UsageError: a column is missing; a label is none of the table; a text has two labels; or no row is left.
     """
+    table = truth.table
     rows, unquoted = _read(filled_in, table)
     label = str(table.label_column)
     texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
     known = {" ".join(words_of(text)) for text in table.frame["text"]}
-    names = sorted(table.frame["label"].unique())
     taken: dict[int, str] = {}
     first: dict[str, int] = {}
     left_out: dict[str, list[int]] = {}
     for number, (text, cell) in enumerate(zip(texts, tidy_values(rows[label]), strict=True), 1):
         place, key = f"{filled_in}, row {number}", " ".join(words_of(text))
-        new = cell and checked_label(cell, names, place, table.source, new_class=True)
+        new = cell and truth.checked(cell, place, new_class=True)
         why = (
             "without a label" if cell is None else
             f"with {quoted(DROP)} as the label" if new is None else
@@ -227,9 +239,9 @@ def read_labelled(filled_in: Path, table: Table) -> Labelled:
             f"whose text {table.source} already has" if key in known else
             "with the text of an earlier row" if key in first else None
         )  # fmt: skip
-        if new and key in first and taken[first[key]] != new:
+        if new is not None and key in first and taken[first[key]] != new:
             raise UsageError(f"{place} has the text of row {first[key]} and another label; decide for one")
-        if why is None and new:
+        if why is None and new is not None:
             taken[number], first[key] = new, number
         else:
             left_out.setdefault(str(why), []).append(number)
@@ -238,8 +250,14 @@ def read_labelled(filled_in: Path, table: Table) -> Labelled:
         raise UsageError(f"{filled_in}: nothing to add; {'; '.join(map(in_words, dropped))}")
     added = rows[[number - 1 for number in taken]].with_columns(pl.Series(label, list(taken.values()), pl.String))
     return Labelled(
-        rows=added, numbers=list(taken), source=str(filled_in), left_out=dropped, unquoted=unquoted
-    )  # fmt: skip
+        rows=added,
+        numbers=list(taken),
+        source=str(filled_in),
+        left_out=dropped,
+        unquoted=unquoted,
+        label=label,
+        separator=truth.separator,
+    )
 
 
 def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:
@@ -258,27 +276,3 @@ def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:
 def in_words(dropped: Dropped) -> str:
     """Say which rows were left out: "2 rows without a label left out (rows 3 and 4)"."""
     return f"{counted(len(dropped.rows), 'row')} {dropped.reason} left out ({row_list(dropped.rows)})"
-
-
-def checked_label(new: str, labels: Sequence[str], place: str, source: str, *, new_class: bool = False) -> str | None:
-    """Return a label that a person typed, or None for `DROP`.
-
-    Args:
-        place: the file and row where it was typed.
-        source: the name of the table.
-        new_class: say how a label becomes one of the table.
-
-    Raises:
-        UsageError: the table does not have this label.
-    """
-    if new in labels:
-        return new
-    if new.lower() == DROP:
-        return None
-    same = [label for label in labels if label_key(label) == label_key(new)]
-    near = same or difflib.get_close_matches(new[:100], [*labels, DROP], n=1, cutoff=0.7)
-    shown = ", ".join(map(quoted, labels[:10])) + (", …" if len(labels) > 10 else "")
-    hint = f"Did you mean {quoted(near[0])}?" if near else f"Known: {shown}; {DROP} leaves out the row."
-    if new_class:
-        hint += f" If it is a new class, first add a row with it to {source} yourself"
-    raise UsageError(f"{place}: {quoted(new)} is not a label of {source}. {hint}")

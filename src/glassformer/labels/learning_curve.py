@@ -66,7 +66,7 @@ def learning_curve(
     Each part holds the smaller ones, and all are judged by the same rows.
 
     Args:
-        labels: (rows,) class numbers.
+        labels: (rows,) class numbers, or ones and zeros (rows, n_classes) for several labels per text.
         right: (rows,) which rows are answered rightly by a reader that learned from all rows of the other folds.
 
     Returns:
@@ -113,10 +113,16 @@ def _hits(
             texts, labels, n_classes=n_classes, folds=parts,
             on_progress=_in_parts(number, on_progress),
         )  # fmt: skip
-        found.append(logits.argmax(axis=1) == labels[judged])
+        found.append(right_rows(logits, labels[judged]))
         sizes.append(float(np.mean([len(part.learned) for part in parts])))
     rows = np.array([*sizes, float(np.mean([len(order) for order in orders]))])
     return rows, np.stack([*found, right[judged]])
+
+
+def right_rows(logits: Array, labels: Array) -> Array:
+    """Return which rows are answered rightly. With several labels per text, all of them must be right."""
+    right: Array = logits.argmax(axis=1) == labels if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
+    return right
 
 
 def _in_parts(number: int, on_progress: OnProgress) -> OnProgress:

@@ -16,10 +16,11 @@ from glassformer.data.files import written_aside
 from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows, with_columns
-from glassformer.data.table import Table
+from glassformer.data.table import json_list
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
-from glassformer.labels.labelled import Labelled, checked_label
+from glassformer.labels.labelled import Labelled, as_list
+from glassformer.labels.truth import Truth
 from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
 
 _NEEDED = ("row", "text", "label", NEW_LABEL)
@@ -36,27 +37,27 @@ class Mended:
     added: int
 
 
-def read_changes(filled_in: Path, table: Table) -> dict[int, str | None]:
+def read_changes(filled_in: Path, truth: Truth) -> dict[int, str | None]:
     """Return row → new label of a file of findings that a person has filled in; None leaves the row out.
 
     Args:
-        table: the table that was checked.
+        truth: the labels of the table that was checked.
 
     Raises:
         UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for a
             label that the table does not have. The message names the row of the file.
     """
+    table = truth.table
     texts = map(shown, table.frame["text"])
-    known = dict(zip(table.frame["row"], zip(texts, table.frame["label"], strict=True), strict=True))
-    labels = sorted(table.frame["label"].unique())
+    known = dict(zip(table.frame["row"], zip(texts, truth.cells, strict=True), strict=True))
     changes: dict[int, str | None] = {}
     asked_at: dict[int, int] = {}
     for number, line in enumerate(_lines_of(filled_in), 1):
         place = f"{filled_in}, row {number}"
-        row = _checked_row(line, known, place, table.source)
+        row = _checked_row(line, known, place, truth)
         if not (new := _tidy(line[NEW_LABEL])):
             continue
-        label = checked_label(new, labels, place, table.source)
+        label = truth.checked(new, place)
         if row in changes and changes[row] != label:
             raise UsageError(
                 f"{place} asks for {quoted(new)} as the new label of row {row} of {table.source}, and row "
@@ -81,9 +82,9 @@ def _lines_of(filled_in: Path) -> Iterator[dict[str, str | None]]:
         yield from frame.select(pl.col(*_NEEDED).cast(pl.String)).iter_rows(named=True)
 
 
-def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, str]], place: str, source: str) -> int:
+def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, str]], place: str, truth: Truth) -> int:
     """Return the number of the row that a line is about. Raises `UsageError` if the table has another row there."""
-    typed = _tidy(line["row"])
+    typed, source = _tidy(line["row"]), truth.table.source
     if not typed.isdecimal():
         raise UsageError(f"{place}: {quoted(typed)} is not the number of a row")
     row = int(typed) if len(typed) < 12 else -1
@@ -95,7 +96,7 @@ def _checked_row(line: Mapping[str, str | None], known: Mapping[int, tuple[str, 
             f"{place}: row {row} of {source} has another text: {quoted(text)}. The table has changed, the file is for "
             "another table, or `text=` and `columns=` are not those of the check; run `glassformer labels` again"
         )
-    if _tidy(line["label"]) != label:
+    if not truth.same(_tidy(line["label"]), label):
         raise UsageError(
             f"{place}: row {row} of {source} has the label {quoted(label)}, not {quoted(_tidy(line['label']))}. The "
             "table has changed; run `glassformer labels` again. New labels go in the column new_label"
@@ -122,7 +123,7 @@ def default_out(source: Path) -> Path:
 
 
 def mend(
-    source: Path, out: Path, table: Table, changes: Mapping[int, str | None], labelled: Labelled | None = None
+    source: Path, out: Path, truth: Truth, changes: Mapping[int, str | None], labelled: Labelled | None = None
 ) -> Mended:
     """Write the rows of a table to another file of the same kind, with new labels and without the rows to leave out.
 
@@ -130,11 +131,11 @@ def mend(
 
     Args:
         source: the file of the table.
-        table: what was read of it.
+        truth: the labels that were read of it.
         changes: see `read_changes`.
 
     Raises:
-        UsageError: `out` is of another kind, or a cell of `labelled` does not fit the type of its column.
+        UsageError: `out` is of another kind, or a label or cell does not fit the type of its column.
     """
     if source.suffix == ".zip":
         raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
@@ -142,53 +143,83 @@ def mend(
     if format_of(out) != kind:
         raise UsageError(f"`out={str(out)!r}`: the mended table is of the same kind as {source}, {kind}")
     write = {"parquet": _mend_parquet, "json": _mend_json}.get(kind, _mend_delimited)
-    label = str(table.label_column)
+    edits = _Edits(label=str(truth.table.label_column), separator=truth.separator, changes=changes)
     with written_aside(out) as aside:
-        rows = write(source, aside, out, label, changes, labelled)
+        rows = write(source, aside, out, edits, labelled)
     dropped = sum(new is None for new in changes.values())
     added = 0 if labelled is None else labelled.rows.height
     return Mended(rows=rows + added, relabelled=len(changes) - dropped, dropped=dropped, added=added)
 
 
-def _changed(frame: pl.DataFrame, begun: int, label: str, changes: Mapping[int, str | None]) -> pl.DataFrame:
-    """Return a part of a table with its changes.
+@dataclass(frozen=True, kw_only=True)
+class _Edits:
+    """New labels by rows; None leaves a row out.
 
-    Args:
-        begun: how many rows stand before this part.
+    Attributes:
+        label: the column of labels.
+        separator: between several labels of a new cell.
     """
-    numbers = range(begun + 1, begun + frame.height + 1)
-    values = frame[label].to_list()
-    here = [number for number in numbers if number in changes]
-    for number in here:
-        values[number - begun - 1] = _as_typed(changes[number], frame.schema[label])
-    frame = frame.with_columns(pl.Series(label, values, dtype=frame.schema[label]))
-    dropped = {number for number in here if changes[number] is None}
-    return (
-        frame.filter(pl.Series([number not in dropped for number in numbers], dtype=pl.Boolean)) if dropped else frame
-    )
+
+    label: str
+    separator: str
+    changes: Mapping[int, str | None]
+
+    def of(self, frame: pl.DataFrame, begun: int) -> pl.DataFrame:
+        """Return a part of a table with its changes.
+
+        Args:
+            begun: how many rows stand before this part.
+        """
+        numbers = range(begun + 1, begun + frame.height + 1)
+        dtype = frame.schema[self.label]
+        values = frame[self.label].to_list()
+        here = [number for number in numbers if number in self.changes]
+        for number in here:
+            old, new = values[number - begun - 1], self.changes[number]
+            values[number - begun - 1] = old if new is None else self.typed(new, old, dtype)
+        frame = frame.with_columns(pl.Series(self.label, values, dtype=dtype))
+        dropped = {number for number in here if self.changes[number] is None}
+        return (
+            frame.filter(pl.Series([number not in dropped for number in numbers], dtype=pl.Boolean))
+            if dropped
+            else frame
+        )
+
+    def typed(self, new: str, old: Any, dtype: pl.DataType) -> Any:
+        """Return a new label as a value of the type of its column, written as the old one."""
+        if dtype == pl.List:
+            return as_list(new, self.separator)
+        if dtype == pl.String:
+            several = isinstance(old, str) and json_list(old) is not None
+            return json.dumps(as_list(new, self.separator), ensure_ascii=False) if several else new
+        if dtype == pl.Boolean:
+            return new.lower() == "true"
+        try:
+            return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
+        except ValueError:
+            raise UsageError(
+                f"{quoted(new)} does not fit the column {quoted(self.label)}, which holds {dtype}; change it first"
+            ) from None
+
+    def relabelled(self, line: str, new: str) -> str:
+        """Return a row in JSON with a new label."""
+        record = json.loads(line)
+        old = record[self.label]
+        if isinstance(old, list):
+            record[self.label] = as_list(new, self.separator)
+        else:
+            record[self.label] = self.typed(new, old, pl.String()) if isinstance(old, str | None) else json.loads(new)
+        return json.dumps(record, ensure_ascii=False)
 
 
-def _as_typed(new: str | None, dtype: pl.DataType) -> Any:
-    """Return a new label as a value of the type of its column."""
-    if new is None or dtype == pl.String:
-        return new
-    if dtype == pl.Boolean:
-        return new.lower() == "true"
-    return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
-
-
-def _mend_parquet(
-    source: Path, aside: Path, _: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
-) -> int:
-    frame = _changed(pl.read_parquet(source, glob=False), 0, label, changes)
+def _mend_parquet(source: Path, aside: Path, _: Path, edits: _Edits, labelled: Labelled | None) -> int:
+    frame = edits.of(pl.read_parquet(source, glob=False), 0)
     whole = frame if labelled is None else pl.concat([frame, labelled.typed(frame.schema)])
     whole.write_parquet(aside)
     return frame.height
 
 
-def _mend_delimited(
-    source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
-) -> int:
+def _mend_delimited(source: Path, aside: Path, out: Path, edits: _Edits, labelled: Labelled | None) -> int:
     like = Delimited()
 
     def noted(found: Delimited) -> None:
@@ -200,7 +231,7 @@ def _mend_delimited(
     with opened(aside, compressed=out.suffix == ".gz") as file:
         for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
             write = write or csv_rows(file.write, like.separator, mark=like.mark)
-            changed = _changed(frame, begun, label, changes)
+            changed = edits.of(frame, begun)
             write(changed)
             begun, kept = begun + frame.height, kept + changed.height
         if write is not None and labelled is not None:
@@ -208,9 +239,7 @@ def _mend_delimited(
     return kept
 
 
-def _mend_json(
-    source: Path, aside: Path, out: Path, label: str, changes: Mapping[int, str | None], labelled: Labelled | None
-) -> int:
+def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: Labelled | None) -> int:
     """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
     kept = 0
     kinds: dict[str, type | None] = {}
@@ -221,10 +250,11 @@ def _mend_json(
             if labelled is not None:
                 for key, value in json.loads(line).items():
                     kinds[key] = kinds.get(key) or (None if value is None else type(value))
-            if number in changes and changes[number] is None:
+            new = edits.changes.get(number)
+            if number in edits.changes and new is None:
                 continue
             kept += 1
-            yield _relabelled(line, label, changes[number]) if number in changes else line
+            yield line if new is None else edits.relabelled(line, new)
         if labelled is not None:
             yield from labelled.json_lines(kinds)
 
@@ -237,9 +267,3 @@ def _json_lines(source: Path) -> Iterator[str]:
     """Yield the lines that hold rows. The table has been read before, so they can be read."""
     with OPENERS.get(source.suffix.lower(), open)(source, "rb") as file:
         yield from (line for line in lines_of(file, str(source)) if line.strip())
-
-
-def _relabelled(line: str, label: str, new: str | None) -> str:
-    record = json.loads(line)
-    record[label] = new if isinstance(record[label], str) else json.loads(str(new))
-    return json.dumps(record, ensure_ascii=False)

@@ -107,7 +107,7 @@ def held_out_logits(
     This is the quick way to look at every row of a table once: the first fold chooses C for all of them.
 
     Args:
-        labels: (texts,) class numbers.
+        labels: see `fit_counting`.
         on_progress: is called with the share of the work that is done.
 
     Returns:
@@ -116,7 +116,7 @@ def held_out_logits(
     problem = _Problem(
         counts=count_families(Corpus.of(texts), FEWEST_TEXTS),
         labels=labels,
-        outputs=n_outputs(n_classes, multilabel=False),
+        outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
         row_weights=np.ones(len(texts), np.float32),
         positive_weights=None,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from glassformer.data.arrays import Array, Numbers
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
@@ -21,6 +19,7 @@ from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.evaluation_report import in_unit
 from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.held_out import HeldOutNumbers
+from glassformer.targets.number.labels import far_off
 from glassformer.targets.number.target import COVERAGE, number_of
 from glassformer.training.readers import TOO_LITTLE
 from glassformer.training.report import HeldOut
@@ -28,7 +27,6 @@ from glassformer.training.report import HeldOut
 MOST_LISTED = 20
 _RESAMPLES = 500  # a quarter of those of `evaluate`, so that 20,000 rows take seconds
 _FEWEST_ROWS = 20
-_FENCE = 3  # interquartile ranges beyond the quartiles: Tukey's outer fence, once in 400,000 rows with normal errors
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,18 +81,15 @@ class HeldOutNumberRows(HeldOut):
         return found if found.metrics.r2.low > 0 else found.model_copy(update={"by_answer": ()})  # see `Off.ranked`
 
     def doubts(self) -> NumberDoubts | None:
-        """Return the rows whose errors are beyond Tukey's outer fences (1977, §2D).
+        """Return the rows whose errors are far off (see `far_off`).
 
         Returns:
             None if there are too few rows to say so.
         """
         off, numbers = self.off.model, numbers_of(self.table)[self.places]
-        first, third = np.quantile(off, (0.25, 0.75))
-        if len(off) < _FEWEST_ROWS or first == third:
+        found = far_off(off)
+        if len(off) < _FEWEST_ROWS or found is None:
             return None
-        beyond = np.maximum(first - off, off - third)
-        found = np.flatnonzero(beyond > _FENCE * (third - first))
-        found = found[np.argsort(-beyond[found], kind="stable")]
         rows, labels = self.table.frame["row"].to_numpy()[self.places], self.table.frame["label"]
         return NumberDoubts(
             source=self.table.source,
