@@ -4,7 +4,7 @@ from tests.shapes import check_shapes
 
 check_shapes(
     [
-        *(f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "logprobs", "losses")),
+        *(f"glassformer.alignment.{name}" for name in ("advantages", "divergence", "losses")),
         "tests.alignment.optimum",
     ]
 )

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from jaxtyping import TypeCheckError
 from torch import Tensor
 
-from glassformer.alignment.logprobs import entropy, mean_over_tokens, token_logprobs
+from glassformer.alignment.divergence import entropy, mean_over_tokens, token_logprobs
 
 BATCH, SEQ, VOCAB_SIZE = 2, 3, 5
 MASK = torch.tensor([[False, True, True], [True, False, False]])

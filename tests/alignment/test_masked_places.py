@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from glassformer.alignment import advantages, divergence, logprobs, losses
+from glassformer.alignment import advantages, divergence, losses
 
 VOCAB_SIZE = 5
 Function = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -17,7 +17,7 @@ Function = Callable[..., Tensor | tuple[Tensor, ...]]
 
 # Each takes tensors of (batch, seq), then the mask, and gives one tensor or several.
 OF_PLACES: dict[str, tuple[int, Function]] = {
-    "mean_over_tokens": (1, logprobs.mean_over_tokens),
+    "mean_over_tokens": (1, divergence.mean_over_tokens),
     "kl_k1": (2, divergence.kl_k1),
     "clipped_policy_loss": (3, partial(losses.clipped_policy_loss, clip=0.2)),
     "clipped_value_loss": (3, partial(losses.clipped_value_loss, clip=0.2)),
@@ -27,9 +27,9 @@ OF_PLACES: dict[str, tuple[int, Function]] = {
 }
 # These take logits (batch, seq, vocab_size) and the mask.
 OF_LOGITS: dict[str, tuple[int, Function]] = {
-    "entropy": (1, logprobs.entropy),
+    "entropy": (1, divergence.entropy),
     "categorical_kl": (2, lambda x, y, mask: divergence.categorical_kl(x[mask], y[mask])),
-    "token_logprobs": (1, lambda x, mask: logprobs.token_logprobs(x[mask], torch.ones(mask.shape).long()[mask])),
+    "token_logprobs": (1, lambda x, mask: divergence.token_logprobs(x[mask], torch.ones(mask.shape).long()[mask])),
 }
 CONSTANTS = ("per_token_rewards", "generalised_advantages", "whiten")
 

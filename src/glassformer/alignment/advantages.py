@@ -1,6 +1,6 @@
 """Advantages: how much better each token of a completion did than expected.
 
-`loss_mask` is True where a place counts, as in `logprobs`: one unbroken run in each row, after its prompt and before
+`loss_mask` is True where a place counts, as in `divergence`: one unbroken run in each row, after its prompt and before
 its padding. The last place ends a completion, even if it was cut off there. Rewards and advantages are constants of the
 losses, so nothing here passes a gradient.
 """

@@ -10,8 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from glassformer.alignment.divergence import categorical_kl
-from glassformer.alignment.logprobs import entropy
+from glassformer.alignment.divergence import categorical_kl, entropy
 from glassformer.alignment.rollouts import Rollouts, read_rollouts, roll_out
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.models.language_model import TokenPredictor

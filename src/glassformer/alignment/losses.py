@@ -1,6 +1,6 @@
 """The losses of alignment: preferences, policy and value function.
 
-`loss_mask` is True where a place counts, as in `logprobs`.
+`loss_mask` is True where a place counts, as in `divergence`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from glassformer.alignment.divergence import log_ratios
-from glassformer.alignment.logprobs import mean_over_tokens
+from glassformer.alignment.divergence import log_ratios, mean_over_tokens
 
 
 def bradley_terry_loss(

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from glassformer.alignment.logprobs import token_logprobs
+from glassformer.alignment.divergence import token_logprobs
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import TokenPredictor

@@ -1,4 +1,12 @@
-"""The stages that learn from records: supervised fine-tuning, a reward model, and direct preference optimisation."""
+"""The stages that learn from records: supervised fine-tuning, a reward model, and direct preference optimisation.
+
+Each trains a causal language model as `run` says, and writes a model folder to `run.out`. `source` is the name that the
+user gave for the records.
+
+Raises (each of them):
+    UsageError: no record fits into the window, the folder is in use, or the model is not causal.
+    InterruptedTraining, NotANumberError: see `Run.learn`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +26,7 @@ from glassformer.alignment.pairs import Pair, Preference, ReadPair, read_togethe
 from glassformer.alignment.preferences import Preferences, ReadPreference, read_preferred
 from glassformer.alignment.rollouts import Rollouts, roll_out
 from glassformer.alignment.sft import Completions
-from glassformer.alignment.stage_run import Card, Run, Start
+from glassformer.alignment.stage_run import Card, Records, Run, Start
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
@@ -32,15 +40,7 @@ _LEAST_DEVIATION = 1e-6  # of raw rewards; below it, all answers are equally goo
 
 
 def fine_tune(run: Run[FineTuningConfig], pairs: Sequence[Pair], *, source: str) -> TrainedLanguageModel:
-    """Fine-tune a causal language model on pairs, and write its model folder to `run.out`.
-
-    Args:
-        source: the name that the user gave for the pairs.
-
-    Raises:
-        UsageError: no pair fits into the window, the folder is in use, or the model is not causal.
-        InterruptedTraining, NotANumberError: see `Run.learn`.
-    """
+    """Supervised fine-tuning: learn to give the completions of pairs."""
     prompts, tokenizer = [pair.prompt for pair in pairs], run.start.trained.tokenizer
 
     def read(some: Sequence[Pair]) -> list[ReadPair]:
@@ -59,24 +59,16 @@ def fine_tune(run: Run[FineTuningConfig], pairs: Sequence[Pair], *, source: str)
 
 
 def train_reward_model(run: Run[RewardConfig], preferences: Sequence[Preference], *, source: str) -> TrainedRewardModel:
-    """Train a reward model from a causal language model, and write its model folder to `run.out`.
+    """Train a reward model.
 
     It has several members (Coste et al. 2023). The reward is the mean of all but the last, minus their disagreement.
     The last member is the referee.
-
-    Args:
-        source: the name that the user gave for the preferences.
-
-    Raises:
-        UsageError: no record fits into the window, the folder is in use, or the model is not causal.
-        InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     start, config = run.start, run.config
-    train, held_out, records = run.divide(preferences, partial(read_preferred, start.trained.tokenizer), source=source)
-    task = _task(run, train, held_out, members=config.members)
+    task, records = _task(run, preferences, source, members=config.members)
 
     def made(model: RewardModel, fields: dict[str, Any], metrics: dict[str, Any]) -> TrainedRewardModel:
-        folder = RewardFolderConfig(model=start.shape, scale=_scale(model, start, train, config), **fields)
+        folder = RewardFolderConfig(model=start.shape, scale=_scale(model, start, task.train, config), **fields)
         return TrainedRewardModel(config=folder, model=model, tokenizer=start.trained.tokenizer, metrics=metrics)
 
     card = Card(
@@ -94,22 +86,13 @@ def prefer(run: Run[DPOConfig], preferences: Sequence[Preference], *, source: st
 
     Rafailov et al. 2023. The policy that is best for a reward r at a price of β per nat of KL is proportional to
     reference · exp(r/β), so β·log(policy/reference) is a reward. The policy is the only member of such a `RewardModel`.
-    Its model folder is written to `run.out`.
-
-    Args:
-        source: the name that the user gave for the preferences.
-
-    Raises:
-        UsageError: no record fits into the window, the folder is in use, or the model is not causal.
-        InterruptedTraining, NotANumberError: see `Run.learn`.
     """
     start = run.start
-    train, held_out, records = run.divide(preferences, partial(read_preferred, start.trained.tokenizer), source=source)
-    task = _task(run, train, held_out)
+    task, records = _task(run, preferences, source)
 
     def made(model: RewardModel, fields: dict[str, Any], metrics: dict[str, Any]) -> TrainedLanguageModel:
         prompts = [preference.prompt for preference in preferences]
-        return as_trained(run, prompts, _texts(train), cast(TokenPredictor, model.members[0]), fields, metrics)
+        return as_trained(run, prompts, _texts(task.train), cast(TokenPredictor, model.members[0]), fields, metrics)
 
     card = Card(
         title="A language model trained on preferences",
@@ -130,10 +113,13 @@ def reward_figures_in_words(row: Mapping[str, float]) -> str:
 
 
 def _task(
-    run: Run[Any], train: Sequence[ReadPreference], held_out: Sequence[ReadPreference], *, members: int = 1
-) -> Preferences:
-    samples, window = _sample_answers(run.start, train, run.config), run.start.shape.max_seq_len
-    return Preferences(train, run.config, window=window, held_out=held_out, samples=samples, members=members)
+    run: Run[Any], preferences: Sequence[Preference], source: str, *, members: int = 1
+) -> tuple[Preferences, Records]:
+    read, window = partial(read_preferred, run.start.trained.tokenizer), run.start.shape.max_seq_len
+    train, held_out, records = run.divide(preferences, read, source=source)
+    samples = _sample_answers(run.start, train, run.config)
+    task = Preferences(train, run.config, window=window, held_out=held_out, samples=samples, members=members)
+    return task, records
 
 
 def _texts(pairs: Sequence[ReadPreference]) -> list[ReadPair]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch.nn.functional as F
 from torch import nn
 
@@ -56,16 +58,19 @@ def build_block(config: TrunkConfig) -> Block:
         rotation=Rotary(config.max_seq_len, config.d_model // config.n_heads) if rotary else NoPositions(),
         dropout=config.attention_dropout,
     )
-    pre = config.residual == "pre-norm"
-    return Block(
-        attention=attention,
-        feed_forward=_feed_forward(config),
-        attention_pre_norm=_norm(config) if pre else NoNorm(),
-        attention_post_norm=NoNorm() if pre else _norm(config),
-        feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
-        feed_forward_post_norm=NoNorm() if pre else _norm(config),
-        dropout=config.dropout,
-    )
+    norms = block_norms(lambda: _norm(config), residual=config.residual)
+    return Block(attention=attention, feed_forward=_feed_forward(config), **norms, dropout=config.dropout)
+
+
+def block_norms(norm: Callable[[], Norm], *, residual: str, normalised: bool = False) -> dict[str, Norm]:
+    """Return the norms of a pre-norm or post-norm block. If its input is `normalised`, attention needs no norm."""
+    pre = residual == "pre-norm"
+    return {
+        "attention_pre_norm": norm() if pre and not normalised else NoNorm(),
+        "attention_post_norm": NoNorm() if pre else norm(),
+        "feed_forward_pre_norm": norm() if pre else NoNorm(),
+        "feed_forward_post_norm": NoNorm() if pre else norm(),
+    }
 
 
 def build_last_norm(config: TrunkConfig) -> Norm:

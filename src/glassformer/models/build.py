@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator
 from torch import nn
@@ -31,14 +31,9 @@ from glassformer.models.published.vinh import (
 from glassformer.models.published.vinh_recurrent import VinhRecurrent, VinhRecurrentConfig
 
 
-def _named(config: Any) -> Any:
-    """A config without a `design` describes our own classifier."""
-    return {"design": "classifier"} | config if isinstance(config, dict) else config
-
-
-def _named_language_model(config: Any) -> Any:
-    """A config without a `design` describes our own language model."""
-    return {"design": "language-model"} | config if isinstance(config, dict) else config
+def _unnamed_is(design: str) -> BeforeValidator:
+    """Return what makes a config without a `design` one of our own models."""
+    return BeforeValidator(lambda config: {"design": design} | config if isinstance(config, dict) else config)
 
 
 AnyModelConfig = Annotated[
@@ -54,12 +49,12 @@ AnyModelConfig = Annotated[
     | NotesDecoderConfig
     | PretrainedConfig,
     Discriminator("design"),
-    BeforeValidator(_named),
+    _unnamed_is("classifier"),
 ]
 """The config of any classifier. Its field `design` says of which."""
 
 AnyLanguageModelConfig = Annotated[
-    LanguageModelConfig | NotesLanguageModelConfig, Discriminator("design"), BeforeValidator(_named_language_model)
+    LanguageModelConfig | NotesLanguageModelConfig, Discriminator("design"), _unnamed_is("language-model")
 ]
 
 # Each is built as Module(config, vocab_size, n_classes) and called as model(token_ids, attention_mask).

@@ -25,6 +25,7 @@ from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
 from glassformer.layers.slots import Norm, Pattern, PositionLayer
 from glassformer.layers.taps import Tap
+from glassformer.models.bricks import block_norms
 from glassformer.models.model_config import MOST_BLOCKS, DesignConfig, Width, Window, check_heads, how_many
 from glassformer.models.parts import Parts
 
@@ -184,7 +185,6 @@ def _norm(config: PretrainedConfig) -> Norm:
 
 def _block(config: PretrainedConfig, attending: _Attending, *, normalised: bool) -> Block:
     """Build a block. With `normalised`, its input needs no norm before attention."""
-    pre = config.residual == "pre-norm"
     feed_forward = GatedFeedForward if config.feed_forward == "gated" else FeedForward
     return Block(
         attention=MultiHeadAttention(
@@ -198,9 +198,6 @@ def _block(config: PretrainedConfig, attending: _Attending, *, normalised: bool)
         feed_forward=feed_forward(
             config.d_model, config.d_ff, _ACTIVATIONS[config.activation], bias=config.feed_forward_bias
         ),
-        attention_pre_norm=_norm(config) if pre and not normalised else NoNorm(),
-        attention_post_norm=NoNorm() if pre else _norm(config),
-        feed_forward_pre_norm=_norm(config) if pre else NoNorm(),
-        feed_forward_post_norm=NoNorm() if pre else _norm(config),
+        **block_norms(lambda: _norm(config), residual=config.residual, normalised=normalised),
         dropout=config.dropout,
     )

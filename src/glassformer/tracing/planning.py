@@ -9,7 +9,7 @@ from torch import nn
 
 from glassformer.layers.block import Block
 from glassformer.layers.positions import LearnedPositions
-from glassformer.models.classifier import Classifier
+from glassformer.models.classifier import Classifier, Trunk
 from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.models.published.bui_dang import BuiDangColumns, BuiDangRows
 from glassformer.models.published.notes_decoder import NotesDecoder
@@ -40,22 +40,23 @@ def plan(model: nn.Module) -> tuple[Step, ...]:
 def _classifier(steps: Steps, model: Classifier) -> None:
     trunk = model.trunk
     x = steps.positions(trunk.positions, steps.embedding(trunk.embedding), "positions")
-    for block in trunk.blocks:
-        assert isinstance(block, Block)
-        x = steps.block(block, x)
-    x = steps.add("same", "hidden", (steps.norm(trunk.norm, x),))
-    steps.head(model.head, steps.pooling(model.pooling, x))
+    _blocks_and_head(steps, trunk, model, x)
 
 
 def _encoder(steps: Steps, model: PretrainedEncoder) -> None:
     x = steps.embedding(model.embedding)
     if isinstance(model.positions, LearnedPositions):
         x = steps.positions(model.positions, x, "positions.output")
-    x = steps.add("same", "positions", (steps.norm(model.embedding_norm, x),))
-    for block in model.blocks:
+    _blocks_and_head(steps, model, model, steps.add("same", "positions", (steps.norm(model.embedding_norm, x),)))
+
+
+def _blocks_and_head(
+    steps: Steps, trunk: Trunk | PretrainedEncoder, model: Classifier | PretrainedEncoder, x: str
+) -> None:
+    for block in trunk.blocks:
         assert isinstance(block, Block)
         x = steps.block(block, x)
-    x = steps.add("same", "hidden", (steps.norm(model.norm, x),))
+    x = steps.add("same", "hidden", (steps.norm(trunk.norm, x),))
     steps.head(model.head, steps.pooling(model.pooling, x))
 
 

@@ -1,16 +1,19 @@
-"""A step of a forward pass: the matrix that it computes, from which matrices, and by which formula."""
+"""A step of a trace: the matrix that it computes, from which matrices, and by which formula.
+
+After the forward pass, a target adds the steps from the scores to the answer.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array, DoubleArray, FloatArray
 
 Axes = tuple[str, ...]
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
@@ -71,3 +74,36 @@ def matrix(operation: str, name: str, values: Array, *inputs: str, rows: str = "
     axes = (rows, CLASSES) if rows else (CLASSES,)
     step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
     return Matrix(step=step, values=values.astype(np.float32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """An answer, and what is traced back.
+
+    Attributes:
+        names: of the scores.
+        label, rival: the gradients are those of the score of `label` minus that of `rival`, if there is one.
+        direction: (width,) the same: `scores @ direction`.
+        answer: the answer in words.
+    """
+
+    names: tuple[str, ...]
+    label: str
+    rival: str | None
+    direction: DoubleArray
+    answer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedTarget:
+    """What a trace shows of a kind of answer: see `targets/labels/tracing.py` and `targets/number/tracing.py`.
+
+    Attributes:
+        score: what a score is called.
+        outcome: takes the target and the answer to a single text.
+        steps: takes the target, the name of the step with the scores, and the scores (width,); yields what follows.
+    """
+
+    score: str
+    outcome: Callable[[Any, Any], Outcome]
+    steps: Callable[[Any, str, Array], Iterator[Matrix]]

@@ -21,8 +21,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
-from glassformer.tracing.steps import BACKWARDS, NGRAMS, TOKENS, Matrix, Step, matrix
-from glassformer.tracing.traced_target import TracedTarget
+from glassformer.tracing.steps import BACKWARDS, NGRAMS, TOKENS, Matrix, Step, TracedTarget, matrix
 
 MOST_NUMBERS = 3_000_000
 """The most numbers that a trace holds of activations, and again of weights. A page with all of them has 50 MB."""

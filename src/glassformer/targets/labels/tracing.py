@@ -12,8 +12,7 @@ from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.explanation import AskedLabel
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import probabilities
-from glassformer.tracing.steps import Matrix, matrix
-from glassformer.tracing.traced_target import Outcome, TracedTarget
+from glassformer.tracing.steps import Matrix, Outcome, TracedTarget, matrix
 
 
 def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:

@@ -9,8 +9,7 @@ import numpy as np
 from glassformer.data.arrays import Array
 from glassformer.targets.number.explanation import AskedNumber
 from glassformer.targets.number.target import Number, NumberAnswers
-from glassformer.tracing.steps import Matrix, matrix
-from glassformer.tracing.traced_target import Outcome, TracedTarget
+from glassformer.tracing.steps import Matrix, Outcome, TracedTarget, matrix
 
 
 def _outcome(target: Number, answers: NumberAnswers) -> Outcome:
