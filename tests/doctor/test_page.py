@@ -2,7 +2,6 @@ import json
 import re
 from pathlib import Path
 
-from glassformer.doctor.drawings import rate_chart
 from glassformer.doctor.findings import (
     CutWord,
     Diagnosis,
@@ -13,7 +12,7 @@ from glassformer.doctor.findings import (
     ModelFigures,
     TokenReport,
 )
-from glassformer.doctor.page import render_diagnosis, write_diagnosis
+from glassformer.doctor.page import rate_chart, render_diagnosis, write_diagnosis
 from glassformer.doctor.rate_range import read_rate_range
 from tests.doctor.test_rate_range import RATES, valley
 from tests.support import flat

@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.label_next import beginning
-from glassformer.cli.options import (
-    DataDir,
-    Group,
-    Reading,
-    SafeCsv,
-    Shown,
-)
+from glassformer.cli.options import DataDir, Group, Reading, SafeCsv, Shown
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
     from glassformer.data.rows import Delimited
@@ -29,6 +22,7 @@ if TYPE_CHECKING:
     from glassformer.labels.labelled import Labelled
     from glassformer.labels.learning_curve import LearningCurve
     from glassformer.labels.mend import Mended
+    from glassformer.labels.to_label import ToLabel
     from glassformer.labels.truth import Truth
 
 _SHOWN, _CHARACTERS_SHOWN = 3, 80
@@ -129,8 +123,10 @@ def _label_next(
     safe_csv: bool,
     json: bool,
 ) -> None:
-    """Write the texts to label next."""
-    from glassformer.cli.label_next import label_next
+    """Choose texts to label next, and write them with an empty column of labels."""
+    from glassformer.data.wording import counted
+    from glassformer.labels.labelled import read_unlabelled, rows_to_label
+    from glassformer.labels.to_label import to_label
 
     number, unlabelled = wanted
     if given := [flag for flag, value in zip(("--test", "--prefill", "--group"), of_check, strict=True) if value]:
@@ -139,9 +135,45 @@ def _label_next(
         raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
     check_out(out, unlabelled, overwrite=True)
     truth, _ = _read(data, None, None, data_dir, reading)
-    apply = None if _not_one_file(data) else _to_apply(data, reading)
-    like = _like(str(unlabelled))
-    label_next(truth, number, unlabelled, out, apply=apply, like=like, safe_csv=safe_csv, json=json)
+    doing(f"reading {unlabelled}")
+    pool = read_unlabelled(unlabelled, truth.table)
+    for note in pool.notes:
+        say(note)
+    doing("choosing texts")
+    found = to_label(truth, pool, number)
+    rows = rows_to_label(unlabelled, pool, truth.table, found.rows.drop("text"))
+    with write_columns(out, added=[], source=str(out), like=_like(str(unlabelled)), safe=safe_csv) as write:
+        write(rows, rows.select())
+    if json:
+        figures = {"new_texts": found.new, "chosen": rows.height}
+        print_json({"data": data, "unlabelled": str(unlabelled), **figures, "out": str(out)})
+        return
+    _show_chosen(found, truth.table, unlabelled, out)
+    if not _not_one_file(data):
+        say(f"then: {_to_apply(data, reading)} {shlex.quote(str(out))}")
+    if rows.height < number:
+        say(f"there are no more than {counted(rows.height, 'new text')}")
+
+
+def _show_chosen(found: ToLabel, table: Table, unlabelled: Path, out: Path) -> None:
+    from glassformer.data.inputs import shown
+    from glassformer.data.wording import counted
+
+    chosen = found.rows.height
+    show(f"{unlabelled}: {counted(found.new, 'text')} not in {table.source}; {chosen:,} chosen")
+    for row in found.rows.head(_SHOWN).iter_rows(named=True):
+        show(one_line(f"  row {row['row']}: {_beginning(shown(row['text']))}"))
+    label = quoted(table.label_column or "label")
+    if _not_one_file(table.source):
+        show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
+    else:
+        show(f"\n{out}: {counted(chosen, 'row')}. Fill in the column {label}")
+
+
+def _beginning(text: str) -> str:
+    """Return a text in one line, cut if it is long."""
+    words = " ".join(text.split())
+    return words if len(words) <= _CHARACTERS_SHOWN else f"{words[: _CHARACTERS_SHOWN - 1]}…"
 
 
 def _not_one_file(data: str) -> str | None:
@@ -226,7 +258,7 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
         show(f"\n{why}: {counted(found.height, 'row')}")
         for row in found.head(_SHOWN).iter_rows(named=True):
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
-            show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
+            show(one_line(f"  {about}: {_beginning(row['text'])}"))
         if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
     if check.curve is not None:

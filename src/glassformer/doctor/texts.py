@@ -206,7 +206,7 @@ def check_rows(table: Table, splits: Splits, target: str = "label") -> list[Find
             level="problem" if clashing > _SOME_CONFLICTS * height and target == "label" else "worth knowing",
             found=f"{occur} with different {target}s, so no model can get all {clashing:,} rows right ({examples}"
             f"{'; …' if len(conflicts) > 3 else ''})",
-            advice="correct or remove these rows" + ("; `glassformer labels` lists them" if target == "label" else ""),
+            advice="correct or remove these rows; `glassformer labels` lists them",
         ))  # fmt: skip
     parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
     left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}

@@ -86,9 +86,12 @@ class NumberTruth(Truth):
         return
 
     def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
-        found = far_off(self.values - answers)
-        rows = np.zeros(0, np.int64) if found is None else found
+        rows = self._far(answers)
         return rows, self.suggested(answers, rows), None
+
+    def _far(self, answers: Array) -> Array:
+        found = far_off(self.values - answers)
+        return np.zeros(0, np.int64) if found is None else found
 
     def suggested(self, answers: Array, rows: Array) -> Suggested:
         """Return the answers to rows, and how many standard deviations of all errors the numbers are away from them."""
@@ -98,8 +101,12 @@ class NumberTruth(Truth):
         return Suggested(cells=_cells(answers[rows]), measures=np.round(np.abs(off[rows]) / deviation, 1))
 
     def agreement(self, answers: Array) -> tuple[float, float]:
-        """Return R², which is 0 for the mean of all numbers."""
-        return 1 - float(np.square(self.values - answers).mean() / self.values.var()), 0.0
+        """Return R² of the rows that are not doubtful: a single typing error can be most of all squared errors.
+
+        It is 0 for the mean of these numbers.
+        """
+        numbers, answered = (np.delete(each, self._far(answers)) for each in (self.values, answers))
+        return 1 - float(np.square(numbers - answered).mean() / max(numbers.var(), 1e-300)), 0.0
 
     def _apart(self, answers: Array) -> float:
         """Return how far numbers of one text may be apart: an interval that 90% of the errors are in."""
@@ -129,7 +136,7 @@ class NumberTruth(Truth):
         )
 
     def agreement_in_words(self, check: LabelCheck) -> str:
-        return f"R² of the answers is {figure(check.agreement)}."
+        return f"Without numbers that are probably wrong, R² of the answers is {figure(check.agreement)}."
 
     def figures(self, check: LabelCheck) -> dict[str, float]:
         return {"r2": round(check.agreement, 4)}
