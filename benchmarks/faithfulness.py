@@ -110,7 +110,7 @@ def _remembering(predictor: Predictor, text: str) -> Margins:
         if new := [each for each in dict.fromkeys(texts) if each not in known]:
             logits = predictor.logits(new)
             known.update(zip(new, (logits[:, best] - logits[:, rival]).tolist(), strict=True))
-        return np.array([known[each] for each in texts]) / predictor.trained.config.temperature
+        return np.array([known[each] for each in texts]) / predictor.trained.config.target.temperature
 
     return margins
 

@@ -71,7 +71,7 @@ def held_out_probabilities(prepared: Prepared, predictor: Predictor) -> FloatArr
         raise GlassformerError("this needs validation rows and both readers")
     by_transformer = predictor.reader_logits(validation.frame["text"].to_list())["transformer"]
     logits = config.readers.counting.weight * learned.held_out["counting"] + by_transformer
-    return probabilities(logits, temperature=config.temperature, multilabel=False).astype(np.float32)
+    return probabilities(logits, temperature=config.target.temperature, multilabel=False).astype(np.float32)
 
 
 def add_thresholds(folder: Path, probs: FloatArray, labels: np.ndarray[Any, Any]) -> None:

@@ -125,7 +125,7 @@ def halves(table: Table) -> tuple[Table, Table]:
 def _probability(folder: Path) -> Judge:
     """Return a judge: the probability that a classifier gives to the label `LIKED`."""
     predictor = Predictor.load(folder)
-    column = list(map(str, predictor.trained.config.labels)).index(LIKED)
+    column = list(map(str, predictor.trained.config.target.labels)).index(LIKED)
     return lambda texts: predictor.answer(texts).probs[:, column]
 
 

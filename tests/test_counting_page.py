@@ -24,7 +24,7 @@ def test_the_texts_that_only_the_transformer_gets_right() -> None:
     texts = [row[0] for row in rows]
     predictor = Predictor(trained)
     assert trained.counting is not None
-    names = trained.config.labels
+    names = trained.config.target.labels
     answered = zip(trained.counting.scores(texts), predictor.alone("transformer", texts), strict=True)
     found = [(names[counting.argmax()], names[transformer.argmax()]) for counting, transformer in answered]
     assert found == [(counting, transformer) for _, _, counting, transformer in rows]

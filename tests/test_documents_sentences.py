@@ -88,5 +88,5 @@ def test_the_order_of_the_labels_in_the_data_changes_no_answer(predictor: Predic
     sentences = labelled()
     begins_with_positive = dict(sorted(sentences.items(), key=lambda item: item[1], reverse=True))
     other = train(begins_with_positive)
-    assert other.trained.config.labels == predictor.trained.config.labels == ("negative", "positive")
+    assert other.trained.config.target.labels == predictor.trained.config.target.labels == ("negative", "positive")
     assert dict(zip(ASKED, answers(other, list(ASKED)).predictions(), strict=True)) == ASKED

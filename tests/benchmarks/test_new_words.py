@@ -65,7 +65,7 @@ def test_afterwards_only_the_embeddings_of_the_words_are_trained(monkeypatch: py
 
     monkeypatch.setattr("benchmarks.new_words.train_classifier", kept)
     texts = [f"{word} {KNOWN[number]}" for number, word in enumerate(["zork", "blah"] * 15)]
-    labels = [str(blind.config.labels[number % 2]) for number in range(len(texts))]
+    labels = [str(blind.config.target.labels[number % 2]) for number in range(len(texts))]
     frame = pl.DataFrame({"row": range(1, len(texts) + 1), "text": texts, "label": labels})
     table = Table(frame=frame, source="texts.csv", text_column="text", label_column="label")
     found = trained_afterwards(blind, ["zork", "blah"], table, seed=2)

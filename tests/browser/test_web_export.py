@@ -197,7 +197,7 @@ def test_words_are_coloured_by_leaving_each_out(browser: Browser, tmp_path: Path
     model = as_saved(trained, tmp_path)
     logits = model.logits([TEXT, TEXT.replace("thin", ""), TEXT.replace("loved", "")])
     first, second = np.argsort(-logits[0])[:2]
-    margins = (logits[:, first] - logits[:, second]) / trained.config.temperature
+    margins = (logits[:, first] - logits[:, second]) / trained.config.target.temperature
     with opened(browser, page_of(trained, tmp_path / "out")) as page:
         found = ask(page, "explanation", TEXT)
         words = {word["word"]: word for word in found["words"]}
@@ -206,7 +206,10 @@ def test_words_are_coloured_by_leaving_each_out(browser: Browser, tmp_path: Path
             assert words[word]["total"] == pytest.approx(margins[0] - margins[number], abs=1e-4)
             assert words[word]["counting"] + words[word]["transformer"] == pytest.approx(words[word]["total"])
             assert TEXT[words[word]["start"] : words[word]["end"]] == word
-        assert (found["label"], found["rival"]) == (trained.config.labels[first], trained.config.labels[second])
+        assert (found["label"], found["rival"]) == (
+            trained.config.target.labels[first],
+            trained.config.target.labels[second],
+        )
         typed(page)
         expect(page.locator(WORDS)).to_have_count(9)
         assert page.locator(".readers .value").count() == 2

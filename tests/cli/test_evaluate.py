@@ -148,7 +148,7 @@ def test_each_reader_is_measured_alone(
     if alone:
         predictor = Predictor.load(folder)
         logits = predictor.reader_logits([text for text, _ in UNSEEN_ROWS])["counting"] / 2.0
-        truth = [predictor.trained.config.labels.index(label) for _, label in UNSEEN_ROWS]
+        truth = [predictor.trained.config.target.labels.index(label) for _, label in UNSEEN_ROWS]
         loss = -log_softmax(logits, axis=1)[range(15), truth].mean()
         assert alone[0]["metrics"]["log_loss"] == pytest.approx(loss, abs=1e-4)
 

@@ -73,13 +73,13 @@ def test_ordered_classes_grow_where_their_order_says(head: str) -> None:
     settings = HOLDING_OUT | {"model.head": head}
     classifier = small(epochs=1, order=["n", "p"], settings=settings).fit(numbered(TEXTS), LABELS)
     classifier.add(["a good new film", "a bad new film"], ["p", "n"])
-    assert classifier.predictor_.trained.config.ordered
+    assert classifier.predictor_.trained.config.target.ordered
     assert classifier.predictor_.trained.config.init is not None
     with pytest.raises(UsageError, match=r"`order=` lacks 'm', the label of texts\[0\]; it names \['n', 'p'\]"):
         classifier.add(numbered(NEW), ["m"] * 8)
     classifier.set_params(order=["n", "m", "p"]).add(numbered(NEW), ["m"] * 8)
     config = classifier.predictor_.trained.config
-    assert (config.ordered, config.labels) == (True, ("n", "m", "p"))
+    assert (config.target.ordered, config.target.labels) == (True, ("n", "m", "p"))
     assert config.data["rows"] + config.data["validation_rows"] == 34
     classifier.set_params(order=["m", "p"])
     with pytest.raises(UsageError, match="`order='m,p'` lacks the label 'n'"):

@@ -24,7 +24,7 @@ def test_the_order_of_classes_is_learned_and_kept(tmp_path: Path) -> None:
     classifier = small(order=ORDER, settings=ALONE | {"model.head": "ordered"}).fit(TEXTS, ORDERED)
     loaded = TextClassifier.load(classifier.save(tmp_path / "m"))
     assert loaded.predictor_.trained.config.label_set.names == tuple(ORDER)
-    assert loaded.predictor_.trained.config.ordered
+    assert loaded.predictor_.trained.config.target.ordered
     assert loaded.order == ORDER
     assert loaded.classes_.tolist() == sorted(ORDER)  # as scikit-learn's metrics expect
     assert np.array_equal(loaded.predict_proba(TEXTS), classifier.predict_proba(TEXTS))

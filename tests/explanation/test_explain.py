@@ -26,7 +26,7 @@ def two_readers(*, transformer: float = 0.7, **settings: Any) -> TrainedModel:
     trained = small_trained_model(model=SMALL.model_copy(update={"counting": "auto"}), temperature=1.5, **settings)
     weights = Readers.weighing({"counting": 0.4, "transformer": transformer})
     config = trained.config.model_copy(update={"readers": weights})
-    return dataclasses.replace(trained, config=config, readers={"counting": reader(len(trained.config.labels))})
+    return dataclasses.replace(trained, config=config, readers={"counting": reader(len(trained.config.target.labels))})
 
 
 @pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion"])

@@ -66,7 +66,7 @@ def theirs_of(folder: Path, texts: list[str]) -> tuple[dict[str, Any], np.ndarra
 
 
 def ours_of(trained: TrainedModel, texts: list[str]) -> np.ndarray[Any, Any]:
-    return Predictor(trained).logits(texts) / trained.config.temperature
+    return Predictor(trained).logits(texts) / trained.config.target.temperature
 
 
 def assert_equal(trained: TrainedModel, folder: Path) -> None:
@@ -191,7 +191,7 @@ def test_out_and_in_again(source: str, tmp_path: Path) -> None:
     assert initial.labels == LABELS
     model = build_model(initial.model, initial.tokenizer.vocab_size, len(LABELS))
     assert "the head too" in start_from(model, initial.model, initial, LabelSet(names=LABELS))
-    target = trained.config.label_target.model_copy(update={"temperature": 1.0})
+    target = trained.config.target.model_copy(update={"temperature": 1.0})
     config = trained.config.model_copy(update={"model": initial.model, "target": target})
     again = dataclasses.replace(trained, config=config, model=model, tokenizer=initial.tokenizer)
     assert [row.tolist() for row in again.tokenizer.encode(TEXTS)] == [

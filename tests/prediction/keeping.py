@@ -22,7 +22,7 @@ LABELS = (0, 2, 0, 2, 1, 1)
 
 def keeping(trained: TrainedModel, texts: tuple[str, ...] = TEXTS, labels: Any = LABELS) -> TrainedModel:
     """The model with these training texts, from row 10 on, and labels of these numbers."""
-    known = trained.config.labels
+    known = trained.config.target.labels
     kept = partial(
         KeptTexts,
         rows=tuple(range(10, 10 + len(texts))),

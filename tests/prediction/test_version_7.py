@@ -36,4 +36,4 @@ def test_the_targets_are_those_of_the_older_settings() -> None:
     assert (number.target.kind, number.target.names, number.format) == ("number", None, "glassformer-number")
     assert number.weights == {"counting": 1.036154, "transformer": 0.3}
     assert (ordered.target.kind, ordered.format) == ("ordered", "glassformer-classifier")
-    assert ordered.labels == ("awful", "poor", "fair", "fine", "superb")
+    assert ordered.target.labels == ("awful", "poor", "fair", "fine", "superb")

@@ -18,7 +18,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.readers.reader import checked, installed
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import ServedModel
-from tests.cli.terminal import glassformer
+from tests.cli.terminal import glassformer, misused
 from tests.trained import write_csv
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "character_lstm"
@@ -85,7 +85,8 @@ def test_it_is_weighed_and_kept_in_the_model_folder(model: Path) -> None:
     trained = load_model(model, CLASSIFIER)
     again = Predictor(trained).scores([RISING, FALLING])[NAME]
     assert (
-        again.argmax(axis=1) == [trained.config.labels.index("rising"), trained.config.labels.index("falling")]
+        again.argmax(axis=1)
+        == [trained.config.target.labels.index("rising"), trained.config.target.labels.index("falling")]
     ).all()
 
 
@@ -102,7 +103,16 @@ def test_every_command_takes_it(model: Path, tmp_path: Path) -> None:
     predictor = Predictor(load_model(model, CLASSIFIER))
     whole, without = predictor.reader_logits([RISING, RISING.removesuffix("code")])[NAME]
     lost = float((whole - without) @ ([-1, 1] if explained["label"] == "rising" else [1, -1]))
-    assert explained["words"][1][NAME] == pytest.approx(lost / predictor.trained.config.temperature, rel=1e-4)
+    assert explained["words"][1][NAME] == pytest.approx(lost / predictor.trained.config.target.temperature, rel=1e-4)
+    refused = glassformer("export", model, "--format", "web", "--out", tmp_path / "web")
+    misused(refused, f"this model also asks '{NAME}' of another package, whose Python no browser runs")
+    alone = glassformer("export", model, "--format", "transformers", "--out", tmp_path / "alone")
+    weights = json.loads((model / "config.json").read_text())["readers"]
+    if weights["transformer"]["weight"]:
+        assert f"{NAME} reader" in alone.out
+        assert "left out" in alone.out
+    else:
+        misused(alone, f"{NAME} alone, and transformers has no such reader")
     exported = glassformer("export", model, "--format", "onnx", "--out", tmp_path / "onnx")
     assert exported.code == 0, exported.err
     (same,) = glassformer("predict", tmp_path / "onnx", RISING, "--json").document["answers"]

@@ -41,7 +41,7 @@ def of_rows() -> TrainedModel:
     config = trained.config.model_copy(
         update={"model": model, "inputs": INPUTS, "vocab_size": tokenizer.vocab_size},
     )
-    classifier = randomise(Classifier(model, tokenizer.vocab_size, len(config.labels))).eval()
+    classifier = randomise(Classifier(model, tokenizer.vocab_size, len(config.target.labels))).eval()
     return replace(trained, config=config, model=classifier, tokenizer=tokenizer)
 
 

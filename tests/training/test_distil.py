@@ -143,7 +143,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert abs(answers.probs - expected.probs).mean() < 0.1
     assert student.counting is None
     assert student.config.readers is None
-    assert student.config.labels == both_readers.config.labels
+    assert student.config.target.labels == both_readers.config.target.labels
     record = student.config.data
     assert (record["source"], record["rows"], record["validation_rows"]) == ("more.txt", 112, 28)
     assert record["teacher"]["name"] == "runs/big"
@@ -198,16 +198,16 @@ def test_a_text_is_read_once_and_labels_stand_by_their_text(both_readers: Traine
 def test_several_labels_per_text(several_labels: TrainedModel) -> None:
     texts = [f"{text} {i}" for i in range(100, 140) for text in ("a lovely film", "the plot of a film", "fine book")]
     student = distil(taught(several_labels), [documents(texts)], of_student())
-    assert student.config.multilabel
+    assert student.config.target.multilabel
     assert student.metrics["best"]["validation_agreement"] > 0.8
     assert Predictor(student).answer(["a lovely film"]).probs.shape == (1, 2)
 
 
 def test_labels_keep_their_types(both_readers: TrainedModel) -> None:
-    target = both_readers.config.label_target.model_copy(update={"labels": (0, 1)})
+    target = both_readers.config.target.model_copy(update={"labels": (0, 1)})
     numbered = both_readers.config.model_copy(update={"target": target})
     student = distil(taught(dataclasses.replace(both_readers, config=numbered)), [documents()], of_student(epochs=1))
-    assert student.config.labels == (0, 1)
+    assert student.config.target.labels == (0, 1)
 
 
 def test_a_student_can_teach(both_readers: TrainedModel) -> None:
@@ -242,7 +242,7 @@ def test_stopped_and_resumed_is_uninterrupted(
         distil(teacher, [documents(TEXTS[1:])], of_student(), out=out, resume=True)
     with pytest.raises(UsageError, match="temperature was 1"):
         distil(teacher, *given, out=out, resume=True, temperature=3.0)
-    target = both_readers.config.label_target.model_copy(update={"temperature": 3.0})
+    target = both_readers.config.target.model_copy(update={"temperature": 3.0})
     other = dataclasses.replace(both_readers, config=both_readers.config.model_copy(update={"target": target}))
     with pytest.raises(UsageError, match="the teacher changed"):
         distil(taught(other), *given, out=out, resume=True)
@@ -308,7 +308,7 @@ def test_a_student_learns_the_number_of_its_teacher_and_needs_known_ones_for_int
     best = alone.metrics["best"]
     assert best["validation_agreement"] > 0.9
     assert "validation_r2" not in best
-    assert alone.config.target.scale == trained.config.target.scale  # type: ignore[union-attr]
+    assert alone.config.target.scale == trained.config.target.scale
     assert "number_doubts" not in alone.metrics
     predictor = Predictor(alone)
     assert predictor.notes == [
@@ -335,4 +335,4 @@ def test_ordered_classes_stay_ordered() -> None:
     rows = dataclasses.replace(opinions(80), order=("good", "bad"))
     trained = train_classifier(Sources(train=rows), recipe(epochs=1).model_copy(update={"model": SMALL}))
     student = distil(taught(trained), [documents()], of_student(epochs=1))
-    assert (student.config.target.kind, student.config.labels) == ("ordered", ("good", "bad"))
+    assert (student.config.target.kind, student.config.target.labels) == ("ordered", ("good", "bad"))

@@ -50,7 +50,7 @@ def assert_same(one: TrainedModel, other: TrainedModel) -> None:
     for name, tensor in one.model.state_dict().items():
         assert torch.equal(tensor, others[name]), name
     assert one.tokenizer.to_json() == other.tokenizer.to_json()
-    assert one.config.temperature == other.config.temperature
+    assert one.config.target.temperature == other.config.target.temperature
 
 
 def apart_from_seconds(record: dict[str, Any]) -> dict[str, Any]:
@@ -329,5 +329,5 @@ def test_several_labels_and_a_cut_text() -> None:
     listed = table.frame.with_columns(pl.col("label").map_elements(lambda label: [label], pl.List(pl.String)))
     cut = with_pretraining().model_copy(update={"tokenizer": recipe().tokenizer.model_copy(update={"max_tokens": 5})})
     trained = train_classifier(sources(train=replace(table, frame=listed, multilabel=True)), cut)
-    assert trained.config.multilabel
+    assert trained.config.target.multilabel
     assert trained.config.data["pretraining"]["tokens"] == 88 * 5

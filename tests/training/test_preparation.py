@@ -36,7 +36,7 @@ def test_a_run_begins_with_what_is_prepared(tmp_path: Path) -> None:
     chosen = recipe(learning_rate=1e-30, weight_decay=0.0, epochs=1)  # steps that leave no trace
     trained = train_classifier(sources(), chosen, out=tmp_path, on_prepared=heard.append)
     before = prepare(sources(), chosen)
-    assert before.labels.names == trained.config.labels
+    assert before.labels.names == trained.config.target.labels
     assert before.tokenizer.vocabulary() == trained.tokenizer.vocabulary()
     assert fingerprint(before.splits.train) == trained.config.data["fingerprint"]
     for name, tensor in trained.model.state_dict().items():

@@ -64,7 +64,7 @@ def test_both_readers_add_up_to_the_answer() -> None:
     assert list(by_reader) == ["counting", "transformer"]
     np.testing.assert_allclose(predictor.logits(NEW), by_reader["counting"] + by_reader["transformer"], atol=1e-6)
     answers = predictor.answer(NEW)
-    together = probabilities(predictor.logits(NEW), temperature=trained.config.temperature, multilabel=False)
+    together = probabilities(predictor.logits(NEW), temperature=trained.config.target.temperature, multilabel=False)
     np.testing.assert_allclose(answers.probs, together, atol=1e-6)
     margins = answers.margins()
     ranked = np.sort(answers.probs, axis=1)

@@ -98,7 +98,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     }
     loaded = load_model(folder, CLASSIFIER)
     assert loaded.config == trained.config
-    assert loaded.config.labels == ("bad", "good")
+    assert loaded.config.target.labels == ("bad", "good")
     assert loaded.config.recipe == small.model_dump(mode="json")
     assert loaded.config.data["read_as"] == source.model_dump(mode="json")
     assert (loaded.config.data["rows"], loaded.config.data["validation_rows"]) == (96, 24)
@@ -138,7 +138,7 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     card = (tmp_path / "README.md").read_text()
     assert "No rows were held out" in card
     assert "not calibrated" in card
-    assert trained.config.temperature == 1.0
+    assert trained.config.target.temperature == 1.0
     assert "held_out_answers" not in trained.metrics
 
 
@@ -178,10 +178,10 @@ def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> Non
         texts, labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
         return fit_temperature(Predictor(trained).logits(texts), labels, multilabel=False)
 
-    assert trained.config.temperature == pytest.approx(fitted(validation), rel=1e-4)
-    assert trained.config.temperature > 1.2
-    assert trained.config.temperature > 1.2 * fitted(train)
-    assert load_model(tmp_path, CLASSIFIER).config.temperature == trained.config.temperature
+    assert trained.config.target.temperature == pytest.approx(fitted(validation), rel=1e-4)
+    assert trained.config.target.temperature > 1.2
+    assert trained.config.target.temperature > 1.2 * fitted(train)
+    assert load_model(tmp_path, CLASSIFIER).config.target.temperature == trained.config.target.temperature
 
 
 def test_overwriting_replaces_the_model(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
     many = table(texts, [topics[i % 4] for i in range(160)])
     small = recipe(epochs=15, learning_rate=0.02, class_weights="balanced")
     trained = train_classifier(Sources(train=many), small, out=tmp_path)
-    assert trained.config.multilabel
+    assert trained.config.target.multilabel
     answers = Predictor.load(tmp_path).answer(["about plot", "about cast and plot", "about nothing"])
     assert [sorted(labels) for labels in answers.predictions()] == [["plot"], ["cast", "plot"], []]
     assert "any number of the labels: cast, plot" in (tmp_path / "README.md").read_text()

@@ -76,7 +76,7 @@ def test_training_is_the_same_with_and_without_snapshots() -> None:
     weights = taken.model.state_dict()
     for name, tensor in without.model.state_dict().items():
         assert torch.equal(tensor, weights[name]), name
-    assert taken.config.temperature == without.config.temperature
+    assert taken.config.target.temperature == without.config.target.temperature
 
 
 def test_snapshots_are_spread_over_the_steps_and_closer_at_the_start() -> None:

@@ -158,11 +158,11 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return self._learn(table, start, named=named, class_weights=weights)
 
     def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
-        config = self.predictor_.trained.config
-        given = given_labels(y, self.classes_.tolist() if config.multilabel else None)
+        config, target = self.predictor_.trained.config, self.predictor_.trained.config.target
+        given = given_labels(y, self.classes_.tolist() if target.multilabel else None)
         old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
         labels = folded(given.values, old_names) if self.fold_labels else given.values
-        new, by_name = as_added_table(texts, labels, config.labels, config.inputs, multilabel=config.multilabel)
+        new, by_name = as_added_table(texts, labels, target.labels, config.inputs, multilabel=target.multilabel)
         columns = config.remembered.data.label_columns
         if columns is not None:
             columns = (*columns, *(label for label in by_name.values() if label not in columns))
@@ -178,7 +178,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         return lambda trained: from_memory(
             trained,
-            tuple(by_name[str(name)] for name in trained.config.labels),
+            tuple(by_name[str(name)] for name in trained.config.target.labels),
             fold_labels=self.fold_labels,
             label_columns=columns,
         )
@@ -187,16 +187,16 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         super()._take(predictor)
         config = predictor.trained.config
         columns = config.remembered.data.label_columns
-        labels = np.array(config.labels)
+        labels = np.array(config.target.labels)
         # The model sorts numbers by size, also if they are text. A matrix of labels keeps its columns.
         self._order = np.argsort(labels, kind="stable")
         if columns is not None:
-            self._order = np.array([config.labels.index(column) for column in columns])
+            self._order = np.array([config.target.labels.index(column) for column in columns])
         self.classes_ = labels[self._order]
 
     @classmethod
     def _parameters_of(cls, config: Any) -> dict[str, Any]:
-        fold, order = config.remembered.fold_labels, list(config.labels) if config.ordered else None
+        fold, order = config.remembered.fold_labels, list(config.target.labels) if config.target.ordered else None
         return super()._parameters_of(config) | {"fold_labels": fold, "order": order}
 
     def predict_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
@@ -241,7 +241,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
 
     def _truth(self, y: Any) -> list[Any]:
         """Return the right labels to compare answers with. Raises `InputError` if they are not of the model's kind."""
-        several = self.predictor_.trained.config.multilabel
+        several = self.predictor_.trained.config.target.multilabel
         truth = given_labels(y, self.classes_.tolist() if several else None).values
         for number, label in enumerate(truth):
             if isinstance(label, list) != several:

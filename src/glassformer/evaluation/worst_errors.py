@@ -61,7 +61,7 @@ def explain_worst(predictor: Predictor, errors: Sequence[WorstError]) -> tuple[W
     With one label per text, the margin is that of the right label over the answer. With several, it is the logit of the
     label that is wrong. Rows of several inputs are laid out for people.
     """
-    known = dict(zip(predictor.trained.config.label_set.names, predictor.trained.config.labels, strict=True))
+    known = dict(zip(predictor.trained.config.label_set.names, predictor.trained.config.target.labels, strict=True))
     chosen = [number for number, error in enumerate(errors) if len(error.text) <= LONGEST_EXPLAINED][:EXPLAINED]
     inputs = predictor.trained.config.inputs
     found = [error.model_copy(update={"text": Layout.of(error.text, inputs).text}) for error in errors]

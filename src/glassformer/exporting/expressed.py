@@ -26,6 +26,7 @@ class Expressed:
         line: returns the factor and the addend that make the answer of the transformer alone of each of its scores.
             It raises `UsageError` if the library transformers cannot express it.
         about: returns what the `config.json` of that library holds about the answers.
+        in_pipelines: returns what a pipeline of that library is given besides, and a sentence about its answers.
         page: returns what a page that answers in a browser needs to know.
         page_module: the module of `page/` that says what scores mean.
     """
@@ -35,6 +36,7 @@ class Expressed:
     changed: Callable[[Checked], str | None]
     line: Callable[[TrainedModel], tuple[float, float]]
     about: Callable[[FolderConfig], dict[str, Any]]
+    in_pipelines: Callable[[FolderConfig], tuple[str, str]]
     page: Callable[[TrainedModel], dict[str, Any]]
     page_module: str
 

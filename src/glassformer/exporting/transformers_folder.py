@@ -22,6 +22,7 @@ from glassformer.models.checkpoints import read_checkpoint_weights, read_config,
 from glassformer.models.checkpoints_out import as_encoder, write_config, write_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedEncoder
+from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 
@@ -47,8 +48,9 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
     config = trained.config
     refuse_several(config.inputs, "a pipeline of transformers gives a model", "`format='onnx'` exports it")
     if config.transformer_is_silent:
+        others = " and ".join(name for name in config.weights if name != TRANSFORMER)
         raise UsageError(
-            "it answers by counting alone, and transformers has no counting reader; train with `model.counting='none'`"
+            f"it answers by {others} alone, and transformers has no such reader; train with `model.counting='none'`"
         )
     scale, shift = expressed(config).line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
@@ -136,10 +138,11 @@ def _random_texts(vocab_size: int, seq: int) -> tuple[Tensor, Tensor]:
 def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[str]:
     family = FAMILIES[raw["model_type"]]
     notes = [f"The layout is {family.title}, which transformers {family.since} and newer load."]
-    if config.readers is not None and config.readers.counting.weight:
+    if left_out := [name for name in config.weights if name != TRANSFORMER]:
+        readers = f"The {' and the '.join(left_out)} reader{'s are' if len(left_out) > 1 else ' is'} left out"
         notes.append(
-            "The counting reader is left out, because transformers has no such part. The folder gives the answers of "
-            "the transformer alone, which differ from those of the model; `glassformer evaluate` measures both."
+            f"{readers}, because transformers has no such part. The folder gives the answers of the transformer alone, "
+            "which differ from those of the model; `glassformer evaluate` measures both."
         )
     notes.append(
         f"If a text has more than {window:,} tokens, transformers reads only its beginning. glassformer reads all of "
@@ -150,11 +153,7 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
 
 def _readme(config: FolderConfig, raw: Mapping[str, Any], notes: list[str]) -> str:
     family = FAMILIES[raw["model_type"]]
-    several = ", top_k=None" if config.target.multilabel else ""
-    calibrated = "The temperature of the model is part of the last layer. The probabilities are calibrated."
-    if config.target.names is None:
-        several = ', function_to_apply="none"'
-        calibrated = f"The `score` of its one label is the number `{config.target.outputs[0]}`, in its own unit."
+    more, answers = expressed(config).in_pipelines(config)
     listed = "\n".join(f"- {note}" for note in notes)
     return f"""---
 library_name: transformers
@@ -168,13 +167,13 @@ Trained with glassformer, exported for transformers as `{family.classifier}`.
 ```python
 from transformers import pipeline
 
-classify = pipeline("text-classification", model="path/to/this/folder", truncation=True{several})
+classify = pipeline("text-classification", model="path/to/this/folder", truncation=True{more})
 print(classify(["the plot is thin but i loved it"]))
 ```
 
 Always give `truncation=True`: without it, transformers reads longer texts than the model was trained for, or fails.
 
-{calibrated}
+{answers}
 
 {listed}
 """

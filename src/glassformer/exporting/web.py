@@ -18,13 +18,14 @@ from typing import Any
 
 from glassformer.data.inputs import refuse_several
 from glassformer.data.tokenizers import described
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
 from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import Int8RefusedError, write_onnx
 from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.reader import BUILT_IN
 
 PAGE_FILE = "index.html"
 _WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files")
@@ -65,10 +66,15 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
         Sentences for the user.
 
     Raises:
-        UsageError: the tokenizer is not one of ours; the runtime is missing or not what it should be; or what
-            `write_onnx` raises.
+        UsageError: a reader or the tokenizer is not one of ours; the runtime is missing or not what it should be; or
+            what `write_onnx` raises.
         GlassformerError, OSError, SafetensorError: see `write_onnx`.
     """
+    if theirs := [quoted(name) for name in trained.config.weights if name not in BUILT_IN]:
+        raise UsageError(
+            f"the page runs glassformer's own readers alone, and this model also asks {' and '.join(theirs)} of "
+            "another package, whose Python no browser runs; `format='onnx'` exports it for `glassformer predict`"
+        )
     refuse_several(trained.config.inputs, "the page takes", "`format='onnx'` exports it for `glassformer predict`")
     ort = None
     if not trained.config.transformer_is_silent:

@@ -6,7 +6,7 @@ The `config.json` of a model folder and of an exported model both hold it. Witho
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, model_validator
 
@@ -14,11 +14,14 @@ from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import TokenizerConfig
 from glassformer.readers.counting.unlike import UnlikeConfig
 from glassformer.readers.reader import HEAVIEST
-from glassformer.targets.labels.target import Classes, Labels, LabelValue, OrderedClasses, SeveralLabels, labels_of
+from glassformer.targets.labels.target import Classes, OrderedClasses, SeveralLabels
 from glassformer.targets.number.target import Number
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
 
-AnyTarget = Annotated[Classes | OrderedClasses | SeveralLabels | Number, Field(discriminator="kind")]
+if TYPE_CHECKING:
+    AnyTarget = Any  # what a kind of answer has besides `Target` is asked where the kind is known
+else:
+    AnyTarget = Annotated[Classes | OrderedClasses | SeveralLabels | Number, Field(discriminator="kind")]
 TRANSFORMER = "transformer"
 LEAST_WEIGHT = 1e-9
 """The weight of the first reader of a number, if all of them are worse than its mean."""
@@ -98,27 +101,6 @@ class AnsweringConfig(BaseModel):
         target = fields["target"]
         kind = target.get("kind") if isinstance(target, Mapping) else getattr(target, "kind", None)
         return {"format": cls.formats["number" if kind == "number" else "labels"]} | fields if cls.formats else fields
-
-    @property
-    def label_target(self) -> Labels:
-        """The target. Raises `UsageError` if it is a number."""
-        return labels_of(self.target)
-
-    @property
-    def labels(self) -> tuple[LabelValue, ...]:
-        return self.label_target.labels
-
-    @property
-    def multilabel(self) -> bool:
-        return self.label_target.multilabel
-
-    @property
-    def ordered(self) -> bool:
-        return self.label_target.ordered
-
-    @property
-    def temperature(self) -> float:
-        return self.label_target.temperature
 
     @property
     def n_classes(self) -> int:

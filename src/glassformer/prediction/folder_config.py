@@ -11,7 +11,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.sources import SourceConfig
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
-from glassformer.data.wording import counted, label_name
+from glassformer.data.wording import counted
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
@@ -215,8 +215,8 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 
     @property
     def label_set(self) -> LabelSet:
-        names = tuple(map(label_name, self.labels))
-        return LabelSet(names=names, multilabel=self.multilabel, ordered=self.ordered)
+        target = self.target
+        return LabelSet(names=target.outputs, multilabel=target.multilabel, ordered=target.ordered)
 
 
 class LanguageFolderConfig(AnyFolderConfig):

@@ -136,7 +136,7 @@ def _measured(trained: TrainedModel, recipe_name: str, rows: Rows, recipe: Recip
     began = time.perf_counter()
     logits = predictor.logits(test.frame["text"].to_list())
     seconds = time.perf_counter() - began
-    probs = probabilities(logits, temperature=config.temperature, multilabel=False)
+    probs = probabilities(logits, temperature=config.target.temperature, multilabel=False)
     found = measure(probs, trained.config.label_set.encode(test), trained.config.label_set.names, multilabel=False)
     return SystemRun(
         recipe_name=recipe_name,

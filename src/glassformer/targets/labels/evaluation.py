@@ -257,7 +257,7 @@ class LabelledRows(MeasuredRows):
         if conflicts := conflicting_rows(table):
             occur = counted(len(conflicts), "text occurs", "texts occur")
             notes.append(f"{occur} with different labels, so no model can get every row right")
-        if not config.multilabel and len(set(truth.tolist())) == 1:
+        if not config.target.multilabel and len(set(truth.tolist())) == 1:
             only = config.label_set.names[int(truth[0])]
             notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
         return notes
@@ -269,9 +269,9 @@ class LabelledRows(MeasuredRows):
 
     @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
-        config = trained.config
-        kind = {"multilabel": config.multilabel, "ordered": config.ordered, "temperature": config.temperature}
-        return super().of(trained, table, truth, class_names=config.label_set.names, **kind, **about)
+        target = trained.config.target
+        kind = {"multilabel": target.multilabel, "ordered": target.ordered, "temperature": target.temperature}
+        return super().of(trained, table, truth, class_names=target.names, **kind, **about)
 
     @classmethod
     def answered(
@@ -284,6 +284,7 @@ class LabelledRows(MeasuredRows):
     @classmethod
     def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
         config = predictor.trained.config
+        multilabel = config.target.multilabel
         if config.readers is None:
             return []
         weighed = predictor.weighed(scores, rows)
@@ -291,14 +292,14 @@ class LabelledRows(MeasuredRows):
         for reader, settings in config.readers.root.items():
             probs = None
             if settings.weight:
-                probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=config.multilabel)
+                probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
             outcomes.append(reader_alone(reader, probs))
         return outcomes
 
     @classmethod
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        n_classes = config.n_classes
-        return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=config.multilabel, groups=groups)]
+        n_classes, multilabel = config.n_classes, config.target.multilabel
+        return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups)]
 
     @classmethod
     def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:

@@ -80,15 +80,15 @@ class LabelJudge(Judge):
         )
 
     def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
-        config = trained.config
+        config, target = trained.config, trained.config.target
         logits = Predictor(trained).logits(table.frame["text"].to_list())
         if not np.isfinite(logits).all():
             raise NotANumberError("the answers are NaN or infinite")
-        probs = probabilities(logits, temperature=config.temperature, multilabel=config.multilabel).astype(np.float32)
+        probs = probabilities(logits, temperature=target.temperature, multilabel=target.multilabel).astype(np.float32)
         labels = config.label_set.encode(table)
         return {
-            "accuracy": correct_rows(probs, labels, multilabel=config.multilabel),
-            "log_loss": np.round(losses_of(probs, labels, multilabel=config.multilabel), 6),
+            "accuracy": correct_rows(probs, labels, multilabel=target.multilabel),
+            "log_loss": np.round(losses_of(probs, labels, multilabel=target.multilabel), 6),
         }
 
     def rows_without_reading(self, learned: Table, table: Table) -> dict[str, Array]:

@@ -21,7 +21,7 @@ def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict
     labels, names = config.label_set.encode(rows), config.label_set.names
     same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
     f1, exported = (
-        measure(each.probs, labels, names, multilabel=config.multilabel, resamples=1).macro.f1
+        measure(each.probs, labels, names, multilabel=config.target.multilabel, resamples=1).macro.f1
         for each in (ours, theirs)
     )
     return {
@@ -52,25 +52,27 @@ def _changed(checked: Checked) -> str | None:
 
 
 def _line(trained: TrainedModel) -> tuple[float, float]:
-    config = trained.config
-    if config.n_classes == 1 and not config.multilabel:
+    config, target = trained.config, trained.config.target
+    if config.n_classes == 1 and not target.multilabel:
         raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
     if config.readers is None:
-        return 1 / config.temperature, 0.0
+        return 1 / target.temperature, 0.0
     return config.readers.transformer.weight / config.readers.transformer.temperature, 0.0
 
 
 def _about(config: FolderConfig) -> dict[str, Any]:
-    return {"problem_type": "multi_label_classification" if config.multilabel else "single_label_classification"}
+    return {"problem_type": "multi_label_classification" if config.target.multilabel else "single_label_classification"}
+
+
+def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
+    calibrated = "The temperature of the model is part of the last layer. The probabilities are calibrated."
+    return ", top_k=None" if config.target.multilabel else "", calibrated
 
 
 def _page(trained: TrainedModel) -> dict[str, Any]:
-    config = trained.config
-    return {
-        "multilabel": config.multilabel,
-        "temperature": config.temperature,
-        "labels": [str(label) for label in config.labels],
-    }
+    target = trained.config.target
+    labels = [str(label) for label in target.labels]
+    return {"multilabel": target.multilabel, "temperature": target.temperature, "labels": labels}
 
 
 PART = Expressed(
@@ -79,6 +81,7 @@ PART = Expressed(
     changed=_changed,
     line=_line,
     about=_about,
+    in_pipelines=_in_pipelines,
     page=_page,
     page_module="labels",
 )

@@ -148,6 +148,6 @@ def from_memory(
         label_columns: the labels of the columns, if the labels were a matrix of 0 and 1.
     """
     own = {"fold_labels": fold_labels} | ({} if label_columns is None else {"label_columns": label_columns})
-    target = trained.config.label_target.model_copy(update={"labels": labels})
+    target = trained.config.target.model_copy(update={"labels": labels})
     update = {"target": target, "data": trained.config.data | own}
     return dataclasses.replace(trained, config=trained.config.model_copy(update=update))

@@ -13,8 +13,8 @@ from glassformer.training.card import Said
 
 
 def _answers(trained: TrainedModel) -> str:
-    kind = "any number of the labels" if trained.config.multilabel else "one of the labels"
-    return f"{kind}: {', '.join(str(label) for label in trained.config.labels)}."
+    kind = "any number of the labels" if trained.config.target.multilabel else "one of the labels"
+    return f"{kind}: {', '.join(str(label) for label in trained.config.target.labels)}."
 
 
 _AS_PART = {"counting": "a counting reader", "transformer": "the transformer"}
@@ -48,8 +48,8 @@ def _measured(trained: TrainedModel) -> list[str]:
     )
     calibrated = (
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
-        if config.temperature == 1
-        else f"Logits are divided by a temperature of {config.temperature:.3f} before they become probabilities."
+        if config.target.temperature == 1
+        else f"Logits are divided by a temperature of {config.target.temperature:.3f} before they become probabilities."
     )
     return [_validation(config, best, readers, rows), calibrated]
 
@@ -84,7 +84,7 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
 def _figures(trained: TrainedModel) -> dict[str, Any]:
     config, metrics = trained.config, trained.metrics
     readers = {"readers": metrics.get("readers"), "best": metrics["best"]}
-    return {"labels": list(config.labels), "temperature": config.temperature, **readers}
+    return {"labels": list(config.target.labels), "temperature": config.target.temperature, **readers}
 
 
 def _in_short(trained: TrainedModel) -> str:

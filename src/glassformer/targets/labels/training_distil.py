@@ -59,7 +59,7 @@ class LabelStudent(PreparedStudent):
 
     @property
     def label_values(self) -> tuple[Any, ...]:
-        return self.teacher.answering.trained.config.labels
+        return self.teacher.answering.trained.config.target.labels
 
     def task(self, beside: Sequence[FloatArray] = ()) -> Distillation:  # noqa: ARG002 (a student has no other readers)
         return Distillation(

@@ -84,7 +84,7 @@ class HeldOutLabels(HeldOut):
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         if self.readers is None or self.labels is None:
             return []
-        outcomes, multilabel = [], trained.config.multilabel
+        outcomes, multilabel = [], trained.config.target.multilabel
         for reader, settings in self.readers.root.items():
             found, probs = self.scores.get(reader), None
             if found is not None:

@@ -64,6 +64,11 @@ def _about(config: FolderConfig) -> dict[str, Any]:  # noqa: ARG001
     return {"problem_type": "regression"}
 
 
+def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
+    score = f"The `score` of its one label is the number `{config.target.outputs[0]}`, in its own unit."
+    return ', function_to_apply="none"', score
+
+
 def _page(trained: TrainedModel) -> dict[str, Any]:
     target = number_of(trained.config.target)
     distance = target.distance(target.held_out(trained.metrics))
@@ -76,6 +81,7 @@ PART = Expressed(
     changed=_changed,
     line=_line,
     about=_about,
+    in_pipelines=_in_pipelines,
     page=_page,
     page_module="number",
 )
