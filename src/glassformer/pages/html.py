@@ -32,12 +32,17 @@ def rendered(template: str, **values: Any) -> str:
     return _templates().get_template(f"{template}.html.jinja").render(values)
 
 
+def written(template: str, **values: Any) -> str:
+    """Return a text in Markdown, in which nothing is escaped. The arguments are those of `rendered`."""
+    return _templates().get_template(f"{template}.md.jinja").render(values) + "\n"
+
+
 @cache
 def _templates() -> Environment:
     """Return the templates of all rooms. Those of pages extend `pages/page.html.jinja`."""
     templates = Environment(
-        loader=PackageLoader("glassformer", "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
+        loader=PackageLoader("glassformer", "."), autoescape=lambda name: not str(name).endswith(".md.jinja"),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     templates.filters |= {
         "fmt": format,

@@ -15,11 +15,11 @@ from glassformer.data.arrays import BoolArray
 from glassformer.data.documents import Documents, split_documents
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
-from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.memory import check_fits
+from glassformer.pages.html import written
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.generation import TextGenerator
@@ -112,7 +112,10 @@ def pretrain(
         def save() -> TrainedLanguageModel:
             trained = _finished(trainer, tokenizer, train, validation, recipe, parameters, tokens=len(store.tokens))
             if out is not None and processes.leads:
-                save_model(out, trained, card=_card(trained))
+                card = written(
+                    "training/language_card", config=trained.config, metrics=trained.metrics, in_words=figures_in_words
+                )
+                save_model(out, trained, card=card)
             return trained
 
         return run_to_end(trainer, out, resume=resume, save=save)
@@ -220,31 +223,6 @@ def _finished(
     return TrainedLanguageModel(
         config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
     )
-
-
-def _card(trained: TrainedLanguageModel) -> str:
-    """Return the Markdown of the model folder's README.md."""
-    config, data, best = trained.config, trained.config.data, trained.metrics["best"]
-    does = "continues a text" if config.model.causal else "fills in hidden tokens of a text"
-    facts = [
-        f"Trained from scratch on {counted(data['texts'], 'text')} of `{data['source']}` ({data['bytes']:,} bytes).",
-        f"{data['parameters']:,} parameters: {config.model.in_words()}; {config.tokenizer.kind} vocabulary of "
-        f"{config.vocab_size:,}; window of {config.model.max_seq_len:,} tokens.",
-        f"On {data['validation_texts']:,} held-out texts: {figures_in_words(best)}."
-        if "validation_loss" in best
-        else "No texts were held out, so nothing is known about new ones.",
-        f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
-        f"on {config.created}.",
-        f"Fingerprint of the training texts: `{data['fingerprint']}`.",
-    ]
-    return f"""# A glassformer language model
-
-It {does}.
-
-{chr(10).join("- " + fact for fact in facts)}
-
-It writes texts like those it learned from, with their mistakes and prejudices. Fluent text may be false.
-"""
 
 
 def figures_in_words(row: dict[str, float]) -> str:
