@@ -3,9 +3,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from glassformer.data.adding import REPLAYED, joined, with_added
 from glassformer.data.sources import Sources
-from glassformer.data.splits import Splits, ValidationConfig
+from glassformer.data.splits import REPLAYED, Splits, ValidationConfig, joined, with_added
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 

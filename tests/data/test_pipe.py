@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from glassformer.data import pipe
-from glassformer.data.lines import lines_of
-from glassformer.data.pipe import arriving_lines
+from glassformer.data.lines import arriving_lines, lines_of
 from glassformer.errors import UsageError
 
 

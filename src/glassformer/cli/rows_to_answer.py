@@ -34,7 +34,7 @@ class KnowsItsColumn(Protocol):
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     """Yield the given texts in batches. Without any, yield the lines of standard input as they arrive."""
-    from glassformer.data.pipe import arriving_lines
+    from glassformer.data.lines import arriving_lines
     from glassformer.data.tokenizers import batched
 
     if not texts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +12,10 @@ import polars as pl
 
 from glassformer.data.columns import same_column
 from glassformer.data.known import KNOWN, resolve
+from glassformer.data.lines import decoded as decoded_line
 from glassformer.data.rows import FORMATS, OPENERS, check_file
 from glassformer.data.shards import batches_of, files_of
-from glassformer.data.splits import ValidationConfig
+from glassformer.data.splits import ValidationConfig, digest_of
 from glassformer.data.table import ROWS_PER_BATCH, read_table, text_keys
 from glassformer.errors import UsageError
 
@@ -45,12 +45,7 @@ class Documents:
     @property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the texts in their order."""
-        digest = hashlib.sha256()
-        for text in self.texts:
-            part = text.encode()
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
-        return digest.hexdigest()
+        return digest_of(self.texts)
 
 
 def read_documents(
@@ -115,11 +110,8 @@ def decoded(path: Path) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        line, place = raw.count(b"\n", 0, error.start) + 1, error.start - raw.rfind(b"\n", 0, error.start)
-        raise UsageError(
-            f"{path}, line {line}: byte {place} of the line, 0x{raw[error.start]:02x}, is not UTF-8. Convert the file, "
-            f"for example: iconv -f WINDOWS-1252 -t UTF-8 {path} > utf8-{path.name}"
-        ) from error
+        line = raw.count(b"\n", 0, error.start)
+        return decoded_line(raw.split(b"\n")[line], str(path), line + 1)  # which says what is wrong with it
 
 
 def split_documents(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:

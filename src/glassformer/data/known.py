@@ -261,7 +261,7 @@ def download(
 
 def check_source(source: str) -> None:
     """Raise `UsageError` if this is neither the name of a known data set nor a file or folder. Nothing is read."""
-    if source not in KNOWN and not _exists(Path(source)):
+    if source not in KNOWN and not is_there(Path(source)):
         _refuse_unknown_name(source)
         check_file(Path(source))
 
@@ -269,11 +269,12 @@ def check_source(source: str) -> None:
 def _refuse_unknown_name(source: str) -> None:
     """Raise `UsageError` for a bare word without extension that is not a file: it was meant as a name."""
     path = Path(source)
-    if not path.suffix and path.name == source and not _exists(path):
+    if not path.suffix and path.name == source and not is_there(path):
         raise UsageError(f"{source!r} is neither a file nor a known data set. {_known_names(source)}")
 
 
-def _exists(path: Path) -> bool:
+def is_there(path: Path) -> bool:
+    """Whether there is a file or folder of this name."""
     try:
         return path.exists()
     except OSError:  # no file can have such a name

@@ -154,7 +154,7 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
     rows = dict(table.frame.group_by("label").agg(pl.col("row").min()).sort("row").rows())
     if order is None:
         names = _in_order(list(rows))
-        if odd := next((name for name in names if not _is_finite(name)), None):
+        if odd := next((name for name in names if _number(name) is None), None):
             raise UsageError(
                 f"{place}: the label {quoted(odd)} (row {rows[odd]}) is not a number, so the order of the classes is "
                 "not known. Give it, the lowest first: `order='bad,fair,good'`"
@@ -179,11 +179,13 @@ def in_its_place(missing: str, absent: Sequence[str], unit: str) -> str:
     return f". It names {quoted(near[0])}, which no {unit} has: did you mean {quoted(missing)}?" if near else ""
 
 
-def _is_finite(name: str) -> bool:
+def _number(name: str) -> float | None:
+    """Return the finite number that a label is, or None."""
     try:
-        return math.isfinite(float(name))
+        number = float(name)
     except ValueError:
-        return False
+        return None
+    return number if math.isfinite(number) else None
 
 
 def conflicting_rows(table: Table) -> list[list[int]]:
@@ -205,13 +207,8 @@ def conflicting_rows(table: Table) -> list[list[int]]:
 
 
 def _in_order(names: list[str]) -> tuple[str, ...]:
-    try:
-        numbers = {name: float(name) for name in names}
-    except ValueError:
-        return tuple(sorted(names))
-    if not all(map(math.isfinite, numbers.values())):
-        return tuple(sorted(names))
-    return tuple(sorted(names, key=lambda name: (numbers[name], name)))
+    numbers = {name: number for name in names if (number := _number(name)) is not None}
+    return tuple(sorted(names, key=lambda name: (numbers[name], name) if len(numbers) == len(names) else (0, name)))
 
 
 def is_measure(table: Table) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import io
+import select
 import shlex
+import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -17,6 +20,9 @@ compressed file of some megabytes could unpack to one huge line, and a quote tha
 the rest of the file."""
 
 STANDARD_INPUT = "standard input"
+_PIECE = 2**16
+_PATIENCE = 0.1  # seconds that a line may wait for others to go with it
+_GAP = 0.02  # seconds without a byte after which no more are expected soon
 _SIGNATURES = {
     b"PK\x03\x04": "a zip archive or an Excel workbook; save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
@@ -51,6 +57,67 @@ def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
     for number, line in enumerate(bounded_lines(stream, name), 1):
         line = line.removesuffix(b"\n").removesuffix(b"\r")
         yield decoded(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, name, number)
+
+
+def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterator[list[str]]:
+    """Yield lists of at most `most` lines, without their line breaks. No line waits long for further lines.
+
+    Args:
+        name: the name of the stream in messages.
+
+    Raises:
+        UsageError: a line is not UTF-8, or longer than `LONGEST`. The lines before it have been yielded.
+    """
+    ready: list[bytes] = []
+    begun: list[bytes] = []  # pieces of the line that has not ended
+    done, since = 0, 0.0
+    while piece := stream.read1(_PIECE):
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if sum(map(len, begun)) > LONGEST:
+            yield from _decoded(ready, name, done)
+            raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST:,} bytes; break it")
+        if others:
+            since = since if ready else time.monotonic()
+            ready += [b"".join(begun), *others[:-1]]
+            begun = [others[-1]]
+        while len(ready) >= most or (ready and not _more_soon(stream, since)):
+            yield from _decoded(ready[:most], name, done)
+            done += len(ready[:most])
+            ready, since = ready[most:], time.monotonic()
+    if last := b"".join(begun):
+        ready.append(last)
+    yield from _decoded(ready, name, done)
+
+
+def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
+    """Whether more bytes are there, or arrive in a moment. False if lines have waited too long, from `since` on."""
+    left = since + _PATIENCE - time.monotonic()
+    if left <= 0:
+        return False
+    try:
+        place = stream.fileno()
+    except OSError:  # bytes in memory
+        return True
+    try:
+        return bool(select.select([place], [], [], min(left, _GAP))[0])
+    except (OSError, ValueError):  # on Windows, select works for sockets only
+        return False
+
+
+def _decoded(lines: list[bytes], name: str, done: int) -> Iterator[list[str]]:
+    """Yield the lines as one list, or nothing if there is none. Before the error, yield those before a bad line."""
+    texts: list[str] = []
+    try:
+        for number, line in enumerate(lines, done + 1):
+            line = line.removesuffix(b"\r").removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
+            texts.append(decoded(line, name, number))
+    except UsageError:
+        if texts:
+            yield texts
+        raise
+    if texts:
+        yield texts
 
 
 def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.table import Dropped, Table, text_keys
+from glassformer.data.table import Table
 
 WHOLE, SAMPLE, PARTS = "train.parquet", "random.parquet", "headtail.parquet"
 SAME_DAYS = "sentinel_head"
@@ -31,7 +31,11 @@ def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) 
         table = _of_the_same_days(table, path)
         if (parts := path.with_name(PARTS)).is_file():
             table = _and_parts(table, read(parts), parts, first_row=_height(path))
-    return table if test is None else _without_texts(table, pl.read_parquet(test, columns=["text"])["text"])
+    return (
+        table
+        if test is None
+        else table.without(pl.read_parquet(test, columns=["text"])["text"], "duplicate of a test text")
+    )
 
 
 def _days_of_both(path: Path) -> tuple[pl.Series, str] | None:
@@ -68,18 +72,13 @@ def _of_the_same_days(table: Table, path: Path) -> Table:
         note = f"read from {path.name}, {table.frame.height:,} rows, as {WHOLE} is not there"
         return replace(table, notes=(*table.notes, note))
     fits = days[0][table.frame["row"] - 1]
-    out = {"no date, so not a tweet": fits.is_null(), "from a time with tweets of only one class": ~fits}
-    dropped = [
-        Dropped(reason=reason, rows=table.frame.filter(mask)["row"].to_list())
-        for reason, mask in out.items()
-        if mask.any()
-    ]
-    kept = table.frame.filter(fits)
+    table = table.leaving_out(fits.is_null(), "no date, so not a tweet")
+    table = table.leaving_out(~fits.drop_nulls(), "from a time with tweets of only one class")
     note = (
-        f"read from {path.name}, as {WHOLE} is not there: {kept.height:,} of its {len(days[0]):,} rows, those until "
-        f"{days[1]}; all later tweets are of one class, so their date would reveal the label"
+        f"read from {path.name}, as {WHOLE} is not there: {table.frame.height:,} of its {len(days[0]):,} rows, those "
+        f"until {days[1]}; all later tweets are of one class, so their date would reveal the label"
     )
-    return replace(table, frame=kept, dropped=(*table.dropped, *dropped), notes=(*table.notes, note))
+    return replace(table, notes=(*table.notes, note))
 
 
 def _and_parts(table: Table, parts: Table, path: Path, *, first_row: int) -> Table:
@@ -92,14 +91,6 @@ def _and_parts(table: Table, parts: Table, path: Path, *, first_row: int) -> Tab
         f"date would reveal the label"
     )
     return replace(table, frame=pl.concat([table.frame, chosen]), notes=(*table.notes, note))
-
-
-def _without_texts(table: Table, texts: pl.Series) -> Table:
-    shared = text_keys(table.frame["text"]).is_in(text_keys(texts).unique().implode())
-    if not shared.any():
-        return table
-    dropped = Dropped(reason="duplicate of a test text", rows=table.frame.filter(shared)["row"].to_list())
-    return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
 
 
 def _height(path: Path) -> int:

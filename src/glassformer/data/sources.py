@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from operator import not_
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.data.adding import joined, with_added
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
-from glassformer.data.known import KNOWN, Split, resolve
+from glassformer.data.known import KNOWN, Split, is_there, resolve
 from glassformer.data.labels import ordered_labels
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
-from glassformer.data.splits import Splits, ValidationConfig, make_splits
+from glassformer.data.splits import Splits, ValidationConfig, joined, make_splits, with_added
 from glassformer.data.table import ROWS_PER_BATCH, Table
 from glassformer.errors import UsageError, quoted
 
@@ -71,14 +71,6 @@ def _named(splits: Splits, source: str) -> Splits:
     return replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in splits.notes))
 
 
-def _is_empty(value: tuple[str, ...]) -> bool:
-    return not value
-
-
-def _is_whole(share: float) -> bool:
-    return share == 1
-
-
 class SourceConfig(BaseModel):
     """The tables of a run, as the user gave them: paths of files, or names of known data sets."""
 
@@ -97,13 +89,13 @@ class SourceConfig(BaseModel):
     """None means classes, or several labels with `multilabel`."""
     order: tuple[str, ...] | None = None
     """Ordered classes from lowest to highest. None means that they are numbers, ordered by size."""
-    other_texts: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    other_texts: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The columns of the second text and all further ones."""
-    columns: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    columns: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The columns beside the texts."""
-    added: tuple[str, ...] = Field(default=(), exclude_if=_is_empty)
+    added: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """Tables of rows that were learned later than those of `train`."""
-    replay: float = Field(default=1.0, ge=0, le=1, exclude_if=_is_whole)
+    replay: float = Field(default=1.0, ge=0, le=1, exclude_if=lambda share: share == 1)
     """The share of the rows before the last of `added` that the transformer learned again."""
 
     @property
@@ -217,7 +209,7 @@ def read_like_training(
     multilabel = multilabel or (read_as.multilabel if read_as else None)
     if inputs is not None:
         text = _first_text(inputs, text)
-    if read_as and _is_there(data):
+    if read_as and data not in KNOWN and is_there(Path(data)):
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
@@ -273,10 +265,3 @@ def _columns_of_training(
 def _noted(table: Table) -> Table:
     """Add notes on texts and labels that may mean a missing value."""
     return replace(table, notes=(*table.notes, *stand_ins(table)))
-
-
-def _is_there(data: str) -> bool:
-    try:
-        return data not in KNOWN and Path(data).exists()
-    except OSError:  # no file can have such a name; reading it raises the error
-        return False

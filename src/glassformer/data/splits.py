@@ -1,6 +1,7 @@
-"""Hold out rows for validation, and drop training rows whose text is held out."""
+"""Hold out rows for validation, and drop training rows whose text is held out. Rows may be added later."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,9 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.table import Dropped, Table, row_list, text_keys
+from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+
+REPLAYED = "replayed"
+"""A column of truth values: whether the transformer learns a row. The counting reader learns all of them."""
 
 
 class ValidationConfig(BaseModel):
@@ -71,11 +75,11 @@ def make_splits(
     notes = list(_conflicts(table))
     train = table
     if test is not None:
-        train = without(train, test, "duplicate of a test text")
+        train = train.without(test.frame["text"], "duplicate of a test text")
     if validation is not None:
         if test is not None:
-            validation = without(validation, test, "duplicate of a test text")
-        train = without(train, validation, "duplicate of a validation text")
+            validation = validation.without(test.frame["text"], "duplicate of a test text")
+        train = train.without(validation.frame["text"], "duplicate of a validation text")
         notes.append(f"validation: {counted(validation.frame.height, 'row')} of {validation.source}")
     elif not config.fraction:
         notes.append("validation: nothing is held out (validation.fraction is 0)")
@@ -88,7 +92,7 @@ def make_splits(
         held_out = _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
-        train = without(train, validation, "duplicate of a validation text")
+        train = train.without(validation.frame["text"], "duplicate of a validation text")
         whole = (
             "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
         )
@@ -108,11 +112,16 @@ def make_splits(
 
 def fingerprint(table: Table) -> str:
     """Return the SHA-256 (hex) of texts and labels in their order. The file format does not change it."""
+    return digest_of(part for row in zip(table.frame["text"], _label_keys(table), strict=True) for part in row)
+
+
+def digest_of(texts: Iterable[str]) -> str:
+    """Return the SHA-256 (hex) of texts in their order."""
     digest = hashlib.sha256()
-    for text, label in zip(table.frame["text"], _label_keys(table), strict=True):
-        for part in (text.encode(), label.encode()):
-            digest.update(len(part).to_bytes(8, "little"))
-            digest.update(part)
+    for text in texts:
+        part = text.encode()
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
     return digest.hexdigest()
 
 
@@ -133,20 +142,6 @@ def _label_keys(table: Table) -> pl.Series:
         return pl.repeat("", table.frame.height, dtype=pl.String, eager=True)
     labels = table.frame["label"]
     return labels.list.sort().list.join("\0") if table.multilabel else labels
-
-
-def without(table: Table, held_out: Table, reason: str) -> Table:
-    """Leave out rows whose text is in another table."""
-    shared = text_keys(table.frame["text"]).is_in(text_keys(held_out.frame["text"]).unique().implode())
-    if not shared.any():
-        return table
-    dropped = Dropped(reason=reason, rows=table.frame.filter(shared)["row"].to_list())
-    return replace(table, frame=table.frame.filter(~shared), dropped=(*table.dropped, dropped))
-
-
-def held_out_rows(table: Table, fraction: float, seed: int) -> pl.Series:
-    """Return a mask that is True for a fraction of the rows, at least one. Each class keeps its proportion."""
-    return _held_out(table, fraction, None, seed)
 
 
 def _groups(table: Table) -> str:
@@ -201,3 +196,73 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
     folds = stratified_group_folds(strata, groups, n_folds, seed=seed)
     nearest = np.abs(np.bincount(folds, minlength=n_folds) - fraction * len(strata)).argmin()
     return np.flatnonzero(folds == nearest)
+
+
+def joined(old: Table, new: Table) -> Table:
+    """Return the rows of both tables. Those of the second are numbered on from the first."""
+    columns = [name for name in ("row", "text", "label") if name in old.frame.columns]
+    numbered = new.frame.select(columns).with_columns(pl.col("row") + old.frame["row"].max())
+    return replace(
+        old,
+        frame=pl.concat([old.frame.select(columns), numbered]),
+        source=f"{old.source} and {new.source}",
+        dropped=(*old.dropped, *new.dropped),
+        notes=(*old.notes, *(f"{new.source}: {note}" for note in new.notes)),
+    )
+
+
+def with_added(
+    splits: Splits, new: Table, *, fraction: float | None, seed: int, test: Table | None, replay: float = 1.0
+) -> Splits:
+    """Add the rows of a table to rows that were split before.
+
+    What was held out stays held out, because a model that is trained further has not learned it. A fraction of the new
+    rows joins it, unless nothing was held out.
+
+    Args:
+        fraction: the share of the new rows that is held out; None or 0 if the validation rows are a table of their own.
+        test: texts that must not be learned.
+        replay: the share of the rows of before that the transformer learns again, from 0 to 1.
+
+    Raises:
+        UsageError: no row is new.
+    """
+    train, validation = splits.train, splits.validation
+    if test is not None:
+        new = new.without(test.frame["text"], f"duplicate of a test text, in {new.source}")
+    if validation is not None:
+        new = new.without(validation.frame["text"], f"duplicate of a validation text, in {new.source}")
+    new = _without_known(new, train)
+    if new.frame.is_empty():
+        raise UsageError(f"{new.source}: no row is new: the model has learned all of them, or they are held out")
+    if validation is not None and fraction and new.frame.height > 1:
+        met = text_keys(new.frame["text"]).is_in(text_keys(train.frame["text"]).implode())
+        mask = _held_out(new, fraction, None, seed) & ~met  # the model has learned these texts, under another label
+        held_out = replace(new, frame=new.frame.filter(mask), dropped=(), notes=())
+        reason = f"duplicate of a new validation text, in {new.source}"
+        new = replace(new, frame=new.frame.filter(~mask)).without(held_out.frame["text"], reason)
+        validation = joined(validation, held_out) if mask.any() else validation
+    rows = joined(train, new)
+    if replay < 1:
+        rows = replace(rows, frame=rows.frame.with_columns(_replayed(train.frame.height, rows.frame.height, replay)))
+    added = f"added: {counted(new.frame.height, 'row')} of {new.source} to learn from"
+    return Splits(train=rows, validation=validation, notes=(*splits.notes, added))
+
+
+def _without_known(new: Table, train: Table) -> Table:
+    """Leave out rows whose text is among those to learn from, with the same label."""
+    keys = [pl.Series("key", text_keys(table.frame["text"])) for table in (new, train)]
+    labels = [table.frame["label"].list.sort() if table.multilabel else table.frame["label"] for table in (new, train)]
+    ours, known = (pl.DataFrame({"key": key, "label": label}) for key, label in zip(keys, labels, strict=True))
+    is_new = ours.with_row_index("at").join(known.unique(), on=["key", "label"], how="anti")["at"]
+    known_already = np.ones(new.frame.height, np.bool_)
+    known_already[is_new.to_numpy()] = False
+    return new.leaving_out(pl.Series(known_already), f"learned before, in {new.source}")
+
+
+def _replayed(old: int, rows: int, share: float) -> pl.Series:
+    """Return the column: a random share of the old rows, and all new ones."""
+    learned = np.ones(rows, np.bool_)
+    learned[:old] = False
+    learned[np.random.default_rng(0).permutation(old)[: round(share * old)]] = True
+    return pl.Series(REPLAYED, learned)

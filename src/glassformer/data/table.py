@@ -3,7 +3,7 @@
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,17 @@ class Table:
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()
     inputs: Inputs | None = None
+
+    def leaving_out(self, rows: pl.Series, reason: str) -> "Table":
+        """Return the table without the rows where this mask is True. They are listed in `dropped`."""
+        if not rows.any():
+            return self
+        dropped = Dropped(reason=reason, rows=self.frame.filter(rows)["row"].to_list())
+        return replace(self, frame=self.frame.filter(~rows), dropped=(*self.dropped, dropped))
+
+    def without(self, texts: pl.Series, reason: str) -> "Table":
+        """Leave out the rows whose text is one of these."""
+        return self.leaving_out(text_keys(self.frame["text"]).is_in(text_keys(texts).unique().implode()), reason)
 
 
 def kept_name(column: str) -> str:

@@ -14,11 +14,10 @@ import torch
 from pydantic import ValidationError
 from torch import Tensor, nn
 
-from glassformer.data.adding import REPLAYED
 from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
-from glassformer.data.splits import Splits
+from glassformer.data.splits import REPLAYED, Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
