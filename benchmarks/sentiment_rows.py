@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.experiment import Experiment
-from glassformer.data.known import NEGATIVE_POSITIVE, data_folders, resolve
+from glassformer.data.known import KNOWN, data_folders, resolve
 from glassformer.data.table import Table, read_table
 
 SEED = 0
@@ -39,7 +39,7 @@ def training_rows(experiment: Experiment) -> Table:
 def test_rows(experiment: Experiment) -> dict[str, Table]:
     """Return the test rows by the name of their data set."""
     unseen = read_table(_file(UNSEEN, "all.parquet"), text="text", label="label")
-    unseen = replace(unseen, frame=unseen.frame.with_columns(pl.col("label").replace(NEGATIVE_POSITIVE)))
+    unseen = replace(unseen, frame=unseen.frame.with_columns(pl.col("label").replace(KNOWN["imdb"].label_names)))
     tests = {"imdb": resolve("imdb", "test"), "sentiment140": resolve("sentiment140", "test"), UNSEEN: unseen}
     if experiment.quick:
         tests = {name: replace(test, frame=test.frame.sample(50, seed=SEED)) for name, test in tests.items()}

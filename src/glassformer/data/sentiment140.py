@@ -14,15 +14,15 @@ import polars as pl
 
 from glassformer.data.table import Table
 
-WHOLE, SAMPLE, PARTS = "train.parquet", "random.parquet", "headtail.parquet"
+WHOLE, PARTS = "train.parquet", "headtail.parquet"
 SAME_DAYS = "sentinel_head"
 """The value of the column `source` in PARTS for rows from the beginning of the blocks of both classes."""
 
 
 def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) -> Table:
-    """Return the rows of WHOLE, or without it those of SAMPLE from days with both classes, and SAME_DAYS of PARTS.
+    """Return the rows of WHOLE, or without it those of a sample from days with both classes, and SAME_DAYS of PARTS.
 
-    The row numbers of PARTS continue those of SAMPLE. Texts of the test rows are left out.
+    The row numbers of PARTS continue those of the sample. Texts of the test rows are left out.
     """
     table = read(path)
     if path.name == WHOLE:
@@ -31,11 +31,9 @@ def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) 
         table = _of_the_same_days(table, path)
         if (parts := path.with_name(PARTS)).is_file():
             table = _and_parts(table, read(parts), parts, first_row=_height(path))
-    return (
-        table
-        if test is None
-        else table.without(pl.read_parquet(test, columns=["text"])["text"], "duplicate of a test text")
-    )
+    if test is None:
+        return table
+    return table.without(pl.read_parquet(test, columns=["text"])["text"], "duplicate of a test text")
 
 
 def _days_of_both(path: Path) -> tuple[pl.Series, str] | None:
