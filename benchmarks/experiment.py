@@ -113,8 +113,8 @@ def as_text(document: Mapping[str, Any]) -> str:
 def running(options: argparse.Namespace) -> Iterator[Experiment]:
     """Run a benchmark. A user's mistake and Ctrl-C end it with one sentence."""
     from glassformer.errors import GlassformerError
+    from glassformer.models.memory import keep_large_buffers
     from glassformer.training.loop import InterruptedTraining
-    from glassformer.training.memory import keep_large_buffers
 
     keep_large_buffers()  # every speed is then measured in the same way, also where no model was trained before
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from glassformer.data import pipe
+from glassformer.data import lines
 from glassformer.data.lines import arriving_lines, lines_of
 from glassformer.errors import UsageError
 
@@ -72,15 +72,15 @@ def test_the_line_that_is_no_utf8_is_named() -> None:
 
 
 def test_a_line_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "LONGEST", 200_000)
+    monkeypatch.setattr(lines, "LONGEST", 200_000)
     with pytest.raises(UsageError, match="a pipe, line 3 is longer than 200,000 bytes"):
         list(arriving_lines(io.BytesIO(b"a\nb\n" + b"x" * 300_000), "a pipe", most=4096))
 
 
 def test_lines_before_a_bad_line_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipe, "LONGEST", 200_000)
+    monkeypatch.setattr(lines, "LONGEST", 200_000)
     for bad, message in ((b"caf\xe9\n", "line 3: byte 4"), (b"x" * 300_000, "line 3 is longer")):
-        lines = arriving_lines(io.BytesIO(b"one\ntwo\n" + bad + b"four\n"), "standard input", most=10)
-        assert next(lines) == ["one", "two"]
+        arrived = arriving_lines(io.BytesIO(b"one\ntwo\n" + bad + b"four\n"), "standard input", most=10)
+        assert next(arrived) == ["one", "two"]
         with pytest.raises(UsageError, match=message):
-            next(lines)
+            next(arrived)

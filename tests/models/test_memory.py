@@ -1,4 +1,5 @@
 import errno
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from torch import nn
 from glassformer.errors import UsageError
 from glassformer.models import memory
 from glassformer.models.build import build_language_model, build_model
-from glassformer.models.memory import check_fits, is_out_of_memory, machine_memory
+from glassformer.models.memory import check_fits, is_out_of_memory, keep_large_buffers, machine_memory
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig
 from glassformer.models.published.bui_dang import BuiDangRowsConfig
 
@@ -111,3 +112,9 @@ def test_a_container_has_what_it_is_given(tmp_path: Path, monkeypatch: pytest.Mo
     assert machine_memory("cpu") == 1_000_000
     limit.write_text("max\n")
     assert machine_memory("cpu") == physical
+
+
+def test_other_systems_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr("ctypes.CDLL", lambda _: pytest.fail("the C library was asked"))
+    keep_large_buffers()

@@ -7,7 +7,7 @@ import torch
 from pydantic import ValidationError
 
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.schedules import learning_rate
+from glassformer.training.optimizers import learning_rate
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import Memory, config, toy_data, trainer
 

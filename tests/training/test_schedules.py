@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.training.schedules import learning_rate
+from glassformer.training.optimizers import learning_rate
 from glassformer.training.training_config import TrainingConfig
 
 SCHEDULES = ["cosine", "linear", "constant"]

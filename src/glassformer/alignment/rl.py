@@ -24,10 +24,10 @@ from glassformer.alignment.stage_run import (
 )
 from glassformer.alignment.steering import Steered, Steering, SteeringObserver, check_room
 from glassformer.models.language_model import LanguageModel
+from glassformer.models.memory import keep_large_buffers
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import TrainedLanguageModel, save_model
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.unfinished import finish, work_in
 
 _NOTHING_YET = "Nothing was learned yet, so there is nothing to resume; correct the reward, and start again"

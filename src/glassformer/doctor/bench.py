@@ -23,8 +23,8 @@ from glassformer.data.table import Table
 from glassformer.data.windows import random_windows
 from glassformer.doctor.findings import Finding
 from glassformer.doctor.texts import check_labels, check_spellings, check_stand_ins
+from glassformer.models.memory import keep_large_buffers
 from glassformer.training.classification import TrainingData
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
 from glassformer.training.order import one_pass, plan_epoch

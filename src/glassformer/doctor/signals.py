@@ -16,7 +16,7 @@ from glassformer.data.batches import Batch
 from glassformer.doctor.bench import Bench, without_dropout
 from glassformer.doctor.findings import GradientFigures, LayerFigures
 from glassformer.doctor.probe import watched
-from glassformer.training.schedules import learning_rate
+from glassformer.training.optimizers import learning_rate
 
 STEPS = 200
 SAMPLE = 4  # batches

@@ -27,11 +27,11 @@ from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import Fold
-from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
 from glassformer.training.readers import GAIN, LearnedReaders
+from glassformer.training.unfinished import keep_held_out, kept_held_out
 
 Gain = Callable[[LearnedReaders, FloatArray], float]
 """Returns the nats by which a transformer of these logits raises the likelihood of held-out rows over other readers."""

@@ -29,6 +29,7 @@ from glassformer.data.table import Table
 from glassformer.data.unlabelled import Unlabelled, admitted, read_rows, read_unlabelled
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.memory import keep_large_buffers
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedConfig
@@ -37,13 +38,11 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.target import Target
-from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer, Silent
-from glassformer.training.memory import keep_large_buffers
 from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
 from glassformer.training.run import Kept, train_prepared
-from glassformer.training.unfinished import work_in
+from glassformer.training.unfinished import keep_held_out, kept_held_out, work_in
 
 TEMPERATURE = 1.0
 _TEXTS_AT_ONCE = 1_024  # an interrupted run has lost at most the answers to so many

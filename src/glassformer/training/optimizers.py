@@ -1,7 +1,8 @@
-"""Optimizers: AdamW, Muon for the matrices inside blocks, and plain SGD; what is trained, and how fast, by depth."""
+"""Optimizers: AdamW, Muon for the matrices inside blocks, and plain SGD; what is trained, how fast, and when."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -42,6 +43,22 @@ def build_optimizers(model: nn.Module, config: LoopConfig) -> list[torch.optim.O
             )
         )
     return optimizers
+
+
+def learning_rate(config: LoopConfig, progress: float) -> float:
+    """Return the learning rate after the share `progress` (0 … 1) of training: a linear rise, then the schedule.
+
+    Cosine falls to 0 as (1 + cos πx)/2 (Loshchilov & Hutter 2017, eq. 5), linear as 1 − x, constant not at all. By
+    epoch it is (1 + cos(π·e/cosine_epochs))/2 over e finished epochs: torch's `CosineAnnealingLR`, stepped each epoch.
+    """
+    if progress < config.warmup:
+        return config.learning_rate * progress / config.warmup
+    if config.schedule == "cosine-by-epoch":
+        epoch = math.floor(progress * config.epochs)
+        return config.learning_rate * (1 + math.cos(math.pi * epoch / config.cosine_epochs)) / 2
+    x = (progress - config.warmup) / (1 - config.warmup)
+    factor = {"cosine": (1 + math.cos(math.pi * x)) / 2, "linear": 1 - x, "constant": 1.0}[config.schedule]
+    return config.learning_rate * factor
 
 
 def set_learning_rate(optimizers: Iterable[torch.optim.Optimizer], rate: float) -> None:

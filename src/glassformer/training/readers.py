@@ -20,9 +20,9 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import BUILT_IN, FittedReader, Fold, Reader, Rows, fit_installed, installed
-from glassformer.training.held_out import keep_held_out, kept_held_out
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
+from glassformer.training.unfinished import keep_held_out, kept_held_out
 
 GAIN = 3.32
 """The nats by which a reader must raise the log likelihood of the held-out rows: 99% of χ² with one degree of freedom,

@@ -6,7 +6,8 @@ import hashlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,14 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Dropped, Table
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
+from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
+from glassformer.prediction.vectors import unit_vectors
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
 from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.keeping import with_training_texts
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
@@ -187,6 +189,23 @@ def _trained(
         return trained
 
     return run_to_end(trainer, kept.out, resume=resume, save=save)
+
+
+def with_training_texts(trained: TrainedModel, prepared: Prepared) -> TrainedModel:
+    """Return the model with its training texts, their labels and vectors. Validation rows are not among them."""
+    frame = prepared.splits.train.frame
+    texts = tuple(frame["text"])
+    trained.model.to(prepared.device)
+    vectors = unit_vectors(trained, texts)
+    trained.model.cpu()
+    kept = partial(
+        KeptTexts,
+        rows=tuple(frame["row"]),
+        texts=texts,
+        labels=tuple(frame["label"].to_list()),
+        vectors=vectors,
+    )
+    return replace(trained, kept=kept)
 
 
 def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:

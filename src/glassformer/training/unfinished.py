@@ -1,4 +1,4 @@
-"""The work folder of an unfinished run: its identity, its vocabulary, its encoded texts and its checkpoint."""
+"""The work folder of an unfinished run: its identity, its vocabulary, its encoded texts, answers and checkpoint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 import torch
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
 import glassformer
+from glassformer.data.arrays import FloatArray
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
@@ -30,6 +33,7 @@ from glassformer.training.processes import ALONE, LostProcessError, Processes, w
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
 """The model folder or the unfinished run of the first stage, in the work folder (see `first_stage.py`)."""
+_HELD_OUT_FILE = "held-out.safetensors"
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
@@ -238,6 +242,23 @@ def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: 
         return TokenStore.open(work / name)
     except (FileNotFoundError, ValueError):  # not written yet, or damaged
         return TokenStore.write(work / name, texts, tokenizer)
+
+
+def keep_held_out(folder: Path, logits: FloatArray, seconds: float) -> None:
+    """Write the logits (rows, n_classes), and the seconds that it took to get them."""
+    with written_aside(folder / _HELD_OUT_FILE) as aside:
+        save_file({"logits": logits, "seconds": np.array([seconds])}, aside)
+
+
+def kept_held_out(folder: Path | None) -> tuple[FloatArray, float] | None:
+    """Return what `keep_held_out` wrote, or None if it is missing or damaged."""
+    if folder is None:
+        return None
+    try:
+        kept = load_file(folder / _HELD_OUT_FILE)
+        return kept["logits"], float(kept["seconds"][0])
+    except (SafetensorError, OSError, KeyError):
+        return None
 
 
 def versions() -> dict[str, str]:

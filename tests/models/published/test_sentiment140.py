@@ -7,8 +7,8 @@ from torch import nn
 
 from glassformer.models.build import parameter_count
 from glassformer.models.published.sentiment140 import Sentiment140, Sentiment140Config
+from glassformer.training.optimizers import learning_rate
 from glassformer.training.recipe import load_recipe
-from glassformer.training.schedules import learning_rate
 from glassformer.training.training_config import TrainingConfig
 from tests.models.published.samples import batch
 from tests.support import randomise
