@@ -20,10 +20,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier, read_splits
-from glassformer.data.documents import Documents
+from glassformer.data.documents import Documents, read_unlabelled
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
-from glassformer.data.unlabelled import read_unlabelled
 from glassformer.evaluation.evaluate_model import measure_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.evaluation_result import LabelEvaluation

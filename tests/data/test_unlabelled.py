@@ -3,8 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.data.documents import Documents
-from glassformer.data.unlabelled import admitted, read_unlabelled
+from glassformer.data.documents import Documents, admitted, read_unlabelled
 from glassformer.errors import UsageError
 
 

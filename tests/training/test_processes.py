@@ -18,7 +18,7 @@ from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.training import loop
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, Trainer
-from glassformer.training.processes import LostProcessError, OneProcess, leader_first
+from glassformer.training.processes import LostProcessError, Processes, leader_first
 from glassformer.training.task import Examples
 from glassformer.training.unfinished import finish, work_in
 from tests.training.samples import STILL, Memory, config, toy_data, trainer
@@ -40,19 +40,15 @@ class Meeting:
         return both
 
 
-class Member:
+class Member(Processes):
     """One of two processes."""
 
     def __init__(self, meeting: Meeting, rank: int) -> None:
-        self.meeting, self.rank = meeting, rank
+        self.meeting, self.rank, self.leads = meeting, rank, rank == 0
         self.shared: list[int] = []
         self.called: list[str] = []
 
     size = 2
-
-    @property
-    def leads(self) -> bool:
-        return self.rank == 0
 
     def apart(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -110,7 +106,7 @@ def member(training: dict[str, Any], processes: Any, observer: Memory | None = N
 @pytest.mark.parametrize("training", [{}, {"accumulation": 2}, {"batch_size": 1, "epochs": 1}])
 def test_two_processes_learn_what_one_learns(training: dict[str, Any]) -> None:
     """Of a batch of one example, the second process has none."""
-    alone = member(training, OneProcess())
+    alone = member(training, Processes())
     alone.run()
     (first, its, error), (second, theirs, other) = together(lambda _, process: member(training, process))
     assert (error, other) == (None, None)
@@ -131,7 +127,7 @@ def test_two_processes_learn_what_one_learns(training: dict[str, Any]) -> None:
 def test_one_process_is_alone_and_leaves_everything_as_it_is() -> None:
     batches, values = trainer(config()).task.steps(0)[0](), (1.5, 2.0, float("inf"))
     weight = nn.Parameter(torch.ones(2))
-    alone, random = OneProcess(), torch.get_rng_state()
+    alone, random = Processes(), torch.get_rng_state()
     with alone.apart():
         assert torch.equal(torch.get_rng_state(), random)
     assert (alone.size, alone.leads) == (1, True)
@@ -193,7 +189,7 @@ def test_both_keep_the_same_epoch() -> None:
     assert [run.state.best_loss for run, _, _ in found] == [0.7, 0.7]
 
 
-class LosesTheOther(OneProcess):
+class LosesTheOther(Processes):
     """The other process is lost at this call of `sum` or `agree`."""
 
     size = 2

@@ -205,8 +205,8 @@ def _read(
     Args:
         inputs: see `read_sources`.
     """
+    from glassformer.data.documents import read_unlabelled
     from glassformer.data.sources import read_sources
-    from glassformer.data.unlabelled import read_unlabelled
     from glassformer.targets.parts import part_of
 
     doing(f"reading {source.train}")

@@ -20,13 +20,12 @@ import polars as pl
 from pydantic import ValidationError
 
 from glassformer.data.arrays import Array, FloatArray, IntArray
-from glassformer.data.documents import Documents, split_documents
+from glassformer.data.documents import Documents, Unlabelled, admitted, read_rows, read_unlabelled, split_documents
 from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table
-from glassformer.data.unlabelled import Unlabelled, admitted, read_rows, read_unlabelled
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.memory import keep_large_buffers

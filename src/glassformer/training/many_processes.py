@@ -21,7 +21,7 @@ from torch.distributed.rendezvous import rendezvous
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.devices import choose_device
-from glassformer.training.processes import LostProcessError
+from glassformer.training.processes import LostProcessError, Processes
 from glassformer.training.task import Examples
 
 _LONGEST_WAIT = timedelta(days=1)
@@ -51,7 +51,7 @@ def choose_device_of_process(name: str) -> str:
     return f"cuda:{os.environ['LOCAL_RANK']}"
 
 
-class ManyProcesses:
+class ManyProcesses(Processes):
     """The processes that torchrun started. They exchange gradients by NCCL between GPUs, everything else by gloo.
 
     Attributes:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.data.documents import Unlabelled, admitted
 from glassformer.data.inputs import MARK, SEPARATOR
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
-from glassformer.data.unlabelled import Unlabelled, admitted
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.training.initial_weights import InitialWeights

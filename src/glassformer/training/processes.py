@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Protocol
 
 from torch import nn
 
@@ -29,55 +28,39 @@ class LostProcessError(GlassformerError):
         self.saved_step = saved_step
 
 
-class Processes(Protocol):
+class Processes:
     """Every process holds the same model, takes the same steps and calls the same methods in the same order.
 
-    If a process ends too early, these methods raise `LostProcessError` in the others.
+    If a process ends too early, these methods raise `LostProcessError` in the others. This class is a process that is
+    alone.
+
+    Attributes:
+        size: how many processes there are.
+        leads: whether this is the process that writes files. Exactly one process is. If a process was lost, it is the
+            first one that noticed.
     """
 
-    @property
-    def size(self) -> int:
-        """How many processes there are."""
-
-    @property
-    def leads(self) -> bool:
-        """Whether this is the process that writes files. Exactly one process is.
-
-        If a process was lost, it is the first one that noticed.
-        """
+    size: int = 1
+    leads: bool = True
 
     def share(self, batches: list[Examples]) -> list[Examples]:
         """Return this process's part of the examples of a step. Each example goes to exactly one process."""
-
-    def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:
-        """Sum each value over the processes. Gradients are summed in place; a missing gradient counts as zero."""
-
-    def agree(self, *values: float) -> Sequence[float]:
-        """Return the largest of each value over all processes."""
-
-    def apart(self) -> AbstractContextManager[None]:
-        """Let each process draw other random numbers in the `with` block, and the same ones again after it."""
-
-
-class OneProcess:
-    """The process is alone."""
-
-    size, leads = 1, True
-
-    def share(self, batches: list[Examples]) -> list[Examples]:
         return batches
 
     def sum(self, values: Sequence[float], parameters: Iterable[nn.Parameter]) -> Sequence[float]:  # noqa: ARG002
+        """Sum each value over the processes. Gradients are summed in place; a missing gradient counts as zero."""
         return values
 
     def agree(self, *values: float) -> Sequence[float]:
+        """Return the largest of each value over all processes."""
         return values
 
     def apart(self) -> AbstractContextManager[None]:
+        """Let each process draw other random numbers in the `with` block, and the same ones again after it."""
         return nullcontext()
 
 
-ALONE = OneProcess()
+ALONE = Processes()
 
 
 def wait_for_all(processes: Processes) -> None:
