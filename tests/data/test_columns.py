@@ -115,10 +115,10 @@ def test_what_cannot_be_guessed_is_asked_for_with_the_candidates(header: str, wo
 def test_inputs_are_no_candidates() -> None:
     sample = sample_of("text: messages, status: states, label: classes")
     with pytest.raises(UsageError, match="'text' looks like the text, but `columns=` names it as an input"):
-        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True, kept=("text", "status"))
+        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True, beside=("text", "status"))
     sample = sample_of("Message: messages, status: states, team: classes, score: floats")
     with pytest.raises(UsageError, match="The table has, beside the inputs in `columns=`") as caught:
-        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True, kept=("status", "team"))
+        find_columns(sample, "t.csv", text=None, label=None, group=None, labelled=True, beside=("status", "team"))
     assert [line.split(":")[0].strip() for line in caught.value.listing] == ["'Message'", "'score'"]
 
 

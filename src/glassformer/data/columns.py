@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -35,6 +35,7 @@ class Columns:
     """The columns in use, and notes that say how each was found.
 
     Attributes:
+        kept: the column of each other input.
         like_labels: other columns that look like labels. They are searched only if the label column holds decimal
             numbers.
     """
@@ -42,6 +43,7 @@ class Columns:
     text: str
     label: str | None
     notes: tuple[str, ...]
+    kept: Mapping[str, str]
     like_labels: tuple[str, ...] = ()
 
 
@@ -54,7 +56,8 @@ def find_columns(
     group: str | None,
     labelled: bool,
     multilabel: str | None = None,
-    kept: Sequence[str] = (),
+    other_texts: Sequence[str] = (),
+    beside: Sequence[str] = (),
 ) -> Columns:
     """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
@@ -62,14 +65,20 @@ def find_columns(
     `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
     only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
     dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
-    name. `multilabel` is the separator of several labels in one cell. `kept` are other columns that are read: they are
-    neither the text nor the label.
+    name. `multilabel` is the separator of several labels in one cell. `other_texts` and `beside` are other inputs:
+    they are neither the text nor the label.
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
-    for setting, column in {"text": text, "label": label, "group": group}.items():
-        if column is not None:
-            check_is_there(sample, source, column, setting)
+    inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
+    if inputs:
+        text = same_column(text, sample.columns) or text
+    kept = tuple(inputs.values())
+    for name, column in inputs.items():
+        _check_is_there(sample, source, column, "text" if name in other_texts else "columns")
+    for setting, asked in {"text": text, "label": label, "group": group}.items():
+        if asked is not None:
+            _check_is_there(sample, source, asked, setting)
     if text is not None and text == label:
         raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
     if group is not None and group in (text, label):
@@ -109,10 +118,10 @@ def find_columns(
     others = [name for name in others if name != found_label]
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
-    return Columns(text=found_text, label=found_label, notes=tuple(notes), like_labels=like_labels)
+    return Columns(text=found_text, label=found_label, notes=tuple(notes), kept=inputs, like_labels=like_labels)
 
 
-def check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:
+def _check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:
     """Raise `UsageError` if a table does not have a column that `setting` names."""
     if column not in sample.columns:
         hint = did_you_mean(column, sample.columns)

@@ -23,7 +23,7 @@ from glassformer.data.lines import decoded as decoded_line
 from glassformer.data.rows import FORMATS, OPENERS, check_file
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.splits import ValidationConfig, digest_of
-from glassformer.data.table import ROWS_PER_BATCH, read_table, text_keys
+from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -89,7 +89,7 @@ def _column(path: Path, like: str | None) -> str | None:
     """Return the column of the table with this name, or None."""
     if like is None:
         return None
-    return same_column(like, next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns)
+    return same_column(like, first_rows(path).columns)
 
 
 def _paragraphs(path: Path) -> Documents:

@@ -17,10 +17,9 @@ from glassformer.data.input_columns import Asked, composed, described, learn_inp
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
 from glassformer.data.labels import ordered_labels
-from glassformer.data.shards import batches_of, files_of
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, joined, make_splits, with_added
-from glassformer.data.table import ROWS_PER_BATCH, Table
+from glassformer.data.table import Table, first_rows
 from glassformer.errors import UsageError, quoted
 
 Task = Literal["classes", "several", "ordered", "number"]
@@ -246,7 +245,7 @@ def _columns_of_training(
     Raises:
         UsageError: a column of the training table is missing, and it is not clear which column takes its place.
     """
-    sample = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
+    sample = first_rows(path)
     text = text or same_column(read_as.text, sample.columns)
     label = label or same_column(read_as.label, sample.columns)
     trained_with = {read_as.text: text, read_as.label: label}

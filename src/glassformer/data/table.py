@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
-from glassformer.data.columns import Columns, check_is_there, find_columns, same_column
+from glassformer.data.columns import Columns, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import delimiter_note, with_columns
 from glassformer.data.shards import batches_of, files_of
@@ -84,14 +84,9 @@ def kept_name(column: str) -> str:
     return f"input {column}"
 
 
-def kept_columns(
-    sample: pl.DataFrame, source: str, other_texts: Sequence[str], beside: Sequence[str]
-) -> dict[str, str]:
-    """Return the column of each other input. Raises `UsageError` if there is none of its name."""
-    kept = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
-    for name, column in kept.items():
-        check_is_there(sample, source, column, "text" if name in other_texts else "columns")
-    return kept
+def first_rows(path: Path) -> pl.DataFrame:
+    """Return the first rows of a file or of a folder of files, with all columns."""
+    return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
 
 
 def read_table(
@@ -117,14 +112,11 @@ def read_table(
     files = files_of(path)
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    kept = kept_columns(first, source, other_texts, beside)
-    if kept:
-        text = same_column(text, first.columns) or text
     wanted: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}
-    columns = find_columns(first, source, labelled=labelled, kept=tuple(kept.values()), **wanted)
+    columns = find_columns(first, source, labelled=labelled, other_texts=other_texts, beside=beside, **wanted)
     separator = multilabel if labelled else None
     frames = [
-        _in_use(batch, columns, group, separator=separator).hstack(_kept(batch, kept, other_texts))
+        _in_use(batch, columns, group, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
         for batch in itertools.chain([first], batches)
     ]
     frame = pl.concat(frames).with_row_index("row", offset=1)

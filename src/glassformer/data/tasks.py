@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from glassformer.data.column_kinds import kind_of
-from glassformer.data.columns import find_columns, same_column
+from glassformer.data.columns import find_columns
 from glassformer.data.known import KNOWN, check_source
-from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import ROWS_PER_BATCH, SEPARATORS, json_list, kept_columns, tidy_values
+from glassformer.data.table import SEPARATORS, first_rows, json_list, tidy_values
 from glassformer.errors import UsageError, quoted
 
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
@@ -50,13 +49,11 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
     if source.task in ("classes", "ordered", "number") or source.order is not None:
         return Found(source if source.task else source.model_copy(update={"task": "ordered"}), None)
     check_source(source.train)
-    path = Path(source.train)
-    sample = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
+    sample = first_rows(Path(source.train))
     asked = "|" if source.task == "several" else None
-    kept = kept_columns(sample, source.train, source.other_texts, source.columns)
-    text = (same_column(source.text, sample.columns) if kept else None) or source.text
-    wanted: dict[str, Any] = {"text": text, "label": source.label, "group": None, "multilabel": asked}
-    columns = find_columns(sample, source.train, labelled=True, kept=tuple(kept.values()), **wanted)
+    wanted: dict[str, Any] = {"text": source.text, "label": source.label, "group": None, "multilabel": asked}
+    wanted |= {"other_texts": source.other_texts, "beside": source.columns}
+    columns = find_columns(sample, source.train, labelled=True, **wanted)
     assert columns.label is not None
     values = sample[columns.label]
     place = f"column {quoted(columns.label)}"

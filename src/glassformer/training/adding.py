@@ -10,9 +10,8 @@ from typing import Any
 from glassformer.data.columns import same_column
 from glassformer.data.known import check_source
 from glassformer.data.labels import ordered_labels
-from glassformer.data.shards import batches_of, files_of
 from glassformer.data.sources import SourceConfig, Sources, read_sources
-from glassformer.data.table import Table
+from glassformer.data.table import Table, first_rows
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import seen_rows
 from glassformer.models.model_config import SeveralTextsConfig
@@ -94,7 +93,7 @@ def _lacks_label(added: str, config: FolderConfig) -> str | None:
     text, label = data.text_column, data.label_column
     if text is None or label is None or not Path(added).exists():
         return None
-    columns = next(batches_of(files_of(Path(added)), rows_per_batch=1)).columns
+    columns = first_rows(Path(added)).columns
     return label if same_column(text, columns) is not None and same_column(label, columns) is None else None
 
 
