@@ -16,10 +16,17 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training import time_plan
 from glassformer.training.loop import InterruptedTraining
-from glassformer.training.pace import Pace, PretrainingPace, measure_pace, measure_pretraining, own_tokens
 from glassformer.training.preparation import check_minutes, prepare
 from glassformer.training.recipe import Recipe, load_recipe, with_settings
-from glassformer.training.time_plan import Situation, decide
+from glassformer.training.time_plan import (
+    Pace,
+    PretrainingPace,
+    Situation,
+    decide,
+    measure_pace,
+    measure_pretraining,
+    own_tokens,
+)
 from tests.training.samples import SMALL, Memory, opinions, recipe
 from tests.training.test_own_text import more
 from tests.training.test_readers import chosen

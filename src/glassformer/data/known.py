@@ -32,10 +32,9 @@ class KnownDataset:
     """The official split, in words."""
     label_names: dict[str, str] = field(default_factory=dict)
     """What the labels in the files mean."""
-    files: dict[Split, list[str]] = field(default_factory=dict)
-    """The files of each split. The first one that exists is read. Empty if the data set is generated."""
-    unlabelled: str | None = None
-    """The file of its texts without labels, if it has any."""
+    files: dict[str, list[str]] = field(default_factory=dict)
+    """The files of each split, and of texts without labels if it has any. The first one that exists is read. Empty if
+    the data set is generated."""
     group: str | None = None
     """The column with a group for each row. No group is in both splits, so validation should split none either."""
     source_url: str | None = None
@@ -134,16 +133,15 @@ def resolve_unlabelled(name: str, data_dir: Path | None = None) -> Table:
     Raises:
         UsageError: it has none, or they are not on this machine.
     """
-    file = KNOWN[name].unlabelled
-    if file is None:
-        having = ", ".join(known.name for known in KNOWN.values() if known.unlabelled)
+    if "unlabelled" not in KNOWN[name].files:
+        having = ", ".join(known.name for known in KNOWN.values() if "unlabelled" in known.files)
         raise UsageError(f"{name} has no unlabelled texts. Known data sets with some: {having}")
-    folders = data_folders(data_dir)
-    path = next((path for folder in folders if (path := folder / name / file).is_file()), None)
+    path = find(name, "unlabelled", data_dir)
     if path is None:
+        folders = ", ".join(map(str, data_folders(data_dir)))
         raise UsageError(
-            f"The unlabelled texts of {name} ({name}/{file}) are not in {', '.join(map(str, folders))}. Get them: "
-            f"glassformer data get {name}."
+            f"The unlabelled texts of {name} ({name}/{KNOWN[name].files['unlabelled'][0]}) are not in {folders}. Get "
+            f"them: glassformer data get {name}."
         )
     return replace(read_table(path, text="text", labelled=False), source=name)
 
@@ -157,7 +155,7 @@ def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:
     return (Path(named), cache) if named else (cache,)
 
 
-def find(name: str, split: Split, data_dir: Path | None = None) -> Path | None:
+def find(name: str, split: str, data_dir: Path | None = None) -> Path | None:
     """Return the file that holds a split of a known data set on this machine, or None."""
     paths = (folder / name / file for folder in data_folders(data_dir) for file in KNOWN[name].files[split])
     return next((path for path in paths if path.is_file()), None)
