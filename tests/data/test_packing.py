@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data.packing import PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import START_ID
+from glassformer.data.windows import PackedStream, excerpts
 
 documents = st.lists(st.lists(st.integers(3, 60), max_size=9), min_size=1, max_size=6)
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from glassformer.data.batches import ModelInputs
-from glassformer.data.packing import PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
+from glassformer.data.windows import PackedStream, excerpts
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.model_config import LanguageModelConfig

@@ -22,18 +22,33 @@ def read_json(path: Path, *, where: str = "") -> Any:
         GlassformerError: the file is damaged, or is not one that a program like ours writes.
     """
     shown = f"{where}: {path.name}" if where else str(path)
-    if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
-        raise GlassformerError(f"{shown} is not a file; copy it again")
-    with path.open("rb") as file:
-        raw = file.read(MOST_BYTES + 1)
-    if len(raw) > MOST_BYTES:
-        raise GlassformerError(f"{shown} is larger than {MOST_BYTES >> 20} MiB; the file is damaged")
+    raw = read_bounded(path, MOST_BYTES, shown)
     try:
         return json.loads(raw.decode("utf-8"), parse_float=_finite, parse_constant=_finite)
     except RecursionError as error:
         raise GlassformerError(f"{shown} is nested too deep; the file is damaged") from error
     except ValueError as error:  # UnicodeDecodeError included
         raise GlassformerError(f"{shown} is not readable JSON ({error}); the file is damaged or cut short") from error
+
+
+def read_bounded(path: Path, most: int, shown: str) -> bytes:
+    """Return the bytes of a file. Raises `GlassformerError` if there are more than `most`, or it is not a file."""
+    if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
+        raise GlassformerError(f"{shown} is not a file; copy it again")
+    with path.open("rb") as file:
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise GlassformerError(f"{shown} is larger than {most >> 20} MiB; the file is damaged")
+    return raw
+
+
+def read_settings(path: Path, *, where: str = "") -> dict[str, Any]:
+    """Return what `read_json` does, if these are values by name; otherwise the file is damaged."""
+    read = read_json(path, where=where)
+    if not isinstance(read, dict):
+        shown = f"{where}: {path.name}" if where else str(path)
+        raise GlassformerError(f"{shown} does not hold settings by name; the file is damaged")
+    return read
 
 
 def _finite(digits: str) -> float:

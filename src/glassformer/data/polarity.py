@@ -1,10 +1,10 @@
 """The embedded data set `polarity`: short English opinions in which word order decides.
 
-They are **generated** by the small grammar below. No person wrote them, and no result on them says anything about real
-text. They show one thing: what a model that reads words in their order can do and a bag of words cannot. "The acting is
-dull, but the story is superb" is a favourable opinion. With the two adjectives exchanged it is unfavourable. Every word
-occurs nearly as often in favourable opinions as in unfavourable ones. Neighbouring pairs of words tell little either:
-an adverb stands between a negation and the word that it negates, and an aside follows.
+They are **generated** by the small grammar of `polarity.toml`. No person wrote them, and no result on them says
+anything about real text. They show one thing: what a model that reads words in their order can do and a bag of words
+cannot. "The acting is dull, but the story is superb" is a favourable opinion. With the two adjectives exchanged it is
+unfavourable. Every word occurs nearly as often in favourable opinions as in unfavourable ones. Neighbouring pairs of
+words tell little either: an adverb stands between a negation and the word that it negates, and an aside follows.
 
 The test sentences pair words (two judgements, or one judgement and its subject, see `_sentence`) that are never paired
 in training. Every single word does occur in training.
@@ -12,8 +12,10 @@ in training. Every single word does occur in training.
 
 import random
 import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeVar
 
 import polars as pl
@@ -26,19 +28,14 @@ N_ROWS = {"train": 4_000, "test": 1_000}
 SEEDS = {"train": 1, "test": 2}
 ONE_IN = 5  # one combination of words in five is kept for the test
 
-PRAISE = """good great superb charming funny moving clever fresh warm gripping elegant lovely witty brilliant
-    delightful touching wonderful thoughtful""".split()  # noqa: SIM905
-BLAME = """bad dull boring weak clumsy flat stale tedious awkward silly sad shallow bland dreadful annoying lifeless
-    awful tiresome""".split()  # noqa: SIM905
-PRAISED_AS = "masterpiece triumph gem treat".split()  # noqa: SIM905
-BLAMED_AS = "disaster failure mess flop".split()  # noqa: SIM905
-SUBJECTS = """acting story script plot music ending dialogue direction cast opening pacing humour editing premise
-    soundtrack finale narration staging photography choreography""".split()  # noqa: SIM905
-ADVERBS = "really truly very genuinely remarkably particularly".split()  # noqa: SIM905
-DEGREES = "real true complete".split()  # noqa: SIM905
+_GRAMMAR = tomllib.loads(Path(__file__).with_name("polarity.toml").read_text(encoding="utf-8"))
+PRAISE, BLAME, PRAISED_AS, BLAMED_AS, SUBJECTS, ADVERBS, DEGREES = (
+    str(_GRAMMAR[kind]).split()
+    for kind in ("praise", "blame", "praised_as", "blamed_as", "subjects", "adverbs", "degrees")
+)
+ASIDES: list[str] = _GRAMMAR["asides"]
 QUESTION = "how is the {s}?"
 """A question about a subject. Opinions that name the subject first are its answers."""
-ASIDES = ("to be honest", "i must say", "for the most part", "all in all", "as a whole", "in my view", "if you ask me")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,46 +52,7 @@ class Template:
     agree: bool = False
 
 
-TEMPLATES = (
-    # one judgement: stated, denied, denied twice
-    Template(words="the {s} is {x}"),
-    Template(words="i find the {s} {x}"),
-    Template(words="the {s} seems {x}"),
-    Template(words="the {s} was {x}"),
-    Template(words="we all found the {s} {x}"),
-    Template(words="i call the {s} {x}"),
-    Template(words="the {s} is nothing but {x}"),
-    Template(words="it is not true that the {s} is not {x}"),
-    Template(words="nobody could say that the {s} is not {x}"),
-    Template(words="nobody could say that the {s} is {x}", denied=True),
-    Template(words="the {s} is not {x}", denied=True),
-    Template(words="the {s} is hardly {x}", denied=True),
-    Template(words="the {s} is anything but {x}", denied=True),
-    Template(words="the {s} is far from being {x}", denied=True),
-    Template(words="it is not at all the case that the {s} is {x}", denied=True),
-    # two that agree
-    Template(words="the {s} is {x}, and the {t} is {y}", agree=True),
-    Template(words="the {s} is {x}, more than that, it is {y}", agree=True),
-    Template(words="the {s} is {x}, and on top of that {y}", agree=True),
-    Template(words="the {s} is not only {x}, but also {y}", agree=True),
-    Template(words="the {s} is neither {x}, nor {y}", agree=True, denied=True),
-    Template(words="neither is the {s} {x}, nor is the {t} {y}", agree=True, denied=True),
-    # two opposites: the first decides
-    Template(words="the {s} is {x}, not {y}"),
-    Template(words="the {s} is {x}, and not in the least {y}"),
-    Template(words="the {s} is {x}, although the {t} is {y}"),
-    Template(words="the {s} is {x}, instead of being {y}"),
-    Template(words="i call the {s} {x}, others call it {y}"),
-    Template(words="in the end the {s} is {x}, at first it seems {y}"),
-    # two opposites: the second decides
-    Template(words="the {s} is not {x}, it is {y}", decides="y"),
-    Template(words="the {s} is {x}, but the {t} is {y}", decides="y"),
-    Template(words="although the {s} is {x}, the {t} is {y}", decides="y"),
-    Template(words="instead of being {x}, the {s} is {y}", decides="y"),
-    Template(words="others call the {s} {x}, i call it {y}", decides="y"),
-    Template(words="at first the {s} seems {x}, in the end it is {y}", decides="y"),
-)
-
+TEMPLATES = [Template(**described) for described in _GRAMMAR["templates"]]
 FAVOURABLE = PRAISE + PRAISED_AS
 UNFAVOURABLE = BLAME + BLAMED_AS
 NUMBER = {word: number for number, word in enumerate(FAVOURABLE + UNFAVOURABLE + SUBJECTS)}

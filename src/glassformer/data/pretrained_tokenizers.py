@@ -13,7 +13,7 @@ from typing import Any
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import read_settings
 from glassformer.data.tokenizer_file import read_tokenizer
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -166,10 +166,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).is_file():
-            read = read_json(folder / name)
-            if not isinstance(read, dict):
-                raise GlassformerError(f"{folder / name} does not hold settings by name; the file is damaged")
-            found |= read
+            found |= read_settings(folder / name)
     plain = {key: value["content"] if isinstance(value, dict) and "content" in value else value
              for key, value in found.items()}  # fmt: skip
     return {key: value for key, value in plain.items() if value is not None}

@@ -14,6 +14,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from glassformer.data.json_files import read_bounded
 from glassformer.errors import GlassformerError, UsageError
 
 # Scripts written without spaces: each character is a word, as there is no dictionary to find the words.
@@ -52,12 +53,7 @@ def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
         UsageError: the file has a part that is not known to be harmless.
     """
     shown = f"{where}: {path.name}" if where else str(path)
-    if not path.is_file():  # it may be a folder, or a pipe or device, which may never end
-        raise GlassformerError(f"{shown} is not a file; copy it again")
-    with path.open("rb") as file:
-        raw = file.read(_MOST_BYTES + 1)
-    if len(raw) > _MOST_BYTES:
-        raise GlassformerError(f"{shown} is larger than {_MOST_BYTES >> 20} MiB; the file is damaged")
+    raw = read_bounded(path, _MOST_BYTES, shown)
     try:
         inner = Tokenizer.from_str(raw.decode("utf-8"))
     except BaseException as error:  # the library raises bare Exceptions, and a BaseException if it panics

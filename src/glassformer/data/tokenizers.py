@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -276,13 +277,8 @@ def _is_word(text: str) -> bool:
 
 def batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
     """Yield lists of `size` texts. The last list may be shorter."""
-    batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    rest = iter(texts)
+    while batch := list(islice(rest, size)):
         yield batch
 
 

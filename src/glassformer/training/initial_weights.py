@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from glassformer.data.inputs import Inputs
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import read_settings
 from glassformer.data.labels import LabelSet
 from glassformer.data.pretrained_tokenizers import TOKENIZER_FILES, read_pretrained_tokenizer
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
@@ -269,7 +269,7 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
     where = f"`init={name!r}`"
     if not (folder / "config.json").is_file():
         raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
-    raw = _read_settings(folder / "config.json", where)
+    raw = read_settings(folder / "config.json", where=where)
     config, family = read_config(raw, where), read_family(raw, where)
     tensors = _tensors(folder, where)
     tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
@@ -298,7 +298,7 @@ def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
     if (folder / _WEIGHTS).is_file():
         files = [_WEIGHTS]
     elif (folder / _INDEX).is_file():
-        named = _read_settings(folder / _INDEX, where).get("weight_map")
+        named = read_settings(folder / _INDEX, where=where).get("weight_map")
         files = sorted(set(named.values())) if isinstance(named, dict) else []
         if not files or any(PurePosixPath(file).name != file for file in files):
             raise GlassformerError(f"{where}: {_INDEX} does not name files beside it; it is damaged")
@@ -318,10 +318,3 @@ def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
         except (SafetensorError, OSError) as error:
             raise GlassformerError(f"{where}: {file} is missing, cut short or damaged ({error})") from error
     return tensors
-
-
-def _read_settings(path: Path, where: str) -> dict[str, Any]:
-    read = read_json(path, where=where)
-    if not isinstance(read, dict):
-        raise GlassformerError(f"{where}: {path.name} does not hold settings by name; it is damaged")
-    return read

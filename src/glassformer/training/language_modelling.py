@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from glassformer.data.arrays import BoolArray, IntArray
 from glassformer.data.batches import ModelInputs
-from glassformer.data.packing import Excerpt, PackedStream, excerpts
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import PAD_ID, START_ID, UNKNOWN_ID
+from glassformer.data.windows import Excerpt, PackedStream, excerpts
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import TokenPredictor
