@@ -18,11 +18,11 @@ from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, read_kept, run_key
 from glassformer.experiments.search.rows import Part
 from glassformer.experiments.watching import Listener, run_file, with_training
-from glassformer.training.held_out import kept_held_out
 from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, train_model, train_prepared
+from glassformer.training.unfinished import kept_held_out
 
 _COUNTING, _TRIAL = "counting", "trial"
 DIGITS = 3  # of a loss: a smaller difference on a part of the rows is chance
