@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
 from tests.checkpoints import build
@@ -15,14 +15,14 @@ MODERN = {"model_type": "modernbert", "num_hidden_layers": 7}
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_s_own_sizes_where_a_checkpoint_names_none(family: str) -> None:
-    config = read_config({"model_type": family, "pad_token_id": 1}, "x")
+    config = Checkpoint({"model_type": family, "pad_token_id": 1}, "x").config
     assert config.d_model == 768
     assert config.max_seq_len == {"roberta": 510, "modernbert": 8192, "eurobert": 8192}.get(family, 512)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_table_has_every_module_of_the_encoder_and_no_other(family: str) -> None:
-    table, config = FAMILIES[family], read_config({"model_type": family}, "x")
+    table, config = FAMILIES[family], Checkpoint({"model_type": family}, "x").config
     with torch.device("meta"):
         names = PretrainedEncoder(config, 9, 2).state_dict()
     modules = {name.rpartition(".")[0] for name in names}
@@ -40,20 +40,24 @@ def test_both_spellings_of_modernbert_s_settings() -> None:
             "sliding_attention": {"rope_type": "default", "rope_theta": 80.0},
         },
     }
-    assert read_config(old, "x") == read_config(new, "x")
-    assert read_config(old, "x").local_blocks == (1, 3, 5)
-    assert (read_config(old, "x").rotary_base, read_config(old, "x").local_rotary_base) == (9000.0, 80.0)
-    assert read_config(MODERN, "x").local_blocks == (1, 2, 4, 5)
-    assert read_config(MODERN, "x").local_reach == 64
+    assert Checkpoint(old, "x").config == Checkpoint(new, "x").config
+    assert Checkpoint(old, "x").config.local_blocks == (1, 3, 5)
+    assert (Checkpoint(old, "x").config.rotary_base, Checkpoint(old, "x").config.local_rotary_base) == (9000.0, 80.0)
+    assert Checkpoint(MODERN, "x").config.local_blocks == (1, 2, 4, 5)
+    assert Checkpoint(MODERN, "x").config.local_reach == 64
 
 
 def test_both_spellings_of_eurobert_s_rotary_base() -> None:
     old, new = {"rope_theta": 9000.0}, {"rope_parameters": {"rope_type": "default", "rope_theta": 9000.0}}
-    assert [read_config({"model_type": "eurobert"} | raw, "x").rotary_base for raw in (old, new, {})] == [9e3, 9e3, 1e4]
+    assert [Checkpoint({"model_type": "eurobert"} | raw, "x").config.rotary_base for raw in (old, new, {})] == [
+        9e3,
+        9e3,
+        1e4,
+    ]
 
 
 def test_a_new_head_of_eurobert_reads_the_mean_whatever_the_old_one_read() -> None:
-    assert read_config({"model_type": "eurobert", "classifier_pooling": "late"}, "x").pooling == "mean"
+    assert Checkpoint({"model_type": "eurobert", "classifier_pooling": "late"}, "x").config.pooling == "mean"
 
 
 @pytest.mark.parametrize(
@@ -82,12 +86,12 @@ def test_a_new_head_of_eurobert_reads_the_mean_whatever_the_old_one_read() -> No
 )
 def test_what_cannot_be_read_is_refused_in_words(raw: dict[str, Any], words: list[str]) -> None:
     with pytest.raises(UsageError) as caught:
-        read_config(raw, "--init hf:x")
+        _ = Checkpoint(raw, "--init hf:x").config
     assert all(word in str(caught.value) for word in ["--init hf:x", *words])
 
 
 def read(raw: dict[str, Any], tensors: dict[str, Tensor], tokens: list[int]) -> dict[str, Tensor]:
-    return read_checkpoint_weights(raw, read_family(raw, "x"), read_config(raw, "x"), tensors, tokens, "x")
+    return Checkpoint(raw, "x").weights(tensors, tokens)
 
 
 def bert() -> tuple[dict[str, Any], dict[str, Tensor], list[int]]:
@@ -130,4 +134,4 @@ def test_embeddings_are_put_in_the_order_of_our_ids() -> None:
     raw, tensors, _ = bert()
     weights = read(raw, tensors, [7, 2, 5])
     assert torch.equal(weights["embedding.weight"], tensors["bert.embeddings.word_embeddings.weight"][[7, 2, 5]])
-    assert isinstance(read_config(raw, "x"), PretrainedConfig)
+    assert isinstance(Checkpoint(raw, "x").config, PretrainedConfig)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from glassformer.errors import UsageError
-from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.checkpoints_out import write_config, write_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
@@ -26,7 +26,7 @@ SMALL["roberta"] = SMALL["bert"] | {"pad_token_id": 0}
 
 
 def small(family: str) -> PretrainedConfig:
-    return read_config({"model_type": family} | SMALL[family], "x")
+    return Checkpoint({"model_type": family} | SMALL[family], "x").config
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -35,11 +35,9 @@ def test_what_is_written_is_read_back(family: str) -> None:
     raw = write_config(config, FAMILIES[family].special_tokens[2])
     assert raw["model_type"] == family
     assert raw["architectures"] == [FAMILIES[family].classifier]
-    assert read_config(raw, "x") == config.model_copy(update=dropout_of(family))
+    assert Checkpoint(raw, "x").config == config.model_copy(update=dropout_of(family))
     weights = randomise(PretrainedEncoder(config, 7, 2)).state_dict()
-    again = read_checkpoint_weights(
-        raw, read_family(raw, "x"), config, write_weights(config, raw, weights), range(7), "x"
-    )
+    again = Checkpoint(raw, "x").weights(write_weights(config, raw, weights), range(7))
     assert again.keys() == weights.keys()
     assert all(torch.equal(again[name], weights[name]) for name in weights)
 

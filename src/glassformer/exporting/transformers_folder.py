@@ -18,7 +18,7 @@ from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.expressed import expressed
 from glassformer.layers.masks import lengths_to_mask
-from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.checkpoints_out import as_encoder, write_config, write_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedEncoder
@@ -114,12 +114,10 @@ def _difference(trained: TrainedModel, line: tuple[float, float], raw: Mapping[s
 
     Large logits are rounded more coarsely, so above 1 the difference is relative.
     """
-    where, config = str(folder.name), trained.config
-    encoder = read_config(raw, where)
-    tokens = range(config.vocab_size)
-    read = read_checkpoint_weights(raw, read_family(raw, where), encoder, load_file(folder / _WEIGHTS), tokens, where)
+    config, written = trained.config, Checkpoint(raw, folder.name)
+    encoder = written.config
     again = PretrainedEncoder(encoder, config.vocab_size, config.n_classes)
-    again.load_state_dict(read)
+    again.load_state_dict(written.weights(load_file(folder / _WEIGHTS), range(config.vocab_size)))
     ids, mask = _random_texts(config.vocab_size, min(encoder.max_seq_len, _CHECKED_TOKENS))
     expected: Tensor = line[0] * trained.model(ids, mask) + line[1]
     found: Tensor = again.eval()(ids, mask)

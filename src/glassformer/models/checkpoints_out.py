@@ -14,7 +14,7 @@ from torch import Tensor
 from glassformer.errors import UsageError
 from glassformer.layers.norms import RMS_EPS
 from glassformer.models.build import AnyModelConfig
-from glassformer.models.checkpoints import first_position, named_values, read_config, sources_of
+from glassformer.models.checkpoints import Checkpoint, named_values
 from glassformer.models.families import FAMILIES, Family
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
@@ -51,7 +51,7 @@ def write_config(config: PretrainedConfig, start: str) -> dict[str, Any]:
     by_token = sorted(FAMILIES.items(), key=lambda entry: entry[1].special_tokens[2] != start)
     shapes = {model_type: _described(config, model_type, family) for model_type, family in by_token}
     for raw in shapes.values():
-        if raw is not None and _without_dropout(read_config(raw, "")) == _without_dropout(config):
+        if raw is not None and _without_dropout(Checkpoint(raw, "").config) == _without_dropout(config):
             return raw
     titles = ", ".join(family.title for family in FAMILIES.values())
     raise UsageError(f"{config.in_words()}: this encoder has the shape of no family that can be written ({titles})")
@@ -66,14 +66,14 @@ def write_weights(config: PretrainedConfig, raw: Mapping[str, Any], weights: Map
     family = FAMILIES[raw["model_type"]]
     sources = {
         module: tuple(family.prefix + source for source in theirs)
-        for module, theirs in sources_of(family, config.n_layers).items()
+        for module, theirs in family.sources(config.n_layers).items()
     }
     sources |= family.head
     written: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         module, _, kind = name.rpartition(".")
         if module == "positions":
-            tensor = torch.cat([tensor.new_zeros(first_position(family, raw), config.d_model), tensor])
+            tensor = torch.cat([tensor.new_zeros(family.first_position(raw), config.d_model), tensor])
         for source, part in zip(sources[module], tensor.chunk(len(sources[module])), strict=True):
             written[f"{source}.{kind}"] = part.contiguous()
     if family.added_to_positions:
@@ -99,7 +99,7 @@ def _described(config: PretrainedConfig, model_type: str, family: Family) -> dic
                 return None
         raw[theirs] = value
     if family.padding_before_positions:
-        raw[family.settings["max_seq_len"][0]] += first_position(family, raw)
+        raw[family.settings["max_seq_len"][0]] += family.first_position(raw)
     if family.local_attention:
         raw |= _local(config)
     elif family.fixed.get("positions") == "rotary":

@@ -55,6 +55,27 @@ class Family:
     written: Mapping[str, Any] = field(default_factory=dict)
     special_tokens: tuple[str, str, str, str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
+    def first_position(self, raw: Mapping[str, Any]) -> int:
+        """Return the row of the position table that belongs to the first token of a text."""
+        return raw.get("pad_token_id", 1) + 1 if self.padding_before_positions else 0
+
+    def sources(self, n_layers: int) -> dict[str, tuple[str, ...]]:
+        """Return for each module of our encoder, without the head, their modules, without the prefix."""
+        blocks = {
+            f"blocks.{n}.{ours}": tuple(source.format(n=n) for source in theirs)
+            for n in range(n_layers)
+            for ours, theirs in self.block.items()
+        }
+        return {**self.parts, **blocks}
+
+    def plain_name(self, name: str) -> str:
+        """Remove the encoder's prefix and use today's names: old checkpoints call a norm's weights gamma and beta."""
+        name = name.removeprefix(self.prefix)
+        for old, new in ((".gamma", ".weight"), (".beta", ".bias")):
+            if name.endswith(old):
+                return name.removesuffix(old) + new
+        return name
+
 
 def _families() -> dict[str, Family]:
     tables = tomllib.loads(files(__package__).joinpath("families.toml").read_text(encoding="utf-8"))

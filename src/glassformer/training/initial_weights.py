@@ -24,7 +24,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
-from glassformer.models.checkpoints import read_checkpoint_weights, read_config, read_family
+from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
 from glassformer.models.parts import embedding_table, names_of, parts_of
@@ -270,10 +270,10 @@ def _checkpoint(folder: Path, name: str) -> InitialWeights:
     if not (folder / "config.json").is_file():
         raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
     raw = read_settings(folder / "config.json", where=where)
-    config, family = read_config(raw, where), read_family(raw, where)
-    tensors = _tensors(folder, where)
-    tokenizer, order = read_pretrained_tokenizer(folder, family.special_tokens, where)
-    weights = read_checkpoint_weights(raw, family, config, tensors, order, where)
+    checkpoint = Checkpoint(raw, where)
+    config, tensors = checkpoint.config, _tensors(folder, where)
+    tokenizer, order = read_pretrained_tokenizer(folder, checkpoint.family.special_tokens, where)
+    weights = checkpoint.weights(tensors, order)
     last = weights.get("head.out_projection.weight")
     return InitialWeights(
         name=name,
