@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Locator, Page
 
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.exercise import choose_blanks
-from glassformer.tracing.page import write_trace
 from glassformer.tracing.trace import Trace, trace
+from glassformer.tracing.writing import write_trace
 from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model

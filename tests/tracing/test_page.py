@@ -8,8 +8,8 @@ import pytest
 
 from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.exercise import MOST_BLANKS, choose_blanks
-from glassformer.tracing.page import render
 from glassformer.tracing.trace import Trace, trace
+from glassformer.tracing.writing import render
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
 from tests.tracing.test_trace import DESIGNS, TEXT, predictor_of

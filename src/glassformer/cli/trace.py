@@ -40,9 +40,8 @@ def trace(
     from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
     from glassformer.tracing.exercise import choose_blanks
-    from glassformer.tracing.page import write_trace
     from glassformer.tracing.trace import trace as trace_text
-    from glassformer.tracing.writing import as_json, write_npz
+    from glassformer.tracing.writing import as_json, write_npz, write_trace
 
     predictor = Predictor.load(model, device=choose_device(device))
     doing("tracing")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -56,7 +57,10 @@ class RewardModel(nn.Module):
         """
         with torch.no_grad():
             reference_logprobs = _logprobs(self.reference, token_ids, attention_mask, loss_mask)
-        logprobs = [_logprobs(member, token_ids, attention_mask, loss_mask) for member in self._each()]
+        logprobs = [
+            _logprobs(member, token_ids, attention_mask, loss_mask)
+            for member in cast(Iterable[TokenPredictor], self.members)
+        ]
         return torch.stack(logprobs, dim=1), reference_logprobs
 
     def train(self, mode: bool = True) -> RewardModel:
@@ -73,11 +77,6 @@ class RewardModel(nn.Module):
             blocks=tuple(nn.ModuleList(level) for level in zip(*(parts.blocks for parts in every), strict=True)),
             norm=tuple(module for parts in every for module in parts.norm),
         )
-
-    def _each(self) -> Iterator[TokenPredictor]:
-        for member in self.members:
-            assert isinstance(member, TokenPredictor)
-            yield member
 
 
 def _logprobs(

@@ -49,8 +49,8 @@ def add_traces(app: FastAPI, service: Service) -> None:
 
 def _traced(model: ServedModel, text: str) -> str:
     predictor = model.whole
-    from glassformer.tracing.page import render
     from glassformer.tracing.trace import trace as trace_text
+    from glassformer.tracing.writing import render
 
     return render(trace_text(predictor, text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,15 +98,12 @@ def _recorded(model: nn.Module, names: set[str]) -> Iterator[dict[str, list[Tens
         values.retain_grad()
         heard[name].append(values)
 
-    def keeper(name: str) -> Callable[[Tensor], None]:
-        return lambda values: keep(name, values)
-
     def hook(name: str) -> Callable[[nn.Module, Any, Tensor], None]:
         return lambda _module, _arguments, output: keep(name, output)
 
     tapped, modules = names & taps_of(model).keys(), modules_of(model)
     with ExitStack() as stack:
-        stack.enter_context(listeners(model, {name: keeper(name) for name in tapped}))
+        stack.enter_context(listeners(model, {name: partial(keep, name) for name in tapped}))
         for name in names - tapped:
             handle = modules[name.removesuffix(".output")].register_forward_hook(hook(name))
             stack.callback(handle.remove)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic
 
-from torch import Tensor
-
-from glassformer.data.arrays import IntArray
 from glassformer.data.locks import LOCK_FILE, only_writer
 from glassformer.errors import UsageError
 from glassformer.models.language_model import LanguageModel
@@ -17,7 +15,7 @@ from glassformer.prediction.folder_config import NewWord
 from glassformer.prediction.model_folder import TrainedLanguageModel, TrainedModel, save_model
 from glassformer.words.dictionary import Dictionary
 from glassformer.words.embed import WordSpace, embed_words, map_of, nearest_words
-from glassformer.words.embedding_map import MapReport, Vectors
+from glassformer.words.embedding_map import MapReport
 from glassformer.words.learners import Learner, context_vectors, enlarged, trunk_of
 
 GIVEN = "given"
@@ -125,14 +123,10 @@ def word_space(trained: TrainedModel | TrainedLanguageModel) -> WordSpace:
         UsageError: the model cannot learn words (see `trunk_of`).
     """
     trunk = trunk_of(trained)
-
-    def read(rows: Sequence[IntArray], embeddings: Tensor) -> Vectors:
-        return context_vectors(trunk, rows, embeddings, max_seq_len=trained.config.model.max_seq_len)
-
     return WordSpace(
         tokenizer=trained.tokenizer,
         embeddings=trunk.get_parameter("embedding.weight").detach(),
-        read=read,
+        read=partial(context_vectors, trunk, max_seq_len=trained.config.model.max_seq_len),
         learned=frozenset(new.word for new in trained.config.new_words),
         predicts=isinstance(trained.model, LanguageModel),
     )
