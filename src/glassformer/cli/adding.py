@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.output import doing, say
+from glassformer.data.wording import names_in
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +65,6 @@ def addition(
     Raises:
         UsageError: the flags contradict each other, or what `add_to` raises.
     """
-    from glassformer.data.wording import names_in
     from glassformer.training.adding import add_to
 
     if init is None:

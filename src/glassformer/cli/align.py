@@ -16,8 +16,9 @@ from glassformer.cli.align_evaluate import evaluate, open_start, prompts_of
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
     Again,
+    Asking,
+    Computing,
     DataDir,
-    Device,
     Json,
     LabelColumn,
     LearningRate,
@@ -33,6 +34,7 @@ from glassformer.cli.options import (
 from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,11 +50,10 @@ Model = Annotated[Path, typer.Argument(help="The folder of a causal language mod
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stage(Shown, Again, Tuned):
+class _Stage(Shown, Again, Computing, Tuned):
     """The options of sft, reward and dpo."""
 
     set_: Settings = None
-    device: Device = "auto"
 
 
 @app.command("pairs")
@@ -198,25 +199,22 @@ def rl(
     set_: Settings = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
-    device: Device = "auto",
     *,
     again: Again,
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Reinforcement learning: train a language model to write texts with a high reward (PPO, GRPO)."""
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
     from glassformer.cli.live import SteeringView
-    from glassformer.data.wording import counted
-    from glassformer.prediction.devices import choose_device
 
     algorithms: dict[str, type[PPOConfig] | type[GRPOConfig]] = {"ppo": PPOConfig, "grpo": GRPOConfig}
     if algorithm not in algorithms:
         raise UsageError(f"--algorithm {algorithm}: there are {' and '.join(algorithms)}")
     config = configured(algorithms[algorithm], given_settings(set_, learning_rate=learning_rate, seed=seed))
     doing(f"reading {model}")
-    start, target = open_start(model), choose_device(device)
+    start, target = open_start(model), run.place
     if start.trained.config.init is None:
         say(_pretrained_only(model))
     asked, source = prompts_of(start, prompts)
@@ -231,7 +229,7 @@ def rl(
             reward_name=reward, source=source, out=out, resume=again.resume, overwrite=again.overwrite, device=target,
             observer=view,
         )  # fmt: skip
-    _tell_of_steering(trained, out, json=shown.json)
+    _tell_of_steering(trained, out, json=run.json)
 
 
 def _tell_of_steering(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:
@@ -304,10 +302,9 @@ def _run(
     from glassformer.alignment.alignment_config import configured
     from glassformer.alignment.stage_run import Run
     from glassformer.cli.live import LiveView
-    from glassformer.prediction.devices import choose_device
 
     config = configured(kind, given_settings(stage.set_, stage))
-    target = choose_device(stage.device)
+    target = stage.place
     doing(f"reading {model} and the records")
     with resumable(out), LiveView() as view:
         yield Run(
@@ -323,8 +320,6 @@ def _run(
 
 
 def _introduce(records: Records, parameters: int, device: str, tell: Callable[[str], None]) -> None:
-    from glassformer.data.wording import counted
-
     held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
     tell(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
     if records.too_long:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.hints import is_file
-from glassformer.cli.options import Device, Shown
+from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.errors import UsageError
 
@@ -34,17 +34,15 @@ def evaluate(
     answers: Annotated[int, typer.Option(min=2, help="Number of answers of each model.")] = 500,
     max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens of an answer.")] = 32,
     seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
-    device: Device = "auto",
     *,
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Measure the answers of language models: how well formed, how varied, how far from the first model."""
     from glassformer.alignment.answers import NAMES, SHARES, before_and_after, measure_answers
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
-    from glassformer.prediction.devices import choose_device
 
-    target = choose_device(device)
+    target = run.place
     doing(f"reading {models[0]}")
     stages = [open_start(folder) for folder in models]
     first, tokenizer = stages[0], stages[0].trained.tokenizer
@@ -63,7 +61,7 @@ def evaluate(
             stage.trained.model.to(target), tokenizer, asked,
             start=start, count=answers, max_tokens=max_tokens, max_seq_len=window, seed=seed, reward=judge,
         )  # fmt: skip
-    if shown.json:
+    if run.json:
         print_json({"prompts": source, "answers": answers, "seed": seed, "models": measured})
         return
     names = list(next(iter(measured.values())))

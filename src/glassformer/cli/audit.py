@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import DataDir, Device, Model, Shown
+from glassformer.cli.options import Measuring, Model
 from glassformer.cli.output import doing, print_table, say, show, write_json
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import UsageError
+from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
+from glassformer.prediction.shipped import is_shipped
 
 if TYPE_CHECKING:
     from glassformer.audit.result import Audit, FileAudit
@@ -22,29 +24,24 @@ def audit(
     model: Model,
     train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for audit.html and audit.json. Default: MODEL.")] = None,
-    device: Device = "auto",
-    data_dir: DataDir = None,
     *,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Say which personal data a model folder holds, and whether its answers reveal which texts it learned."""
     from glassformer.audit.audit import audit as run_audit
     from glassformer.audit.page import write_audit
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
-    from glassformer.prediction.shipped import is_shipped
 
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
     if out is not None:
         check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
-    found = run_audit(model, train=train, data_dir=data_dir, device=choose_device(device), say=_announce)
+    found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=_announce)
     found = found.model_copy(update={"findings": tuple(map(_with_flags, found.findings))})
     doing("writing the audit")
     folder = out or model
     write_audit(folder, found)
-    if shown.json:
+    if run.json:
         write_json(found.model_dump_json(indent=2) + "\n")
     else:
         _show(found)

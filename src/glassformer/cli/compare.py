@@ -11,6 +11,7 @@ from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import AsTrained, Measured, Measuring, Model, model_folder
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.data.wording import counted
 
 _FLIPS_SHOWN = 5
 
@@ -27,17 +28,13 @@ def compare(
 ) -> None:
     """Compare two models on the same texts: the difference in accuracy or R², and texts on which they differ."""
     from glassformer.data.known import check_source
-    from glassformer.data.wording import counted
     from glassformer.evaluation.paired_comparison import compare_models
-    from glassformer.prediction.devices import choose_device
 
     check_order(model_a, data)
     check_order(model_b, data)
     check_source(data)
     doing(f"answering {data} with both models")
-    found = compare_models(
-        model_a, model_b, data, **vars(read), device=choose_device(run.device), data_dir=run.data_dir
-    )
+    found = compare_models(model_a, model_b, data, **vars(read), device=run.place, data_dir=run.data_dir)
     if run.json:
         print_json(found.model_dump(mode="json"))
         return

@@ -13,6 +13,7 @@ from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
 from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
+from glassformer.data.locks import only_writer
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -43,20 +44,18 @@ def compare_variants(
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
     check_folder(out)
-    from glassformer.data.locks import only_writer
     from glassformer.data.sources import read_sources
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
     from glassformer.experiments.variants.plan import plan_variants
-    from glassformer.prediction.devices import choose_device
     from glassformer.training.recipe import parse_overrides
 
     overrides = parse_overrides(recipe.set_ or [])
     plan = plan_variants(
         vary, seeds=seeds, recipe=recipe.recipe, preset=recipe.preset, overrides=overrides, steps=steps, seconds=seconds
     )
-    place = choose_device(run.device)
+    place = run.place
     source = reading.source(data)
     sources = read_sources(source, plan.variants[0].recipe.validation, run.data_dir)
     measured = None if test is None else _read_test(test, source, sources, run.data_dir)

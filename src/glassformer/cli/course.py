@@ -10,6 +10,7 @@ import typer
 
 from glassformer.cli.options import Json
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.errors import UsageError
 
 _READERS = ("jupyterlab", "notebook")
 
@@ -29,7 +30,6 @@ def course(
     """List the ten lessons of the course, or write a lesson as a notebook or a script."""
     from glassformer.course.lessons import lesson as find
     from glassformer.course.writing import write_lesson
-    from glassformer.errors import UsageError
 
     if lesson is None:
         if out is not None or open_it or overwrite:
@@ -81,7 +81,6 @@ def _reader(path: Path) -> str:
     Raises:
         UsageError: none is installed, or the file is no notebook.
     """
-    from glassformer.errors import UsageError
     from glassformer.prediction.installed import is_installed, pip_install
 
     if path.suffix != ".ipynb":

@@ -13,7 +13,12 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import AsTrained, Measured, Measuring, Model
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
 from glassformer.cli.writers import check_folder, check_replaced
+from glassformer.data.files import write_aside
+from glassformer.data.json_files import read_json
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
+from glassformer.prediction.shipped import is_shipped
 
 if TYPE_CHECKING:
     from glassformer.evaluation.report_plots import History
@@ -35,11 +40,8 @@ def evaluate(
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
     from glassformer.data.known import check_source
-    from glassformer.prediction.devices import choose_device
-    from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE, REPORT_FILE
     from glassformer.prediction.model_folder import is_model_folder
     from glassformer.prediction.predictor import Predictor
-    from glassformer.prediction.shipped import is_shipped
 
     check_order(model, data)
     check_source(data)
@@ -53,7 +55,7 @@ def evaluate(
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
     asked: dict[str, Any] = vars(read) | {"train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
-    predictor = Predictor.load(model, device=choose_device(run.device))  # what was exported is not measured
+    predictor = Predictor.load(model, device=run.place)  # what was exported is not measured
     _measure(predictor, model, data, folder, json=run.json, **asked)
 
 
@@ -66,7 +68,6 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model
-    from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     with Live(words("answering"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()) as view:
 
@@ -106,9 +107,7 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: History
     Raises:
         GlassformerError: they cannot be written.
     """
-    from glassformer.data.files import write_aside
     from glassformer.evaluation.report import write_report
-    from glassformer.prediction.folder_names import FIGURES_FILE, REPORT_FILE
 
     doing("writing the report")
     try:
@@ -124,9 +123,6 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: History
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
     """Say it if this replaces an evaluation on other rows."""
-    from glassformer.data.json_files import read_json
-    from glassformer.data.wording import counted
-
     try:
         earlier = read_json(figures)["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
@@ -145,7 +141,6 @@ def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
 
 def _show(evaluation: Evaluation) -> None:
     """Show the model, its readers and the baselines as a table, then the verdicts, a sentence each."""
-    from glassformer.data.wording import counted
     from glassformer.evaluation.report import look_of, seconds, size
 
     look, duel = look_of(evaluation), evaluation.duel

@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.explain_file import explain_file, time_of_a_long
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Device, Model, SafeCsv, Shown, TextColumn
+from glassformer.cli.options import Asking, Model, SafeCsv, TextColumn
 from glassformer.cli.output import (
     Piece,
     doing,
@@ -28,6 +28,8 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.rows_to_answer import given_rows
 from glassformer.cli.writers import check_out, check_parent
+from glassformer.data.lines import lines_of
+from glassformer.data.wording import counted, label_text
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,9 +98,8 @@ def explain(
     ] = False,
     nearest: Nearest = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the explanation to this file.")] = None,
-    device: Device = "auto",
     *,
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Show what each word adds to an answer, by counting and by the transformer."""
     if given is not None:
@@ -108,18 +109,18 @@ def explain(
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
-    _check(given, file, {**asked, "html": html}, of_a_file, json=shown.json)
+    _check(given, file, {**asked, "html": html}, of_a_file, json=run.json)
     check_parent("--html", html)
     from glassformer.prediction.load_answering import load_answering
 
-    predictor = load_answering(model, device=device)
+    predictor = load_answering(model, device=run.device)
     if predictor.trained.config.answers_by_counting:
         _note_counting(method=method, heads=heads, neighbours=neighbours)
     if file is not None:
-        explain_file(predictor, file, out, text, method=method, safe_csv=safe_csv, json=shown.json)
+        explain_file(predictor, file, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
         given = _from_standard_input() if given == "-" else given or ""
-        _explain_text(predictor, given, html, json=shown.json, method=method, **asked)
+        _explain_text(predictor, given, html, json=run.json, method=method, **asked)
 
 
 def _note_counting(*, method: str | None, heads: bool, neighbours: bool) -> None:
@@ -157,8 +158,6 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
 
 
 def _from_standard_input() -> str:
-    from glassformer.data.lines import lines_of
-
     return "\n".join(lines_of(sys.stdin.buffer, "standard input"))
 
 
@@ -220,8 +219,6 @@ def _show_explanation(found: Explanation) -> None:
 
 
 def _show_nearest(nearest: NearestTexts) -> None:
-    from glassformer.data.wording import label_text
-
     show(f"\nNearest training texts, by the {nearest.compared}:")
     if nearest.texts:
         print_table(
@@ -242,8 +239,6 @@ def _show_nearest(nearest: NearestTexts) -> None:
 
 def _table(found: Explanation) -> list[tuple[str, ...]]:
     """Return the lines of the strongest words and of what the margin holds besides."""
-    from glassformer.data.wording import counted
-
     readers = found.readers if len(found.readers) > 1 else ()
     strongest, others = found.strongest(_WORDS_SHOWN)
     heading = "all occurrences of a word together" if len(found.words) > _WORDS_SHOWN else ""

@@ -13,6 +13,8 @@ from glassformer.cli.resume import Stopped
 from glassformer.cli.rows_to_answer import table_in_batches
 from glassformer.cli.unknown import Marked, warn_of_unlike
 from glassformer.cli.writers import write_columns
+from glassformer.data.stopping import stop_requests
+from glassformer.data.wording import counted
 
 if TYPE_CHECKING:
     from glassformer.explanation.explanation import Explanation
@@ -34,8 +36,6 @@ def explain_file(
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.data.stopping import stop_requests
-    from glassformer.data.wording import counted
     from glassformer.explanation.asked import kind_of
     from glassformer.explanation.explain import explain
     from glassformer.explanation.reasons import reason_columns, reasons_table

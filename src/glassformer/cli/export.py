@@ -11,6 +11,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Model, Shown
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.prediction.shipped import shown as name_of
 
 
 def export(
@@ -38,7 +39,6 @@ def export(
     """Write a model in another format: for ONNX Runtime, for the browser, or for the library transformers."""
     from glassformer.exporting.export import export as run
     from glassformer.exporting.formats import FORMATS
-    from glassformer.prediction.shipped import shown as name_of
 
     name = name_of(model)
     doing(f"exporting {name}")

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Device, Shown
+from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.unknown import warn_of_unknown
+from glassformer.data.lines import lines_of
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,11 +82,9 @@ def generate(
             help="What --best-of chooses by: a reward model's folder, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."
         ),
     ] = None,
-    device: Device = "auto",
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Let a language model continue texts. A single text appears while it is written."""
-    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import TextGenerator, check_prompts
 
     sampling = sampled.config()
@@ -96,10 +96,10 @@ def generate(
     asked = _prompts_of(file) if file else prompts or [""]
     check_prompts(asked)
     doing(f"reading {model}")
-    writer = TextGenerator.load(model, device=choose_device(device))
+    writer = TextGenerator.load(model, device=run.place)
     texts = [prompt for prompt in asked for _ in range(samples)]
     _warn(writer, texts, sampling)
-    written = _written(writer, model, texts, sampling, best_of=best_of, reward=reward, device=device, json=shown.json)
+    written = _written(writer, model, texts, sampling, best_of=best_of, reward=reward, device=run.place, json=run.json)
     if any(text.slid for text in written):
         say(
             f"note: the text is longer than the window of {writer.max_seq_len:,} tokens; the model wrote its end "
@@ -136,8 +136,6 @@ def _check_best_of(best_of: int, reward: str | None, stop: list[str] | None) -> 
 
 
 def _write_all(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> list[Continuation]:
-    from glassformer.data.wording import counted
-
     doing(f"writing {counted(len(texts), 'text')}")
     return writer.complete(texts, sampling)
 
@@ -149,11 +147,10 @@ def _best_written(
     from glassformer.alignment.judged import best_of
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.steering import check_room
-    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.generation import Continuation
 
     check_room(texts, writer.tokenizer, sampling.max_tokens, writer.max_seq_len)
-    judge = open_reward(name, writer.tokenizer, device=choose_device(device))
+    judge = open_reward(name, writer.tokenizer, device=device)
     doing(f"writing {len(texts) * n:,} texts")
     found, rewards = best_of(
         n, writer.model, writer.tokenizer, judge, texts, sampling, max_seq_len=writer.max_seq_len
@@ -166,7 +163,6 @@ def _best_written(
 
 
 def _prompts_of(file: Path) -> list[str]:
-    from glassformer.data.lines import lines_of
     from glassformer.data.rows import check_file
 
     if str(file) == "-":

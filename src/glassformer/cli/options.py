@@ -13,7 +13,9 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.output import hush, say
+from glassformer.data.wording import names_in
 from glassformer.errors import UsageError
+from glassformer.prediction.shipped import folder_of
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 def model_folder(model: Path) -> Path:
     """Return the folder of a model that the user named."""
-    from glassformer.prediction.shipped import folder_of
-
     return folder_of(model)
 
 
@@ -113,10 +113,23 @@ class Shown:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
-    """Where a command computes, and where the known data sets are."""
+class Computing:
+    """Where a command computes."""
 
     device: Device = "auto"
+
+    @property
+    def place(self) -> str:
+        """The device. Raises `UsageError` if it is not on this machine."""
+        from glassformer.prediction.devices import choose_device
+
+        return choose_device(self.device)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where(Computing):
+    """Where a command computes, and where the known data sets are."""
+
     data_dir: DataDir = None
 
 
@@ -128,6 +141,11 @@ class Again:
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the model or the unfinished run in --out.")
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asking(Shown, Computing):
+    """The last options of a command that asks a model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -254,7 +272,6 @@ def _chosen_task(
     """
     from glassformer.data.sources import Task
     from glassformer.data.tasks import find_task
-    from glassformer.data.wording import names_in
 
     if task is not None and task not in get_args(Task):
         raise UsageError(f"--task {task}: the tasks are {', '.join(get_args(Task))}")
@@ -301,8 +318,6 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
     Raises:
         UsageError: --columns names no column.
     """
-    from glassformer.data.wording import names_in
-
     beside = [name for given in columns or [] for name in names_in(given)]
     if columns and not beside:
         raise UsageError("--columns names no column; give names with commas in between: price,shop")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Model, SafeCsv, Shown, TextColumn
+from glassformer.cli.options import Asking, Model, SafeCsv, TextColumn
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
@@ -28,6 +28,7 @@ from glassformer.cli.unknown import (
     warn_of_unlike,
 )
 from glassformer.cli.writers import Style, check_out, text_lines, write_answers, write_lines
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,24 +74,23 @@ def predict(
     safe_csv: SafeCsv = False,
     *,
     by: Workers,
-    device: Device = "auto",
-    shown: Shown,
+    run: Asking,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="Print one line of JSON per text on standard output.")] = False,
 ) -> None:
     """Predict the labels of texts with probabilities, or their numbers with intervals."""
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
-    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=shown.json, jsonl=jsonl)
+    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
     by.check(folder=_is_folder(file))
     if file is not None and out is not None and _is_folder(file):
-        asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": device, "safe_csv": safe_csv}
-        predict_shards(model, file, out, by=by, overwrite=overwrite, json=shown.json, **asked)
+        asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": run.device, "safe_csv": safe_csv}
+        predict_shards(model, file, out, by=by, overwrite=overwrite, json=run.json, **asked)
         return
-    style: Style = "json" if shown.json else "jsonl" if jsonl else "plain"
+    style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
 
-    predictor = load_answering(model, device=device)
+    predictor = load_answering(model, device=run.device)
     if top_k is not None:
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
@@ -192,8 +192,6 @@ def _answer_file(
     safe_csv: bool,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
-    from glassformer.data.wording import counted
-
     inputs = predictor.trained.config.inputs
     frames, texts_of, like = table_in_batches(predictor, file, text, inputs=inputs)
     told, total = _Told("row"), size_of_file(file)

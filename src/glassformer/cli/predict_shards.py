@@ -23,6 +23,7 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import Stopped
 from glassformer.cli.unknown import USUALLY_UNLIKE, counts_of, most_given, review_below, say_needs_review
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -149,8 +150,6 @@ def words(progress: Progress, seconds: float) -> str:
 
 
 def _warn(bulk: Bulk, shards: Path) -> None:
-    from glassformer.data.wording import counted
-
     if bulk.earlier:
         say(f"{counted(bulk.earlier, 'shard was', 'shards were')} finished by an earlier run")
     if bulk.gone:
@@ -168,8 +167,6 @@ def _warn(bulk: Bulk, shards: Path) -> None:
 def _report(
     bulk: Bulk, out: Path, needs_review: int | None, *, labelled: bool, seconds: float, rows: int, json: bool
 ) -> None:
-    from glassformer.data.wording import counted
-
     if needs_review is not None:
         say_needs_review(needs_review, bulk.rows, "row")
     given = bulk.predictions if labelled else None

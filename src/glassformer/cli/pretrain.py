@@ -13,6 +13,7 @@ from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, 
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -106,8 +107,6 @@ def _show_result(trained: TrainedLanguageModel, out: Path, *, json: bool) -> Non
 
 
 def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, tell: Callable[[str], None]) -> None:
-    from glassformer.data.wording import counted
-
     train, held_out = prepared.train, prepared.validation
     tell(f"data: {train.source}, {counted(len(train.texts), 'text')} to train on")
     for note in train.notes:

@@ -8,6 +8,8 @@ import typer
 
 from glassformer.cli.options import Json
 from glassformer.cli.output import print_json, show
+from glassformer.errors import UsageError
+from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
 
 
 def recipes(
@@ -16,9 +18,6 @@ def recipes(
 ) -> None:
     """List the recipes that come with glassformer, or print one."""
     import tomllib
-
-    from glassformer.errors import UsageError
-    from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
 
     shipped = recipe_files(OF_CLASSIFIERS + OF_LANGUAGE_MODELS)
     if name is not None:

@@ -13,6 +13,7 @@ from glassformer.cli.options import Measuring
 from glassformer.cli.output import command_line, doing, duration, print_json, print_table, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder, check_replaced
+from glassformer.data.locks import only_writer
 
 if TYPE_CHECKING:
     from glassformer.experiments.published.system_run import SystemRun
@@ -43,11 +44,9 @@ def reproduce(
 ) -> None:
     """Run the published systems again: as printed, corrected, and beside our default."""
     check_folder(out)
-    from glassformer.data.locks import only_writer
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
     from glassformer.experiments.published.reproduce import reproduce as run_systems
     from glassformer.experiments.published.systems import quick_in_words
-    from glassformer.prediction.devices import choose_device
     from glassformer.training.initial_weights import read_initial_weights
 
     check_replaced(out, (RESULTS_FILE, TABLE_FILE), key="lines")
@@ -55,7 +54,7 @@ def reproduce(
     if init is not None:
         check_init(entries)
     start = None if init is None else read_initial_weights(init)
-    target = choose_device(run.device)
+    target = run.place
     stopped = resumable(out, "finished runs are kept", unfinished=Path.is_dir, again="")
     with stopped, only_writer(out), LiveTable() as view:
         found = run_systems(

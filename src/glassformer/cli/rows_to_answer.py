@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
+from glassformer.data.lines import arriving_lines
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ class KnowsItsColumn(Protocol):
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     """Yield the given texts in batches. Without any, yield the lines of standard input as they arrive."""
-    from glassformer.data.lines import arriving_lines
     from glassformer.data.tokenizers import batched
 
     if not texts:

@@ -25,6 +25,7 @@ from glassformer.cli.output import (
 )
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
+from glassformer.data.locks import only_writer
 
 if TYPE_CHECKING:
     from glassformer.experiments.search.result import SearchResult, Trial
@@ -59,17 +60,15 @@ def search(
     """Search for the best settings of a recipe within a time."""
     out = out or Path("runs") / f"search-{_stem(data)}"
     check_folder(out)
-    from glassformer.data.locks import only_writer
     from glassformer.data.sources import read_sources
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
-    from glassformer.prediction.devices import choose_device
     from glassformer.training.recipe import load_recipe
 
     overrides = given_settings(recipe.set_, held_out, seed=seed)
     chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, run.data_dir)
     check_out(out, **run.again)  # before the table is read
-    place = choose_device(run.device)
+    place = run.place
     source = reading.source(data)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, run.data_dir)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Device, Shown, model_folder
+from glassformer.cli.options import Asking, model_folder
 from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.errors import UsageError
 
@@ -44,9 +44,8 @@ def serve(
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
     ] = False,
-    device: Device = "auto",
     *,
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
     from glassformer.prediction.installed import pip_install
@@ -64,7 +63,7 @@ def serve(
 
     api_key = _api_key(api_key_file)
     feedback = None if keep_feedback is None else FeedbackFile(keep_feedback)
-    models = load_models(folders, device=device)
+    models = load_models(folders, device=run.device)
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
     hosts = allowed_hosts(address)
@@ -73,7 +72,7 @@ def serve(
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
         say("warning: other machines can reach this server, and the key and the texts are sent to it unencrypted")
-    if shown.json:
+    if run.json:
         print_json({"url": address.url, "models": list(models)})
     else:
         show(f"{', '.join(models)}: {address.url}    (Ctrl-C stops it)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Device, Model, Shown
+from glassformer.cli.options import Asking, Model
 from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.cli.rows_to_answer import given_rows
 from glassformer.cli.writers import check_parent
@@ -27,9 +27,8 @@ def trace(
     ] = False,
     npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
-    device: Device = "auto",
     *,
-    shown: Shown,
+    run: Asking,
 ) -> None:
     """Show every matrix that the model computes from a text to its answer."""
     check_order(model, text)
@@ -37,13 +36,12 @@ def trace(
         raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
     check_parent("--html", html)
     check_parent("--npz", npz)
-    from glassformer.prediction.devices import choose_device
     from glassformer.prediction.predictor import Predictor
     from glassformer.tracing.exercise import choose_blanks
     from glassformer.tracing.trace import trace as trace_text
     from glassformer.tracing.writing import as_json, write_npz, write_trace
 
-    predictor = Predictor.load(model, device=choose_device(device))
+    predictor = Predictor.load(model, device=run.place)
     doing("tracing")
     (_, (given,)) = given_rows(predictor, [text])
     found = trace_text(predictor, given)
@@ -57,7 +55,7 @@ def trace(
         say(f"note: {found.note}")
     if found.weights_left_out:
         say(f"The trace leaves out the {found.weights_left_out:,} weights of this model: they are too many.")
-    if shown.json:
+    if run.json:
         print_json(as_json(found))
     elif list_ or (html is None and npz is None):
         _list(found)

@@ -17,6 +17,9 @@ from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Readin
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join
+from glassformer.data.wording import counted
+from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
+from glassformer.targets.parts import part_of
 
 if TYPE_CHECKING:
     from glassformer.data.inputs import Inputs
@@ -162,8 +165,6 @@ def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: b
         given: other arguments of `train_model`.
     """
     from glassformer.cli.live import LiveView
-    from glassformer.prediction.folder_names import SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-    from glassformer.targets.parts import part_of
     from glassformer.training.run import train_model
     from glassformer.training.snapshots import Snapshots
 
@@ -207,7 +208,6 @@ def _read(
     """
     from glassformer.data.documents import read_unlabelled
     from glassformer.data.sources import read_sources
-    from glassformer.targets.parts import part_of
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
@@ -221,7 +221,6 @@ def _read(
 
 def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recipe, device: str) -> None:
     from glassformer.data.table import row_list
-    from glassformer.data.wording import counted
 
     splits = prepared.splits
     train, held_out = splits.train, splits.validation
@@ -264,7 +263,6 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
         print_json({"model": str(out), **said.figures(trained), **shared})
         return
     from glassformer.data.inputs import example_of
-    from glassformer.prediction.folder_names import REPORT_FILE
 
     alone = ", by counting alone" if config.answers_by_counting else ""  # said under --quiet too
     show(f"{out}: {said.in_short(trained)}{alone}, trained in {duration(config.training_seconds)}")
@@ -279,7 +277,6 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
 def _say_doubts(trained: TrainedModel, said: Said) -> None:
     """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
     from glassformer.data.table import row_list
-    from glassformer.data.wording import counted
 
     key, told_as, why = said.doubts
     doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
