@@ -66,16 +66,12 @@ class Judge(ABC):
     """What a run that diverged counts as."""
 
     @abstractmethod
-    def check(self, table: Table) -> None:
-        """Raise `UsageError` if a model cannot learn from a table."""
-
-    @abstractmethod
     def check_measured(self, table: Table, measured: Table) -> None:
         """Raise `UsageError` if models of a table cannot be measured on other rows."""
 
     @abstractmethod
     def check_learned(self, table: Table, learned: Table) -> None:
-        """Raise `UsageError` if these rows of a table are not enough to learn what the table holds."""
+        """Raise `UsageError` if these rows of a table, or all of them, are not enough to learn what it holds."""
 
     @abstractmethod
     def strata(self, table: Table) -> Array:

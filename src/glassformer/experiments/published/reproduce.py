@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from glassformer.data.files import write_aside
 from glassformer.data.known import KNOWN, find
@@ -101,12 +100,26 @@ def reproduce(
     if all(reasons):
         raise UsageError("; ".join(left_out))
     read = cache(partial(Rows.read, data_dir=data_dir))
-    run = _Runner(out=out, device=device, init=init, stamp=stamp or {}, watcher=watcher, read=read)
+
+    def runs_of(name: VariantName, variant: SystemVariant, data: str) -> Iterator[SystemRun]:
+        """Run a variant with each seed. Runs that are kept already are read."""
+        recipe_name, rows = variant.recipe or "default", read(data)
+        start = init if variant.from_weights else None
+        for seed in range(variant.seeds):
+            recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=start)
+            folder = run_folder(out, recipe_name, recipe, rows, start, device)
+            how: dict[str, Any] = {"init": start, "device": device, "observer": watcher.on_run(name, seed)}
+            run = read_kept(folder / RUN_FILE, SystemRun) or run_system(
+                recipe_name, rows, recipe, folder, **how, stamp=stamp or {}
+            )
+            watcher.on_done(run)
+            yield run
+
     lines: list[Line] = []
     for entry in (entry for entry, reason in zip(entries, reasons, strict=True) if reason is None):
         watcher.on_line(f"{entry.system} · {entry.data}", sum(variant.seeds for variant in entry.variants.values()))
         cells = [
-            Cell(variant=name, runs=tuple(run.seeds_of(name, variant, entry.data)))
+            Cell(variant=name, runs=tuple(runs_of(name, variant, entry.data)))
             for name, variant in entry.variants.items()
         ]
         lines.append(Line(system=entry.system, data=entry.data, reported=entry.reported, cells=tuple(cells)))
@@ -118,7 +131,8 @@ def reproduce(
             command=command,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-        _write(out, found)
+        write_aside(out / RESULTS_FILE, found.model_dump_json(indent=2) + "\n")
+        write_aside(out / TABLE_FILE, markdown(rows(found.lines)) + "\n")
     return found
 
 
@@ -128,33 +142,3 @@ def _reason_to_leave_out(entry: TableEntry, init: InitialWeights | None, data_di
     if init is None and any(variant.from_weights for variant in entry.variants.values()):
         return f"{entry.system} starts from pre-trained weights, which are not included: `init='hf:NAME'` names them"
     return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Runner:
-    """Runs a variant of a system with each seed. Runs that are kept already are read."""
-
-    out: Path
-    device: str
-    init: InitialWeights | None
-    stamp: Mapping[str, str]
-    watcher: TableWatcher
-    read: Callable[[str], Rows]
-
-    def seeds_of(self, name: VariantName, variant: SystemVariant, data: str) -> Iterator[SystemRun]:
-        recipe_name, rows = variant.recipe or "default", self.read(data)
-        init = self.init if variant.from_weights else None
-        for seed in range(variant.seeds):
-            recipe = load_recipe(variant.recipe, overrides={**variant.overrides, "training.seed": seed}, init=init)
-            folder = run_folder(self.out, recipe_name, recipe, rows, init, self.device)
-            observer = self.watcher.on_run(name, seed)
-            run = read_kept(folder / RUN_FILE, SystemRun) or run_system(
-                recipe_name, rows, recipe, folder, init=init, device=self.device, observer=observer, stamp=self.stamp
-            )
-            self.watcher.on_done(run)
-            yield run
-
-
-def _write(out: Path, found: Reproduction) -> None:
-    write_aside(out / RESULTS_FILE, found.model_dump_json(indent=2) + "\n")
-    write_aside(out / TABLE_FILE, markdown(rows(found.lines)) + "\n")

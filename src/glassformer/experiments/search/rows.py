@@ -53,7 +53,7 @@ def usable_rows(sources: Sources, judge: Judge, *, seed: int) -> Table:
     """
     whole = ValidationConfig(fraction=0)
     table = make_splits(sources.train, whole, seed=seed, validation=sources.validation, test=sources.test).train
-    judge.check(table)
+    judge.check_learned(table, table)
     if table.frame.height < FEWEST_ROWS:
         raise UsageError(
             f"{table.source}: {counted(table.frame.height, 'row')} to learn from, and a search needs at least "

@@ -176,7 +176,6 @@ def cut_rows(judge: Judge, sources: Sources, seed: int, group: str | None, test:
             sources=Sources(train=sources.train, validation=sources.validation, test=test),
             measured=test,
         )
-    judge.check(sources.train)
     config = ValidationConfig(fraction=MEASURED, group=group, min_rows=0)
     splits = make_splits(sources.train, config, seed=seed)
     assert splits.validation is not None

@@ -41,9 +41,6 @@ class LabelJudge(Judge):
     loss = "log loss in nats"
     without_reading = "always gave the most frequent label"
 
-    def check(self, table: Table) -> None:
-        LabelSet.from_table(table)
-
     def check_measured(self, table: Table, measured: Table) -> None:
         LabelSet.from_table(table).encode(measured)
 

@@ -38,14 +38,11 @@ class NumberJudge(Judge):
     loss = "the share of the variance that is not explained (1 − R²)"
     without_reading = "always gave the mean"
 
-    def check(self, table: Table) -> None:
-        check_varies(numbers_of(table), table)
-
     def check_measured(self, table: Table, measured: Table) -> None:  # noqa: ARG002
         check_varies(numbers_of(measured), measured, so="R² cannot be measured. Add rows with other numbers")
 
     def check_learned(self, table: Table, learned: Table) -> None:  # noqa: ARG002
-        self.check(learned)
+        check_varies(numbers_of(learned), learned)
 
     def strata(self, table: Table) -> Array:
         return strata_of(numbers_of(table))
