@@ -2,6 +2,7 @@
 
 import json
 import random
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -362,3 +363,16 @@ def test_the_minutes_decide_about_a_number_too(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert "time: 0.05 minutes. Counting took" in said.err
     assert json.loads((tmp_path / "m" / "metrics.json").read_text())["time_plan"]["minutes"] == 0.05
+
+
+def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tmp_path: Path) -> None:
+    rows = [(text, "20" if row == 30 else number) for row, (text, number) in enumerate(scored_rows(120))]
+    table = write_csv(tmp_path / "my scores.csv", rows, ("text", "score"))
+    said = glassformer("train", table, "--target", "score", "--out", tmp_path / "m", *COUNTING)
+    assert said.code == 0, said.err
+    (line,) = (line for line in said.err.splitlines() if line.startswith("numbers: "))
+    command = f"glassformer labels '{table}' --target score --task number"
+    assert "a number far from the answer (rows 31, " in line
+    assert line.endswith(f"; `{command}` checks all rows")
+    checked = glassformer(*shlex.split(command)[1:], "--out", tmp_path / "check.csv")
+    assert "\n  row 31, 20 → " in checked.out

@@ -28,9 +28,9 @@ WORST = Slice(
 CHECK = "glassformer labels 'my reviews.csv' `label='stars'` `fold_labels=True`"
 
 
-def config(*, multilabel: bool = False, **read_as: Any) -> FolderConfig:
+def config(**read_as: Any) -> FolderConfig:
     data = {"source": "my reviews.csv", "read_as": READ_AS | read_as, "text_column": "text", "label_column": "stars"}
-    target = labels_target(("bad", "good"), multilabel=multilabel)
+    target = labels_target(("bad", "good"))
     return FolderConfig.model_construct(data=data, recipe={}, target=target)
 
 
@@ -107,7 +107,6 @@ def test_without_support_there_is_no_step() -> None:
 @pytest.mark.parametrize(
     "of",
     [
-        config(multilabel=True),
         config(added=("more.csv",)),
         FolderConfig.model_construct(data={}, recipe={}, multilabel=False),
     ],

@@ -277,6 +277,7 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
 def _say_doubts(trained: TrainedModel, said: Said) -> None:
     """Say which labels of held-out rows the model doubts, if any, and the command that checks the whole table."""
     from glassformer.data.table import row_list
+    from glassformer.evaluation.doubtful_rows import labels_command
 
     key, told_as, why = said.doubts
     doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
@@ -287,6 +288,6 @@ def _say_doubts(trained: TrainedModel, said: Said) -> None:
     have = "has" if doubts.doubtful == 1 else "have"
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
-    command = said.command(trained.config)
+    command = labels_command(trained.config)
     more = "" if command is None else f"; `{as_flags(command)}` checks all rows"
     say(f"{said.column}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} {why} ({first}){more}")

@@ -25,7 +25,6 @@ def doubtful_rows(
     told_as: type[Doubts[Any]],
     found_as: type[DoubtfulRows[Any]],
     seen: Splits | str,
-    command: str | None = None,
 ) -> DoubtfulRows[Any] | None:
     """Return the doubtful rows that the model folder remembers, or None if there are none.
 
@@ -33,7 +32,6 @@ def doubtful_rows(
         key: where `metrics.json` has them. It is missing in a folder of an older version.
         told_as, found_as: their records there, and in the result.
         seen: the rows that the model was trained and validated on, or why they cannot be read.
-        command: see `DoubtfulRows`.
     """
     doubts = told_as.model_validate(trained.metrics[key]) if key in trained.metrics else None
     if doubts is None or not doubts.doubtful:
@@ -44,7 +42,7 @@ def doubtful_rows(
         rows=doubts.rows,
         doubtful=doubts.doubtful,
         listed=tuple({**each.model_dump(), "text": _text_of(each.row, each.label, rows)} for each in doubts.listed),
-        command=command,
+        command=labels_command(trained.config),
         cross_fitted=trained.config.data.get("validation_rows") == 0,
     )
 
@@ -64,15 +62,21 @@ def labels_command(config: FolderConfig) -> str | None:
     """Return the command that checks the labels of the whole training table, with its flags as settings.
 
     Returns:
-        None if the command cannot: the rows came from memory or from several tables, have several labels, or got their
-        labels from a teacher.
+        None if the command cannot: the rows came from memory or from several tables, or got their labels from a
+        teacher.
     """
     read_as = config.remembered.data.read_as
-    if read_as is None or config.target.multilabel or read_as.added or "teacher" in config.data:
+    if read_as is None or read_as.added or "teacher" in config.data:
         return None
     group = None if read_as.train in KNOWN else config.remembered.recipe.validation.group
     texts, columns = (read_as.text, *read_as.other_texts), map(in_option, read_as.columns)
     named = [*(("text", name) for name in texts), *(("columns", name) for name in columns), ("label", read_as.label)]
+    order = None if read_as.order is None else ",".join(map(in_option, read_as.order))
+    named += [
+        ("multilabel", read_as.multilabel),
+        ("task", None if read_as.multilabel else read_as.task),
+        ("order", order),
+    ]
     settings = [f"`{name}={value!r}`" for name, value in [*named, ("group", group)] if value is not None]
     settings += ["`fold_labels=True`"] if read_as.fold_labels else []
     return " ".join(["glassformer labels", shlex.quote(read_as.train), *settings])

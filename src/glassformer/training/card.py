@@ -9,7 +9,6 @@ from typing import Any
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
 from glassformer.pages.html import written
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.kept_texts import TEXTS_FILE
 from glassformer.prediction.label_doubts import Doubts
 from glassformer.prediction.model_folder import TrainedModel
@@ -29,7 +28,6 @@ class Said:
         figures: fields of the JSON that training prints.
         in_short: what held-out rows say, in a few words.
         doubts: the key of `metrics.json` with doubtful rows, their record, and why a row is doubtful.
-        command: the command that checks all rows, if there is one.
     """
 
     kind: str
@@ -42,7 +40,6 @@ class Said:
     figures: Callable[[TrainedModel], dict[str, Any]]
     in_short: Callable[[TrainedModel], str]
     doubts: tuple[str, type[Doubts[Any]], str]
-    command: Callable[[FolderConfig], str | None] = lambda _: None
 
 
 def said_of(trained: TrainedModel) -> Said:

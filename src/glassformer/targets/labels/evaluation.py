@@ -17,7 +17,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
-from glassformer.evaluation.doubtful_rows import doubtful_rows, labels_command
+from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
 from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
@@ -303,9 +303,8 @@ class LabelledRows(MeasuredRows):
 
     @classmethod
     def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        command = labels_command(trained.config)
         found_as = DoubtfulRows[DoubtfulLabel]
-        return {"label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, found_as, seen, command)}
+        return {"label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, found_as, seen)}
 
     @classmethod
     def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from glassformer.data.wording import counted
-from glassformer.evaluation.doubtful_rows import labels_command
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
@@ -118,5 +117,4 @@ PART = Said(
     figures=_figures,
     in_short=_in_short,
     doubts=("label_doubts", LabelDoubts, "a label that the model doubts"),
-    command=labels_command,
 )
