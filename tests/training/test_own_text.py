@@ -14,12 +14,12 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.targets.labels.training import train_classifier
-from glassformer.training.first_stage import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.own_text import own_texts, seconds_of
 from glassformer.training.preparation import prepare
+from glassformer.training.pretrain import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.training_config import PretrainingConfig
 from tests.training.samples import Memory, opinions, recipe

@@ -125,5 +125,5 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
 
 
 def _all_rows(splits: Splits) -> pl.DataFrame:
-    tables = [splits.train] if splits.validation is None else [splits.train, splits.validation]
+    tables = splits.tables
     return pl.concat([table.frame.select("row", "text") for table in tables])

@@ -57,6 +57,11 @@ class Splits:
     validation: Table | None
     notes: tuple[str, ...]
 
+    @property
+    def tables(self) -> list[Table]:
+        """The tables of all these rows."""
+        return [self.train] if self.validation is None else [self.train, self.validation]
+
 
 def make_splits(
     table: Table,

@@ -1,4 +1,4 @@
-"""The texts that a classifier is pre-trained on before it learns their labels: see `first_stage.py`.
+"""The texts that a classifier is pre-trained on before it learns their labels: see `pretrain.py`.
 
 A run has two stages. First a language model with the shape of the classifier learns to fill in masked tokens, on the
 training texts and on texts without labels. Then the classifier starts from its weights. Both stages have the same

@@ -134,7 +134,7 @@ def _fit_or_read(
     groups: Array | None,
     observer: Observer,
 ) -> FittedReader:
-    tables = tables_of(prepared)
+    tables = prepared.splits.tables
     work = None if prepared.work is None else prepared.work / name
     fitted = _kept(work, name)
     if fitted is None:
@@ -159,12 +159,6 @@ def _fit_or_read(
         if work is not None:
             _keep(work, fitted)
     return fitted
-
-
-def tables_of(prepared: Prepared) -> list[Table]:
-    """Return the tables whose rows the readers beside the transformer learn."""
-    splits = prepared.splits
-    return [splits.train] if splits.validation is None else [splits.train, splits.validation]
 
 
 def helpful(

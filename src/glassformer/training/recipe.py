@@ -67,7 +67,7 @@ class Recipe(AnyRecipe):
     model: AnyModelConfig = PRESETS[DEFAULT_PRESET]
     training: TrainingConfig = TrainingConfig()
     pretraining: PretrainingConfig | None = None
-    """How the model is pre-trained on its own texts before it learns the labels: see `first_stage.py`. None: not."""
+    """How the model is pre-trained on its own texts before it learns the labels: see `pretrain.py`. None: not."""
 
     @model_validator(mode="after")
     def _can_be_pretrained(self) -> Self:

@@ -118,9 +118,7 @@ def measure_held_out(
         model=model_summary(trained, folder),
         readers=held_out.alone(trained, rows, which),
         cost=Cost(fit_seconds=config.training_seconds),
-        dropped=[
-            dropped for each in (splits.train, splits.validation) if each is not None for dropped in dropped_rows(each)
-        ],
+        dropped=[dropped for each in splits.tables for dropped in dropped_rows(each)],
         notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
     )
     return _told(held_out.told(found), held_out, trained, prepared, folder, texts=texts)

@@ -25,10 +25,10 @@ from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.vectors import unit_vectors
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
-from glassformer.training.first_stage import pretrain_on_own_texts
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared
+from glassformer.training.pretrain import pretrain_on_own_texts
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
 from glassformer.training.recipe import Recipe
@@ -62,7 +62,7 @@ def train_model(
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
 
-    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `first_stage.py`).
+    With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `pretrain.py`).
 
     Args:
         way: what is learned.
@@ -295,7 +295,6 @@ def _digest(table: Table, column: str) -> str | None:
 
 def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
-    tables = [train] if validation is None else [train, validation]
     return {
         "source": train.source,
         "read_as": None if source is None else source.model_dump(mode="json"),
@@ -304,7 +303,7 @@ def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
         "rows": train.frame.height,
         "validation_rows": 0 if validation is None else validation.frame.height,
         "fingerprint": fingerprint(train),
-        "dropped": [_dropped_record(table.source, dropped) for table in tables for dropped in table.dropped],
+        "dropped": [_dropped_record(table.source, dropped) for table in splits.tables for dropped in table.dropped],
         "notes": list(splits.notes),
     }
 

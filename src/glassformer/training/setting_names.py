@@ -4,42 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
+import tomllib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
-OTHER_NAMES = {
-    "seed": ("random_state", "random_seed"),
-    "epochs": ("epoch", "num_epochs", "n_epochs", "max_epochs", "num_train_epochs"),
-    "max_steps": ("steps", "num_steps", "n_steps", "max_iter", "max_iters"),
-    "patience": ("early_stopping", "early_stopping_patience"),
-    "batch_size": ("bs", "batch", "batchsize", "train_batch_size", "per_device_train_batch_size"),
-    "accumulation": ("grad_accum", "accumulation_steps", "gradient_accumulation", "gradient_accumulation_steps"),
-    "optimizer": ("opt", "optim", "optimiser"),
-    "learning_rate": ("lr", "learningrate", "max_lr", "eta"),
-    "weight_decay": ("wd", "l2", "decay"),
-    "schedule": ("scheduler", "lr_schedule", "lr_scheduler", "lr_scheduler_type"),
-    "warmup": ("warmup_ratio", "warmup_steps", "warmup_proportion", "num_warmup_steps"),
-    "max_norm": ("grad_clip", "clip_norm", "gradient_clip_val", "max_grad_norm"),
-    "clip": ("grad_clip", "clip_norm", "gradient_clip_val", "max_grad_norm"),
-    "precision": ("amp", "fp16", "bf16", "dtype", "mixed_precision"),
-    "label_smoothing": ("label_smoothing_factor",),
-    "class_weights": ("class_weight",),
-    "d_model": ("dim", "width", "n_embd", "hidden", "hidden_dim", "hidden_size", "embed_dim", "embedding_dim"),
-    "n_layers": ("layers", "depth", "n_layer", "num_layers", "num_hidden_layers"),
-    "n_heads": ("heads", "nhead", "n_head", "num_heads", "num_attention_heads"),
-    "d_ff": ("d_hidden", "d_mlp", "ffn_dim", "n_inner", "dim_feedforward", "intermediate_size"),
-    "max_seq_len": ("window", "seq_len", "max_len", "max_length", "block_size", "context_length", "n_positions"),
-    "feed_forward": ("act", "activation", "hidden_act"),
-    "dropout": ("drop", "p_dropout", "dropout_rate", "hidden_dropout_prob"),
-    "attention_dropout": ("attn_dropout", "attention_probs_dropout_prob"),
-    "vocab_size": ("vocab", "max_features", "num_words"),
-    "min_frequency": ("min_freq", "min_df"),
-    "lowercase": ("lower", "do_lower_case"),
-    "fraction": ("val_split", "val_fraction", "validation_split", "test_size"),
-    "beta": ("kl_coef", "kl_coeff", "init_kl_coef"),
-    "lam": ("lambda", "gae_lambda"),
-    "group_size": ("num_generations",),
-}
+OTHER_NAMES: dict[str, list[str]] = tomllib.loads(
+    Path(__file__).with_name("setting_names.toml").read_text(encoding="utf-8")
+)
 """The names of our settings in other libraries."""
 
 

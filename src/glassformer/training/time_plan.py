@@ -23,11 +23,10 @@ from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import Fold
-from glassformer.training.first_stage import recipe_of_first_stage
 from glassformer.training.loop import Observer, Silent, StepReport, Trainer
 from glassformer.training.order import plan_epoch
 from glassformer.training.preparation import Prepared
-from glassformer.training.pretrain import pretrain
+from glassformer.training.pretrain import pretrain, recipe_of_first_stage
 from glassformer.training.processes import leader_first
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import with_settings

@@ -32,7 +32,7 @@ from glassformer.training.processes import ALONE, LostProcessError, Processes, w
 
 Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
-"""The model folder or the unfinished run of the first stage, in the work folder (see `first_stage.py`)."""
+"""The model folder or the unfinished run of the first stage, in the work folder (see `pretrain.py`)."""
 _HELD_OUT_FILE = "held-out.safetensors"
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {

@@ -23,7 +23,7 @@ from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
-from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, tables_of, weights_of
+from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
 
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
 
@@ -34,7 +34,7 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     Args:
         fewest: see `fit_counting`.
     """
-    names, tables = prepared.labels, tables_of(prepared)
+    names, tables = prepared.labels, prepared.splits.tables
     labels = np.concatenate([names.encode(table) for table in tables])
     class_weights = prepared.class_weights.numpy()
     weights = np.concatenate([weights_of(table) for table in tables])
