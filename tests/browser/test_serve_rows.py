@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from glassformer.serving.feedback import FeedbackFile
 from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import running
 from tests.browser.test_serve_tables import DROP
+from tests.explanation.test_explain import two_readers
 from tests.serving.samples import ROW, of_rows, served
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -144,6 +147,36 @@ def test_a_row_of_a_table_is_looked_into(page: Page) -> None:
     expect(page.locator(WORDS)).to_have_text(SHOWN)
     page.locator(".first-rows button.text").nth(1).click()
     expect(page.locator(WORDS)).to_have_text(["shop=missing", "price=missing", "it"])
+
+
+def test_the_right_answer_to_a_row_is_said(browser: Browser, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    several = two_readers(multilabel=True)
+    with running(served(trained=of_rows()), feedback=FeedbackFile(kept)) as url:
+        page = browser.new_page()
+        page.goto(url)
+        expect(page.locator("#keeps")).to_have_text("keeps those alone whose right answer you say")
+        typed(page)
+        page.get_by_text("Say the right answer").click()
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".feedback [role=status]")).to_have_text("Choose a label.")
+        page.get_by_label("Right label").select_option("fine")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".feedback [role=status]")).to_have_text("Kept, with the answer of the model.")
+        assert Axe().run(page).violations_count == 0
+        page.close()
+    with running(served(trained=several), feedback=FeedbackFile(kept)) as url:
+        page = browser.new_page()
+        page.goto(url)
+        page.locator("#text").fill("not again")
+        page.get_by_text("Say the right answer").click()
+        page.get_by_label("fine").check()
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".feedback [role=status]")).to_contain_text("Kept")
+        page.close()
+    first, second = (json.loads(line) for line in kept.read_text().splitlines())
+    assert {name: first[name] for name in ROW} == ROW | {"price": str(ROW["price"])}
+    assert (first["label"], second["text"], second["label"]) == ("fine", "not again", ["fine"])
 
 
 def test_models_that_read_different_inputs_do_not_share_a_page(browser: Browser) -> None:

@@ -36,10 +36,7 @@ REFUSED: tuple[Refusal, ...] = (
         why="a pipeline of transformers gives a model one string, and has no place for a row",
     ),
     Refusal(
-        things=(
-            "export web",
-            "serve feedback",
-        ),
+        things=("export web",),
         inputs=SEVERAL,
     ),
 )

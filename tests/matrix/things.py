@@ -339,6 +339,10 @@ def serve_feedback(cell: Cell) -> None:
         found_in(client.post("/feedback", json=asked(cell) | {"label": right}))
     (kept,) = map(json.loads, (cell.out / "kept.jsonl").read_text(encoding="utf-8").splitlines())
     assert kept["label"] == right
+    assert {name: kept[name] for name in cell.row} == cell.row
+    cell.run("train", "--init", cell.both, "--add", cell.out / "kept.jsonl", "--out", cell.out / "m", *SHORT[:2])
+    before, after = (config_of(folder)["data"] for folder in (cell.both, cell.out / "m"))
+    assert after["rows"] + after["validation_rows"] == before["rows"] + before["validation_rows"] + 1
 
 
 def estimator(cell: Cell, **more: Any) -> TextEstimator:

@@ -109,7 +109,7 @@ def create_app(
         add_tables(app, service)
     add_traces(app, service)
     add_time_lapses(app, service)
-    _add_server(app, service, reloader, tables=tables)
+    _add_server(app, service, reloader, {"tables": tables, "feedback": feedback is not None})
     add_feedback(app, service, feedback)
     add_metrics(app, metrics)
     add_drift(app, drift, service.models)
@@ -117,7 +117,7 @@ def create_app(
     return app
 
 
-def _add_server(app: FastAPI, service: Service, reloader: Reloader, *, tables: bool) -> None:
+def _add_server(app: FastAPI, service: Service, reloader: Reloader, has: Mapping[str, bool]) -> None:
     """Add the routes about the models and the server."""
 
     @app.get("/model", response_model=About)
@@ -125,7 +125,7 @@ def _add_server(app: FastAPI, service: Service, reloader: Reloader, *, tables: b
         """Describe the models and the limits."""
         about = await run_in_threadpool(lambda: [model.about() for model in list(service.models.values())])
         models = [model | {"not_reloaded": reloader.failed.get(model["name"])} for model in about]
-        return {"models": models, "limits": asdict(service.limits), "tables": tables, "version": __version__}
+        return {"models": models, "limits": asdict(service.limits), **has, "version": __version__}
 
     @app.get("/health", response_model=Status)
     async def health() -> dict[str, str]:

@@ -15,23 +15,22 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import ConfigDict, Field
 
-from glassformer.data.inputs import refuse_several
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status
+from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Text
 from glassformer.serving.watching import note
 
 _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
 
 
 class FeedbackRequest(BodyOfRequest):
-    """A text and its right label."""
+    """A text and its right label, or a row of several inputs and its right label."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "label": "positive"}]})
 
-    text: str
+    text: Text
     label: Label | list[Label] = Field(description="The right label or number; a list if a text has several labels.")
     model: str | None = Field(default=None, description="The model that was asked. Default: the first one.")
 
@@ -85,24 +84,22 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
 
     @app.post("/feedback", responses=_RESPONSES, response_model=Status)
     async def feedback(request: Request, body: FeedbackRequest) -> dict[str, str]:
-        """Keep a text with its right label, and with the answer of the model."""
+        """Keep a text with its right label, and with the answer of the model, as a row of its training table."""
         if file is None:
             raise RefusedError(404, "this server keeps no feedback; `glassformer serve` keeps it in a file if told to")
-        service.limits.check_texts([body.text])
         model = named(service.models, body.model)
-        config = model.predictor.trained.config
-        refuse_several(config.inputs, "feedback is kept for", "add rows with their labels to the training table")
-        config.target.check_right(body.label)
-        note(request, model.name, [body.text])
+        text = model.read(body.text)
+        service.limits.check_texts([text])
+        model.target.check_right(body.label)
+        note(request, model.name, [text])
         # Not `worker.answer`: the metrics count the texts of /predict.
-        (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [body.text])))
-        record = {
-            "text": body.text,
-            "label": body.label,
+        (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [text])))
+        about = {
             "prediction": answer["prediction"],
             "confidence": answer.get("confidence"),
             "model": model.name,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        await run_in_threadpool(file.add, record)
+        row = model.as_trained(body.text, body.label)
+        await run_in_threadpool(file.add, row | {name: value for name, value in about.items() if name not in row})
         return {"status": "kept"}

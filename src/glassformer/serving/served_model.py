@@ -121,6 +121,13 @@ class ServedModel:
             raise UsageError(f"the model {self.name} reads one text, not a row of several inputs; send a string")
         return given
 
+    def as_trained(self, given: str | Mapping[str, Any], label: Any) -> dict[str, Any]:
+        """Return what was given and its label as a row of its training table."""
+        config: Any = self.predictor.trained.config
+        learned = config.made_of["data"] if self.exported else config.data
+        row = {self.predictor.text_column or "text": given} if isinstance(given, str) else dict(given)
+        return row | {learned.get("label_column") or "label": label}
+
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
         records = self.predictor.answer(texts).records()

@@ -259,6 +259,7 @@ class About(BaseModel):
     )
     limits: dict[str, int] = Field(examples=[{"texts": 256, "characters": 100000}])
     tables: bool = Field(description="Whether /table is there. glassformer-light leaves it out.")
+    feedback: bool = Field(description="Whether /feedback keeps right answers.")
     version: str
 
 

@@ -4,7 +4,7 @@ import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
 import { TextField } from "./field.js";
 import { located, RowFields } from "./fields.js";
-import { BELOW, BESIDE } from "./panels.js";
+import { BELOW, BESIDE, FEEDBACK } from "./panels.js";
 import { get, Gone, post } from "./server.js";
 import { TableDesk } from "./table.js";
 
@@ -69,7 +69,9 @@ async function start() {
     alert.hidden = false;
     return;
   }
-  desk = new Desk(found.models, field, { panels: { beside: BESIDE, below: BELOW }, ask, limits: found.limits, isGone, onGone });
+  if (found.feedback) byId("keeps").textContent = "keeps those alone whose right answer you say";
+  const below = found.feedback ? [FEEDBACK, ...BELOW] : BELOW;
+  desk = new Desk(found.models, field, { panels: { beside: BESIDE, below }, ask, limits: found.limits, isGone, onGone });
   const onText = (chosen) => { desk.put(chosen); byId("fields").scrollIntoView({ block: "center" }); };
   if (found.tables) new TableDesk(byId("table"), { limits: found.limits, onGone, onText, fields: found.models[0].inputs ? ["label"] : ["text", "label"] });
 }

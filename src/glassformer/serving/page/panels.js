@@ -5,6 +5,7 @@
 import { drawAnswer } from "./answer.js";
 import { drawCard } from "./card.js";
 import { drawDrift } from "./drift.js";
+import { drawFeedback } from "./feedback.js";
 import { drawHeads } from "./heads.js";
 import { drawLapse } from "./lapse.js";
 import { drawNearest } from "./nearest.js";
@@ -19,6 +20,9 @@ export const BESIDE = [
   { name: "answer", draw: drawAnswer },
   { name: "readers", draw: drawReaders },
 ];
+
+/** Only if the server keeps right answers. */
+export const FEEDBACK = { name: "feedback", draw: drawFeedback };
 
 export const BELOW = [
   { name: "turning", draw: drawTurning },

@@ -1,0 +1,61 @@
+// The right answer to what was typed, for the file that the server keeps.
+
+import { el } from "./dom.js";
+import { perColumn } from "./fold.js";
+import { Gone, post } from "./server.js";
+
+export const drawFeedback = perColumn(() => new Feedback());
+
+class Feedback {
+  draw(state) {
+    this.place ??= this.made(state.model);
+    if (state.text !== this.state?.text) this.said.textContent = "";
+    this.state = { ...state };
+    return state.answer && state.answer.prediction !== null ? this.place : null;
+  }
+
+  made(model) {
+    const field = fieldOf(model);
+    this.said = el("p", { className: "soft", role: "status" });
+    const form = el("form", {}, field.place, el("button", { type: "submit" }, "Keep"), this.said);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.keep(field.value());
+    });
+    return el("details", {}, el("summary", {}, "Say the right answer"), el("div", { className: "inside" }, form));
+  }
+
+  async keep(label) {
+    const { model, text, onGone } = this.state;
+    if (label === null) {
+      this.said.textContent = model.target ? "Give a number, such as 3.5." : "Choose a label.";
+      return;
+    }
+    try {
+      await post("feedback", { text, label, model: model.name });
+      this.said.textContent = "Kept, with the answer of the model.";
+    } catch (error) {
+      if (error instanceof Gone) onGone();
+      else this.said.textContent = error.message;
+    }
+  }
+}
+
+/** What the right answer is given in: { place, value() }, whose value is null if there is none. */
+function fieldOf({ name, target, labels, multilabel }) {
+  if (target) {
+    const input = el("input", { inputMode: "decimal", autocomplete: "off" });
+    const value = () => (input.value.trim() && Number.isFinite(Number(input.value)) ? Number(input.value) : null);
+    return { place: el("label", {}, `Right ${target} `, input), value };
+  }
+  if (multilabel) {
+    const boxes = labels.map(() => el("input", { type: "checkbox" }));
+    const named = boxes.map((box, number) => el("label", { dir: "auto" }, box, ` ${labels[number]}`));
+    return {
+      place: el("fieldset", {}, el("legend", { className: "unseen" }, `Right labels for ${name}`), ...named),
+      value: () => labels.filter((_, number) => boxes[number].checked),
+    };
+  }
+  const choice = el("select", {}, el("option", { value: "" }, "choose"), ...labels.map((label, number) => el("option", { value: number }, String(label))));
+  return { place: el("label", {}, "Right label ", choice), value: () => (choice.value ? labels[choice.value] : null) };
+}
