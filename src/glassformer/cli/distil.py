@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.options import (
-    Again,
-    DataDir,
-    Device,
     MultilabelAsTrained,
+    OutFolder,
+    Running,
     Settings,
-    Shown,
     Tuned,
     given_settings,
     model_folder,
@@ -34,7 +32,7 @@ def distil(
         typer.Argument(callback=model_folder, help="The model to learn from: a model folder or an exported model."),
     ],
     into: Annotated[str, typer.Option(help="The student: tiny, small or base, or a recipe (a name or a TOML file).")],
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    out: OutFolder,
     texts: Annotated[
         list[str] | None,
         typer.Argument(help="Texts or rows without labels: text files, tables or folders of text files."),
@@ -55,41 +53,37 @@ def distil(
     set_: Settings = None,
     *,
     tuned: Tuned,
-    device: Device = "auto",
-    data_dir: DataDir = None,
-    again: Again,
-    shown: Shown,
+    run: Running,
 ) -> None:
     """Train a small model to answer like a large one, on texts without labels."""
     from glassformer.cli.live import LiveView
-    from glassformer.prediction.devices import choose_device
     from glassformer.training.distil import Teacher, student_recipe
-    from glassformer.training.distil import distil as run
+    from glassformer.training.distil import distil as learn_from
     from glassformer.training.unfinished import prepare_out
 
-    target = choose_device(device)
+    target = run.place
     chosen = student_recipe(into, given_settings(set_, tuned))
-    prepare_out(out, **vars(again))
+    prepare_out(out, **run.again)
     doing(f"reading {teacher}")
     from_whom = Teacher.load(teacher, device=target)
     doing("reading the texts")
-    table = None if labelled is None else from_whom.read_labelled(labelled, data_dir, multilabel=multilabel)
-    documents = [from_whom.read_texts(source, data_dir) for source in texts or ()]
+    table = None if labelled is None else from_whom.read_labelled(labelled, run.data_dir, multilabel=multilabel)
+    documents = [from_whom.read_texts(source, run.data_dir) for source in texts or ()]
     with resumable(out), LiveView() as view:
-        trained = run(
+        trained = learn_from(
             from_whom,
             documents,
             chosen,
             labelled=table,
             temperature=temperature,
             out=out,
-            **vars(again),
+            **run.again,
             device=target,
             observer=view,
             on_prepared=lambda prepared: _introduce(prepared, target, view.line),
             on_progress=lambda share: progressing(f"the teacher answers, {share:.0%}"),
         )
-    _show_result(trained, out, from_whom, json=shown.json)
+    _show_result(trained, out, from_whom, json=run.json)
 
 
 def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], None]) -> None:

@@ -9,15 +9,14 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import (
-    DataDir,
-    Device,
     FromRecipe,
     HeldOut,
     Init,
+    Learned,
     LearningRate,
+    Measuring,
     Reading,
     Seed,
-    Shown,
     Test,
     given_settings,
 )
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    data: Learned,
     *,
     recipe: FromRecipe,
     reading: Reading,
@@ -39,13 +38,11 @@ def doctor(
     init: Init = None,
     learning_rate: LearningRate = None,
     seed: Seed = None,
-    data_dir: DataDir = None,
-    device: Device = "auto",
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and findings.json. Default: nothing is written.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the earlier report in --out.")] = False,
-    shown: Shown,
+    run: Measuring,
 ) -> None:
     """Check your data and the first steps of training before a long run, in one or two minutes."""
     if out is not None:
@@ -55,18 +52,19 @@ def doctor(
     from glassformer.data.sources import read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
-    from glassformer.prediction.devices import choose_device
     from glassformer.targets.parts import part_of
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
 
     overrides = given_settings(recipe.set_, held_out, learning_rate=learning_rate, seed=seed)
     start = None if init is None else read_initial_weights(init)
-    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides, init=start).for_data(data, data_dir)
-    place = choose_device(device)
+    chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides, init=start).for_data(
+        data, run.data_dir
+    )
+    place = run.place
     source = reading.source(data, test, start, init)
     doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
+    sources = read_sources(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
     for note in sources.train.notes:
         say(note)
     for doubt in part_of(source.task, "training").doubts(sources.train):
@@ -75,7 +73,7 @@ def doctor(
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:
         write_diagnosis(out, diagnosis)
-    if shown.json:
+    if run.json:
         write_json(diagnosis.model_dump_json(indent=2) + "\n")
     else:
         _show(diagnosis)
