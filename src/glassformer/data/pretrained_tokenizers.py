@@ -23,7 +23,7 @@ _ROLES = ("pad_token", "unk_token", "cls_token", "sep_token")
 
 
 def read_pretrained_tokenizer(
-    folder: Path, special_tokens: tuple[str, str, str, str], where: str
+    folder: Path, special_tokens: Sequence[str], where: str
 ) -> tuple[TextTokenizer, list[int]]:
     """Read `tokenizer.json`, or if it is missing the `vocab.txt` of a BERT.
 

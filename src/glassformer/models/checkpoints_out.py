@@ -64,11 +64,9 @@ def write_weights(config: PretrainedConfig, raw: Mapping[str, Any], weights: Map
         raw: the result of `write_config`.
     """
     family = FAMILIES[raw["model_type"]]
-    sources = {
-        module: tuple(family.prefix + source for source in theirs)
-        for module, theirs in family.sources(config.n_layers).items()
-    }
-    sources |= family.head
+    of_encoder = family.sources(config.n_layers)
+    sources = {module: [family.prefix + source for source in theirs] for module, theirs in of_encoder.items()}
+    sources |= {module: list(theirs) for module, theirs in family.head.items()}
     written: dict[str, Tensor] = {}
     for name, tensor in weights.items():
         module, _, kind = name.rpartition(".")

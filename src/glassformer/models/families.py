@@ -7,14 +7,12 @@ by them.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
-from pydantic import TypeAdapter
-
-Sources = Mapping[str, tuple[str, ...]]
+Sources = Mapping[str, Sequence[str]]
 """Our module → their modules. If they have several, the rows of their weights are concatenated."""
 
 
@@ -42,7 +40,7 @@ class Family:
     title: str
     classifier: str
     prefix: str
-    settings: Mapping[str, tuple[str, Any]]
+    settings: Mapping[str, Sequence[Any]]
     fixed: Mapping[str, Any]
     parts: Sources
     block: Sources
@@ -53,16 +51,16 @@ class Family:
     added_to_positions: str | None = None
     padding_before_positions: bool = False
     written: Mapping[str, Any] = field(default_factory=dict)
-    special_tokens: tuple[str, str, str, str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+    special_tokens: Sequence[str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
     def first_position(self, raw: Mapping[str, Any]) -> int:
         """Return the row of the position table that belongs to the first token of a text."""
         return raw.get("pad_token_id", 1) + 1 if self.padding_before_positions else 0
 
-    def sources(self, n_layers: int) -> dict[str, tuple[str, ...]]:
+    def sources(self, n_layers: int) -> Sources:
         """Return for each module of our encoder, without the head, their modules, without the prefix."""
         blocks = {
-            f"blocks.{n}.{ours}": tuple(source.format(n=n) for source in theirs)
+            f"blocks.{n}.{ours}": [source.format(n=n) for source in theirs]
             for n in range(n_layers)
             for ours, theirs in self.block.items()
         }
@@ -79,8 +77,7 @@ class Family:
 
 def _families() -> dict[str, Family]:
     tables = tomllib.loads(files(__package__).joinpath("families.toml").read_text(encoding="utf-8"))
-    whole = {name: tables.get(table.pop("like", None), {}) | table for name, table in tables.items()}
-    return TypeAdapter(dict[str, Family]).validate_python(whole)
+    return {name: Family(**tables.get(table.pop("like", None), {}) | table) for name, table in tables.items()}
 
 
 FAMILIES = _families()
