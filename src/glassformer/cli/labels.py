@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import DataDir, Group, Reading, SafeCsv, Shown
+from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown, as_typed
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError, quoted
@@ -29,7 +29,7 @@ _SHOWN, _CHARACTERS_SHOWN = 3, 80
 
 
 def labels(
-    data: Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")],
+    data: Learned,
     apply: Annotated[
         Path | None,
         typer.Option(help="The file of findings or of --next, with your labels filled in. Writes the mended table."),
@@ -98,12 +98,7 @@ def labels(
 
 def _to_apply(data: str, reading: Reading) -> str:
     """Return the command that mends a table, up to the name of the file."""
-    given = [("--text", name) for name in reading.text or ()]
-    for name in ("columns", "label", "target", "task", "order", "multilabel"):
-        value = getattr(reading, name)
-        given += [(f"--{name}", each) for each in ([value] if isinstance(value, str) else value or ())]
-    flags = "".join(f" {flag} {shlex.quote(value)}" for flag, value in given)
-    return f"glassformer labels {shlex.quote(data)}{flags}{' --fold-labels' if reading.fold_labels else ''} --apply"
+    return shlex.join(["glassformer", "labels", data, *as_typed(vars(reading)), "--apply"])
 
 
 def _beside(data: str, to: str) -> Path:

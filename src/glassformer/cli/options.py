@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -37,34 +37,10 @@ Model = Annotated[
     Path, typer.Argument(callback=model_folder, help="A model folder, or sentiment-en, which comes with glassformer.")
 ]
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
-TextColumns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--text",
-        help="Column with the texts. Found automatically if left out. Repeat it for rows with two texts or more: "
-        "--text question --text answer.",
-    ),
-]
-Beside = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns",
-        metavar="<names>",
-        help="Columns of categories or numbers to read beside the text, with commas in between: price,shop. May be "
-        "repeated. A name with a comma stands in double quotes.",
-    ),
-]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
-Multilabel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="<separator>",
-        help="Texts may have several labels, with this separator in between: '|' for drama|comedy.",
-    ),
-]
 MultilabelAsTrained = Annotated[
     str | None,
     typer.Option(metavar="<separator>", help="Separator between several labels of a text. Default: as in training."),
@@ -94,7 +70,6 @@ Settings = Annotated[
 ]
 LearningRate = Annotated[float | None, typer.Option(help="Learning rate. The same as --set training.learning_rate=…")]
 Seed = Annotated[int | None, typer.Option(help="Random seed. The same as --set training.seed=…")]
-Device = Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Folder with the known data sets. Default: the variable GLASSFORMER_DATA."),
@@ -116,7 +91,7 @@ class Shown:
 class Computing:
     """Where a command computes."""
 
-    device: Device = "auto"
+    device: Annotated[str, typer.Option(help="Where to compute: cpu, cuda, mps or auto.")] = "auto"
 
     @property
     def place(self) -> str:
@@ -209,8 +184,23 @@ class AsTrained:
 class Reading:
     """How a labelled table is read."""
 
-    text: TextColumns = None
-    columns: Beside = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text",
+            help="Column with the texts. Found automatically if left out. Repeat it for rows with two texts or more: "
+            "--text question --text answer.",
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            metavar="<names>",
+            help="Columns of categories or numbers to read beside the text, with commas in between: price,shop. May be "
+            "repeated. A name with a comma stands in double quotes.",
+        ),
+    ] = None
     label: LabelColumn = None
     target: Annotated[
         str | None,
@@ -235,7 +225,13 @@ class Reading:
             "stands in double quotes. Default: by number.",
         ),
     ] = None
-    multilabel: Multilabel = None
+    multilabel: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<separator>",
+            help="Texts may have several labels, with this separator in between: '|' for drama|comedy.",
+        ),
+    ] = None
     fold_labels: FoldLabels = False
 
     def source(
@@ -310,6 +306,13 @@ def _options(record: Any) -> list[inspect.Parameter]:
         inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name])
         for each in fields(record)
     ]
+
+
+def as_typed(flags: Mapping[str, object]) -> list[str]:
+    """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
+    given = {f"--{name.rstrip('_').replace('_', '-')}": value for name, value in flags.items() if value}
+    pairs = ((flag, each) for flag, value in given.items() for each in (value if isinstance(value, list) else [value]))
+    return [part for flag, value in pairs for part in ((flag,) if value is True else (flag, str(value)))]
 
 
 def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str, Any]:

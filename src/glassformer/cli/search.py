@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed, given_settings
+from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed, as_typed, given_settings
 from glassformer.cli.output import (
     command_line,
     doing,
@@ -79,18 +78,11 @@ def search(
             minutes=minutes, task=source.task, over=over or (), given=set(overrides), **run.again, device=place,
             command=command_line(), watcher=view,
         )  # fmt: skip
-    usual = _typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
+    usual = as_typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
-    read = _typed(vars(reading) | {"data_dir": run.data_dir})
+    read = as_typed(vars(reading) | {"data_dir": run.data_dir})
     command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *read, *following]
     _show_result(found, out, shlex.join(command), json=run.json)
-
-
-def _typed(flags: Mapping[str, object]) -> list[str]:
-    """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
-    given = {f"--{name.rstrip('_').replace('_', '-')}": value for name, value in flags.items() if value}
-    pairs = ((flag, each) for flag, value in given.items() for each in (value if isinstance(value, list) else [value]))
-    return [part for flag, value in pairs for part in ((flag,) if value is True else (flag, str(value)))]
 
 
 def _stem(data: str) -> str:
