@@ -4,11 +4,13 @@ import numpy as np
 
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
+from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.review import Thresholds
+from tests.support import flat
 
 LONG = "It went on, and on, and on. " * 60
 HISTORY = [
@@ -102,3 +104,9 @@ def sample_evaluation(
 def letters(text: str) -> int:
     """A number that depends on every letter of a text."""
     return sum(map(ord, text))
+
+
+def section(key: str, evaluation: LabelEvaluation) -> str:
+    """What stands below the heading of a section of the report. It is empty if the section is left out."""
+    found = flat(render(evaluation)).partition(f'<section id="{key}">')[2]
+    return found.partition("</section>")[0].partition("</h2>")[2].strip()

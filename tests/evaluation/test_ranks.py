@@ -7,8 +7,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.evaluation.verdict import how_far_off
-from glassformer.targets.labels.evaluation_report import ranks_section
-from tests.evaluation.samples import sample_evaluation
+from tests.evaluation.samples import sample_evaluation, section
 
 
 def one_hot(answers: np.ndarray, n_classes: int) -> np.ndarray:
@@ -43,9 +42,9 @@ def test_one_answer_for_all_rows_has_no_rank_correlation() -> None:
 def test_the_report_compares_distances_where_classes_have_an_order() -> None:
     evaluation = sample_evaluation(ordered=True, two_readers=True)
     assert [each.name for each in evaluation.ranks][-1] == evaluation.duel.model.name
-    section = ranks_section(evaluation)
-    assert "negative &lt; positive &lt; it depends" in section
-    assert section.count("<tr") == 1 + len(evaluation.ranks)
+    shown = section("ranks", evaluation)
+    assert "negative &lt; positive &lt; it depends" in shown
+    assert shown.count("<tr") == 1 + len(evaluation.ranks)
     assert sum(evaluation.ranks[-1].off_by) == evaluation.metrics.rows
     assert "TF-IDF + logistic regression: ." in how_far_off(evaluation.ranks)
-    assert not ranks_section(sample_evaluation())
+    assert not section("ranks", sample_evaluation())

@@ -14,10 +14,9 @@ from glassformer.evaluation.report import render, seconds, size, write_report
 from glassformer.evaluation.result import ClassThresholds, DataSummary
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.targets.labels.evaluation import LabelledRows
-from glassformer.targets.labels.evaluation_report import errors_section
-from glassformer.targets.labels.evaluation_report_thresholds import thresholds_part
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
-from tests.evaluation.samples import HISTORY, sample_evaluation
+from tests.evaluation.samples import HISTORY, sample_evaluation, section
+from tests.support import flat
 
 VOID = {"meta", "br"}
 
@@ -78,9 +77,11 @@ def test_the_kept_epoch_is_marked_not_the_one_with_the_lowest_loss() -> None:
 
 def test_the_duel_has_a_row_for_each_reader_alone() -> None:
     evaluation = sample_evaluation(two_readers=True)
-    html = render(evaluation)
+    html = shown(evaluation)
     duel = html.partition('<section id="duel">')[2].partition("</section>")[0]
     names = re.findall(r'<th scope="row">([^<]*)<small>', duel)
+    assert duel.count('<tr class="ours">') == 1
+    assert '<tr class="ours"><th scope="row">the model<small>' in duel
     assert names == [
         "the majority class",
         "TF-IDF + logistic regression",
@@ -97,7 +98,7 @@ def test_the_duel_has_a_row_for_each_reader_alone() -> None:
 def test_one_of_anything_is_one() -> None:
     plain = sample_evaluation()
     first = plain.duel.comparisons[0].model_copy(update={"only_model_right": 1, "only_baseline_right": 2})
-    html = render(
+    html = shown(
         plain.model_copy(
             update={
                 "data": plain.data.model_copy(update={"rows": 1}),
@@ -114,7 +115,7 @@ def test_one_of_anything_is_one() -> None:
         "1 row only the model got right, 2 only the",
     ):
         assert said in html
-    assert ": 7 rows only" in render(
+    assert ": 7 rows only" in shown(
         plain.model_copy(
             update={
                 "duel": plain.duel.model_copy(
@@ -185,7 +186,7 @@ def test_all_right_on_both_sides_is_not_called_certain() -> None:
         data=DataSummary(source="t.csv", split="test", rows=20), model={},
         baselines=[same],
     )  # fmt: skip
-    html = render(evaluation)
+    html = shown(evaluation)
     assert "(95%: .832 to 1.000)" in html
     assert "1.000 to 1.000" not in html
     assert "Against words: no row that only one of the two got right." in html
@@ -227,9 +228,14 @@ def test_all_numbers_have_one_format() -> None:
     assert not re.search(r"(?<![\d.])0\.\d", seconds_and_sizes.sub("", text))
 
 
+def shown(evaluation: LabelEvaluation) -> str:
+    return flat(render(evaluation))
+
+
 def thresholds_of(evaluation: LabelEvaluation, *points: tuple[float, int, int]) -> str:
     found = ClassThresholds(name="<yes>", rows=10, points=points)
-    return thresholds_part(evaluation.model_copy(update={"class_thresholds": (found,)}))
+    shown = section("ranking", evaluation.model_copy(update={"class_thresholds": (found,)}))
+    return shown.partition("<h3>Choose a threshold</h3>")[2]
 
 
 def test_thresholds_for_three_aims() -> None:
@@ -251,16 +257,21 @@ def test_an_aim_that_no_threshold_reaches_is_blank() -> None:
     assert line.count("<td>–</td>") == 6
 
 
+def errors_section(*errors: WorstError) -> str:
+    html = render(sample_evaluation(30).model_copy(update={"worst_errors": errors}))
+    return re.sub(r"\s+", " ", html.partition('<section id="errors">')[2])
+
+
 def test_the_words_of_an_explained_error_are_coloured() -> None:
     reasons = ErrorReasons(label="good", rival="<bad>", method="shapley", words=((0, 3, 0.5), (4, 7, -1.0)))
     error = WorstError(row=4, text="not <b>!", truth=("good",), prediction=("<bad>",), confidence=0.9, reasons=reasons)
-    html = errors_section([error, error.model_copy(update={"reasons": None})])
+    html = errors_section(error, error.model_copy(update={"reasons": None}))
     assert "The words of 1 text are coloured" in html
     assert '<mark class="for" style="--share: 30%" title="+0.50">not</mark> ' in html
     assert '<mark class="against" style="--share: 60%" title="−1.00">&lt;b&gt;</mark>!' in html
     assert "speaks for good" in html
     assert "speaks for &lt;bad&gt;" in html
     assert "speaks against good" in errors_section(
-        [error.model_copy(update={"reasons": reasons.model_copy(update={"rival": None})})]
+        error.model_copy(update={"reasons": reasons.model_copy(update={"rival": None})})
     )
-    assert "coloured" not in errors_section([error.model_copy(update={"reasons": None})])
+    assert "coloured" not in errors_section(error.model_copy(update={"reasons": None}))

@@ -8,9 +8,9 @@ from glassformer.evaluation.ranking import MOST_CLASSES, class_curves
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import Review
 from glassformer.evaluation.review import label_sets, review, surest
-from glassformer.targets.labels.evaluation_report_review import review_section
 from glassformer.targets.review import Thresholds
-from tests.evaluation.samples import sample_evaluation
+from tests.evaluation.samples import sample_evaluation, section
+from tests.support import flat
 
 PROBS = np.array([[0.95, 0.05], [0.1, 0.9], [0.8, 0.2], [0.7, 0.3], [0.4, 0.6]])
 LABELS = np.array([0, 1, 1, 0, 0])  # wrong: the rows with .8 and .6
@@ -129,14 +129,14 @@ def test_a_model_without_thresholds_says_why() -> None:
     result = found(PROBS, LABELS, None)
     assert all(each.threshold is None for each in result.shares)
     assert result.sets == ()
-    html = review_section(result)
+    html = section("review", sample_evaluation().model_copy(update={"review": result}))
     assert "made by an older glassformer, or without held-out rows. Train it again with" in html
     assert "Label sets" not in html
 
 
 def test_the_report_shows_shares_classes_and_sets() -> None:
     evaluation = sample_evaluation()
-    html = render(evaluation)
+    html = flat(render(evaluation))
     assert '<section id="review"><h2>Send to a person</h2>' in html
     assert evaluation.review is not None
     (chosen,) = (each for each in evaluation.review.sets if each.asked == 0.9)
@@ -173,7 +173,7 @@ def test_the_rarest_classes_have_curves_of_their_own() -> None:
 
 
 def test_curves_of_classes_are_drawn_with_their_names() -> None:
-    html = render(sample_evaluation(140, 27))
+    html = flat(render(sample_evaluation(140, 27)))
     assert html.count("Precision and recall, class ") == MOST_CLASSES
     assert "<p>The rarest classes against all others, with average precision (AP).</p>" in html
-    assert "<p>Each class against all others" in render(sample_evaluation())
+    assert "<p>Each class against all others" in flat(render(sample_evaluation()))

@@ -9,8 +9,7 @@ from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_D
 from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.evaluation import LabelledRows
-from glassformer.targets.labels.evaluation_report import PART
-from tests.evaluation.samples import sample_evaluation
+from tests.evaluation.samples import sample_evaluation, section
 from tests.trained import Trained
 
 NAMES = ["no", "yes"]
@@ -38,11 +37,8 @@ def labelled(texts: list[str], truth: np.ndarray, rows: Sequence[int]) -> Labell
     )
 
 
-def section(found: Robustness[TextChange]) -> str:
-    """The section of a report in which nothing else is."""
-    return PART.sections(sample_evaluation(30).model_copy(update={"robustness": found}), of_training=False)["changes"][
-        1
-    ]
+def shown(found: Robustness[TextChange]) -> str:
+    return section("changes", sample_evaluation(30).model_copy(update={"robustness": found}))
 
 
 def change(found: Robustness[TextChange], name: str) -> TextChange:
@@ -92,14 +88,14 @@ def test_only_texts_that_a_change_alters_count() -> None:
     assert change(found, "no punctuation").accuracy_before == 0
 
 
-def test_nothing_to_change_is_no_section() -> None:
+def test_nothing_to_change_is_no_shown() -> None:
     def never(texts: Sequence[str]) -> FloatArray:
         raise AssertionError(texts)
 
     for texts in ([], ["好吃", "٣"], ["?!", "..."]):  # without punctuation, the last two would be empty
         found = measure(never, texts)
         assert (found.rows, found.changes) == (len(texts), ())
-        assert section(found) == ""
+        assert shown(found) == ""
 
 
 def test_typos_are_drawn_several_times_for_each_text() -> None:
@@ -161,7 +157,7 @@ def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> No
 def test_the_section_shows_each_change_and_escapes_texts() -> None:
     texts = [f"<b>The</b> food is good, {i}." for i in range(30)]
     found = measure(lambda asked: reads_case([text[3:] for text in asked]), texts)
-    html = section(found)
+    html = shown(found)
     assert "30 rows, drawn at random, were changed a little" in html
     assert "in about one of 20 words" in html
     assert "&lt;b&gt;the&lt;/b&gt; food" in html
@@ -169,4 +165,4 @@ def test_the_section_shows_each_change_and_escapes_texts() -> None:
     assert "A negation turns what a sentence says" in html
     assert "<td>1.000</td><td>.000</td>" in html  # lower case
     assert "<td>1.000</td><td>–</td>" in html  # a negation
-    assert "A negation" not in section(measure(reads_case, ["Ok.", "No."]))
+    assert "A negation" not in shown(measure(reads_case, ["Ok.", "No."]))

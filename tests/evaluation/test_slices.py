@@ -8,11 +8,10 @@ import pytest
 from glassformer.evaluation import slices
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.report import render
-from glassformer.evaluation.report_sections import slices_section
 from glassformer.evaluation.slices import FEWEST_ROWS, NO_NUMBER, NO_VALUE, find_slices
 from glassformer.evaluation.verdict import slice_name, where_worse
 from glassformer.evaluation.weak_spots import Slice, Slices
-from tests.evaluation.samples import sample_evaluation
+from tests.evaluation.samples import sample_evaluation, section
 
 SHOPS = ["north"] * 20 + ["south"] * 30
 RIGHT = np.array([True] * 12 + [False] * 8 + [True] * 27 + [False] * 3)  # 12 of 20 in the north, 27 of 30 in the south
@@ -21,6 +20,10 @@ RIGHT = np.array([True] * 12 + [False] * 8 + [True] * 27 + [False] * 3)  # 12 of
 def by_column(values: Sequence[str | None], right: np.ndarray, name: str = "shop") -> Slices:
     """The slices of a column alone: each text is the same single word."""
     return find_slices(["fine"] * len(values), right, pl.DataFrame({name: pl.Series(values, dtype=pl.String)}))
+
+
+def shown(found: Slices | None) -> str:
+    return section("slices", sample_evaluation(30).model_copy(update={"slices": found}))
 
 
 def sizes(slices: Slices) -> dict[str, int]:
@@ -130,7 +133,7 @@ def test_columns_without_a_slice(values: Sequence[str | None]) -> None:
 def test_few_rows_give_no_slice() -> None:
     found = by_column(SHOPS[1:39], RIGHT[1:39])  # 19 and 19
     assert found.looked_at == 0
-    assert f"A slice needs at least {FEWEST_ROWS} rows" in slices_section(found)
+    assert f"A slice needs at least {FEWEST_ROWS} rows" in shown(found)
     assert where_worse(found) is None
 
 
@@ -159,18 +162,18 @@ def test_keywords_are_counted_in_parts_and_in_scripts_without_spaces(monkeypatch
 def test_the_report_shows_ten_and_says_how_many() -> None:
     one = by_column(SHOPS, RIGHT).listed[0]
     listed = tuple(one.model_copy(update={"value": f"<b>{number}"}) for number in range(12))
-    html = slices_section(Slices(looked_at=99, significantly_worse=12, columns=("shop",), listed=listed))
+    html = shown(Slices(looked_at=99, significantly_worse=12, columns=("shop",), listed=listed))
     assert html.count('<th scope="row">') == 10
     assert "On 12 slices, the model is right significantly less often" in html
-    assert "99 slices were looked at: by length, by the column &#x27;shop&#x27;, and by keyword" in html
+    assert "99 slices were looked at: by length, by the column &#39;shop&#39;, and by keyword" in html
     assert "<b>" not in html
     assert "<td>.600<small>.387 to .781</small></td><td>.900</td>" in html
-    nothing = slices_section(Slices(looked_at=1, significantly_worse=0, columns=(), listed=listed[:1]))
+    nothing = shown(Slices(looked_at=1, significantly_worse=0, columns=(), listed=listed[:1]))
     assert nothing.startswith(
         "<p>No slice of these rows is significantly worse than the rest. 1 slice was looked at: by"
     )
     assert "<table" not in nothing
-    assert slices_section(None) == ""
+    assert shown(None) == ""
 
 
 def test_the_report_has_the_section() -> None:

@@ -21,7 +21,7 @@ from glassformer.prediction.folder_names import EVALUATION_FOLDER, FIGURES_FILE,
 from glassformer.prediction.shipped import is_shipped
 
 if TYPE_CHECKING:
-    from glassformer.evaluation.report_plots import History
+    from glassformer.evaluation.report import History
     from glassformer.evaluation.result import Evaluation
     from glassformer.prediction.predictor import Predictor
 

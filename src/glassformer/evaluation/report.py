@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import counted
-from glassformer.evaluation.charts import contestants_chart
-from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report_plots import History, learning_curves
+from glassformer.errors import quoted
+from glassformer.evaluation.charts import Series, axis, contestants_chart, line_chart
 from glassformer.evaluation.result import Contestant, Evaluation
-from glassformer.evaluation.verdict import interval, share
-from glassformer.evaluation.weak_spots import NextStep
-from glassformer.pages.html import page, table
+from glassformer.evaluation.robustness import EXAMPLES, NEGATION, TYPO_DRAWS, TYPOS
+from glassformer.evaluation.slices import FEWEST_ROWS
+from glassformer.evaluation.verdict import interval, p_value, share, signed, slice_name
+from glassformer.pages.html import rendered
 
-STYLE = ".errors li:has(> p:only-child) { padding: .25rem 0 0; }"  # rows without texts stand close together
-_WITHOUT_TEXTS = " Their texts are not in this page, which lies in the model folder. Look them up by their rows."
+History = Sequence[Mapping[str, Any]]
+
+_CHANGES = {
+    "typos": f"in about one of {1 / TYPOS:.0f} words, two letters change places, or a letter is lost or doubled; "
+    f"{TYPO_DRAWS} times for each text",
+    "upper case": "the whole text",
+    "lower case": "the whole text",
+    "no punctuation": "punctuation is dropped, but not in words, links and smileys",
+    NEGATION: "a “not” is added or removed (English only)",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,37 +36,25 @@ class Look:
     """How a kind of answer is shown in the report and in the terminal (`PART` of `targets/*/evaluation_report.py`).
 
     Attributes:
+        template: the report of this kind of answer. It extends `evaluation/report.html.jinja`.
         leading: the name of the leading figure.
         figures: other figures of the headline, by their names.
-        sentences: what the terminal says below the table. The first are those of the duel.
         headline: sentences of the headline beside those of the duel.
-        columns, cells: the columns of the table of contestants, and the cells of one.
-        caption: of this table.
-        plain: the same columns in the terminal, and the same cells.
-        comparison: a sentence about a comparison, as HTML.
-        remarks: sentences below the comparisons.
-        sections: the sections of an evaluation by their keys, with their titles.
-        method: how it was measured, as HTML, and what it means that the rows are those of training.
-        subject: what was measured, before the name of the table.
-        script: the JavaScript of a page.
+        columns: the columns of the table of contestants. The template writes their cells.
+        plain, plain_cells: the columns in the terminal, and the cells of a contestant.
+        sentences: what the terminal says below the table.
+        shown: what the template shows beside the evaluation, by name.
     """
 
+    template: str
     leading: Callable[[Any], str]
     figures: Callable[[Any], dict[str, str]]
     headline: Callable[[Any], list[str | None]]
     columns: tuple[str, ...]
-    cells: Callable[[Any], list[str]]
-    caption: str
     plain: tuple[str, ...]
     plain_cells: Callable[[Any], list[str]]
     sentences: Callable[[Any], list[str | None]]
-    comparison: Callable[[Any], str]
-    sections: Callable[..., dict[str, tuple[str, str]]]
-    method: Callable[..., str]
-    remarks: Callable[[Any], list[str]] = lambda _: []
-    subject: Callable[[Any], str] = lambda _: ""
-    script: Callable[[Any], str] = lambda _: ""
-    style: str = ""
+    shown: Callable[[Any], dict[str, Any]]
 
 
 def look_of(evaluation: Evaluation) -> Look:
@@ -84,98 +80,68 @@ def render(evaluation: Evaluation, history: History | None = None, *, of_trainin
         of_training: the rows are those that training held out. They gave the model its weights, and what its answers
             say about their certainty.
     """
-    look, data = look_of(evaluation), evaluation.data
-    sections = {
-        "next": ("What to do next", _next(evaluation.next_steps)),
-        "duel": ("Both readers", _duel(evaluation, look) if evaluation.duel.readers else "")
-        if of_training
-        else ("Compared with baselines", _duel(evaluation, look)),
-        "curves": ("Learning curves", learning_curves(history, evaluation) if history else ""),
-        **look.sections(evaluation, of_training=of_training),
-        "dropped": ("Left out, and notes", _dropped(evaluation)),
-        "method": ("How this was measured", _method(evaluation, look, of_training=of_training)),
+    look, duel = look_of(evaluation), evaluation.duel
+    return rendered(
+        look.template,
+        title=str(evaluation.model.get("name", "model")),
+        kind="report of training" if of_training else "report",
+        evaluation=evaluation,
+        of_training=of_training,
+        look=look,
+        said=[*filter(None, [duel.verdict, duel.reader_verdict, *look.headline(evaluation)])],
+        figures=look.figures(evaluation)
+        | {"training": seconds(duel.model.fit_seconds), "texts per second": speed(duel.model)}
+        | {"size": size(duel.model.size_bytes)},
+        contestants=(*duel.baselines, *duel.readers, duel.model),
+        contestants_chart=contestants_chart,
+        curves=learning_curves(history, evaluation) if history else [],
+        measured_rows=_rows(evaluation),
+        run_facts=_facts(evaluation),
+        fewest_rows=FEWEST_ROWS,
+        what_changes=_CHANGES,
+        most_examples=EXAMPLES,
+        **{
+            each.__name__: each for each in (share, signed, interval, p_value, slice_name, quoted, seconds, speed, size)
+        },
+        **look.shown(evaluation),
+    )
+
+
+def learning_curves(history: History, evaluation: Evaluation) -> list[str]:
+    """Draw loss and accuracy by epoch, and mark the epoch that validation chose."""
+    panels = {
+        "Loss": ("train_loss", "validation_loss"),
+        "Accuracy": ("train_accuracy", "validation_accuracy"),
     }
-    return page(
-        str(evaluation.model.get("name", "model")),
-        "report of training" if of_training else "report",
-        subtitle=f"{'Report of training: ' * of_training}{look.subject(evaluation)}measured on {escape(data.source)} "
-        f"({escape(data.split)}, {_rows(evaluation)})",
-        headline=_headline(evaluation, look),
-        sections=sections,
-        footer=f"glassformer · {evaluation.created}",
-        style=look.style + STYLE,
-        module=look.script(evaluation),
-    )
-
-
-def _headline(evaluation: Evaluation, look: Look) -> str:
-    leading, model, duel = evaluation.metrics.leading, evaluation.duel.model, evaluation.duel
-    figures = look.figures(evaluation) | {
-        "training": seconds(model.fit_seconds),
-        "texts per second": speed(model),
-        "size": size(model.size_bytes),
-    }
-    said = "<br>".join(map(escape, filter(None, [duel.verdict, duel.reader_verdict, *look.headline(evaluation)])))
-    listed = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures.items() if value != "–")
-    return (
-        f'<div class="headline"><div class="score">{share(leading.value)}'
-        f"<small>{look.leading(evaluation)} (95%: {interval(leading)})</small></div>"
-        f'<p class="verdict">{said}</p></div>'
-        f'<dl class="figures">{listed}</dl>'
-    )
-
-
-def _duel(evaluation: Evaluation, look: Look) -> str:
-    duel = evaluation.duel
-    contestants = [*duel.baselines, *duel.readers, duel.model]
-    rows = [
-        (
-            f"{escape(each.name)}<small>{escape(each.description)}</small>",
-            [*look.cells(each), seconds(each.fit_seconds), speed(each), size(each.size_bytes)],
+    best = evaluation.model.get("best_epoch")
+    chosen = next((row for row in history if row["epoch"] == best and row.get("validation_loss") is not None), None)
+    mark = None if chosen is None else (float(chosen["epoch"]), f"best epoch {chosen['epoch']:g}")
+    x = axis("epoch", [row["epoch"] for row in history], whole=True)
+    charts = []
+    for name, keys in panels.items():
+        series = [
+            Series(name=key.split("_")[0].replace("train", "training"), style=style, points=points)
+            for key, style in zip(keys, ("second", "first"), strict=True)
+            if (points := _points(history, key))
+        ]
+        if not series:
+            continue
+        y = axis(name.lower(), [value for line in series for _, value in line.points])
+        last = ", ".join(
+            f"{line.name} {share(line.points[0][1])} at first, {share(line.points[-1][1])} at last" for line in series
         )
-        for each in contestants
-    ]
-    remarks = [escape(note) for contestant in contestants for note in contestant.notes] + look.remarks(evaluation)
-    return (
-        contestants_chart(contestants, look.columns[0])
-        + table(look.caption, ("", *look.columns, "training", "texts/s", "size"), rows, ours=len(rows) - 1)
-        + _list([*map(look.comparison, (*duel.comparisons, *duel.reader_comparisons)), *remarks])
-    )
+        charts.append(line_chart(f"{name} by epoch", f"{name}: {last}.", series, x, y, mark=mark))
+    return charts
 
 
-def _next(steps: Sequence[NextStep]) -> str:
-    """List the steps, each with a link to the section that says more and with a command."""
-    return _list([_step(step) for step in steps])
+def _points(history: History, key: str) -> list[tuple[float, float]]:
+    pairs = ((row["epoch"], row.get(key)) for row in history)
+    return [(float(epoch), float(value)) for epoch, value in pairs if value is not None and math.isfinite(value)]
 
 
-def _step(step: NextStep) -> str:
-    more = f' <a href="#{step.section}">Details</a>' if step.section else ""
-    command = f"<br><code>{escape(step.command)}</code>" if step.command else ""
-    return f"{escape(step.text)}{more}{command}"
-
-
-def _dropped(evaluation: Evaluation) -> str:
-    rows = [
-        (
-            escape(dropped.reason),
-            [
-                f"{dropped.count:,}",
-                ", ".join(map(str, dropped.first_rows)) + (", …" if dropped.count > len(dropped.first_rows) else ""),
-            ],
-        )
-        for dropped in evaluation.dropped
-    ]
-    listed = (
-        table("Rows that were left out.", ("why", "rows", "row numbers"), rows)
-        if rows
-        else "<p>No row was left out.</p>"
-    )
-    return listed + _list([escape(note) for note in evaluation.notes])
-
-
-def _method(evaluation: Evaluation, look: Look, *, of_training: bool) -> str:
+def _facts(evaluation: Evaluation) -> dict[str, str | None]:
     data, machine = evaluation.data, evaluation.machine
-    facts = {
+    return {
         "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
         "fingerprint": data.sha256,
         "trained on": data.trained_on,
@@ -186,10 +152,6 @@ def _method(evaluation: Evaluation, look: Look, *, of_training: bool) -> str:
         "machine": f"{counted(machine.cores, 'core')}, {machine.architecture}, {machine.system}, "
         f"Python {machine.python}",
     }
-    listed = "".join(
-        f"<dt>{escape(name)}</dt><dd>{_fact(name, value)}</dd>" for name, value in facts.items() if value is not None
-    )
-    return f'<dl class="facts">{listed}</dl><p class="soft">{look.method(evaluation, of_training=of_training)}</p>'
 
 
 def _rows(evaluation: Evaluation) -> str:
@@ -198,37 +160,12 @@ def _rows(evaluation: Evaluation) -> str:
     return f"{rows:,} of {counted(rows + left_out, 'row')}" if left_out else counted(rows, "row")
 
 
-def _fact(name: str, value: str) -> str:
-    return f"<code>{escape(value)}</code>" if name in ("command", "fingerprint") else escape(value)
-
-
 def _plain(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, dict):
         return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else json.dumps(value)
-
-
-def _list(items: Sequence[str]) -> str:
-    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>" if items else ""
-
-
-def worst_errors_section(errors: Sequence[Any], first: str, explained: str, shown: Callable[[Any], str]) -> str:
-    """Show the worst errors.
-
-    Args:
-        first: what they are.
-        explained: what is said about their words, after a space.
-        shown: writes one as HTML.
-    """
-    said = explained if any(error.text for error in errors) else _WITHOUT_TEXTS
-    return f'<p class="soft">{first}{said}</p><ol class="errors">{"".join(map(shown, errors))}</ol>'
-
-
-def with_interval(estimate: Estimate) -> str:
-    """Return a figure with its interval as HTML."""
-    return f"{share(estimate.value)}<small>{interval(estimate)}</small>"
 
 
 def seconds(value: float | None) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from html import escape
 from typing import Any
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 
 from glassformer.errors import UsageError
-from glassformer.pages.html import page
+from glassformer.pages.html import rendered
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
@@ -56,4 +56,4 @@ def _traced(model: ServedModel, text: str) -> str:
 
 
 def _refusal(reason: str) -> str:
-    return page("There is no trace", "trace", subtitle="", headline=f"<p>{escape(reason)}</p>", sections={}, footer="")
+    return rendered("pages/page", title="There is no trace", kind="trace", headline=Markup("<p>{}</p>").format(reason))

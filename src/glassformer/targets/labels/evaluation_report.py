@@ -2,83 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from glassformer.data.wording import counted
-from glassformer.evaluation.charts import heat_map
-from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.report import Look, with_interval, worst_errors_section
-from glassformer.evaluation.report_sections import doubts_section, inputs_section, robustness_section, slices_section
-from glassformer.evaluation.result import Calibration, ClassScores, Review
-from glassformer.evaluation.verdict import how_far_off, interval, p_value, rarely_found, share, signed, where_worse
-from glassformer.evaluation.weak_spots import ErrorReasons, Robustness, TextChange, WorstError
+from markupsafe import Markup
+
+from glassformer.evaluation.charts import (
+    Series,
+    axis,
+    confidence_chart,
+    heat_map,
+    line_chart,
+    reliability_chart,
+    square_chart,
+    unit_axis,
+)
+from glassformer.evaluation.report import Look
+from glassformer.evaluation.result import Calibration, ClassCurve, ClassThresholds, RankMeasures, Review
+from glassformer.evaluation.review import BY_CLASS
+from glassformer.evaluation.verdict import how_far_off, rarely_found, share, where_worse
+from glassformer.evaluation.weak_spots import WorstError
 from glassformer.explanation.page import MARKED_STYLE, marked
 from glassformer.explanation.pieces import pieces_of
-from glassformer.pages.html import asset, folded, scrolling, table
-from glassformer.targets.labels.evaluation_report_plots import calibration_plots, ranking_curves
-from glassformer.targets.labels.evaluation_report_review import review_section
-from glassformer.targets.labels.evaluation_report_thresholds import STYLE as THRESHOLDS_STYLE
-from glassformer.targets.labels.evaluation_report_thresholds import thresholds_part
-from glassformer.targets.labels.evaluation_result import (
-    DoubtfulLabel,
-    LabelComparison,
-    LabelContestant,
-    LabelEvaluation,
-)
+from glassformer.targets.labels.evaluation_result import LabelContestant, LabelEvaluation
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
 _LAST_COLUMN = 3  # ranks off; larger distances are added up
-
-
-def _sections(evaluation: LabelEvaluation, *, of_training: bool) -> dict[str, tuple[str, str]]:
-    known_errors = bool(evaluation.worst_errors) or evaluation.metrics.accuracy.value == 1
-    return {
-        "confusion": ("Confusion matrix", _confusion(evaluation)),
-        "ranks": ("How far off?", ranks_section(evaluation)),
-        "classes": ("Class by class", _classes(evaluation)),
-        "ranking": ("Which threshold?", ranking_curves(evaluation) + thresholds_part(evaluation)),
-        "calibration": ("Can the confidence be trusted?", calibration_plots(evaluation)),
-        "review": ("Send to a person", review_section(evaluation.review, of_training=of_training)),
-        "inputs": (
-            "What each input gives",
-            inputs_section(evaluation.inputs, "accuracy", lambda each: (each.accuracy, each.accuracy_without)),
-        ),
-        "slices": ("Where it is worse", slices_section(evaluation.slices)),
-        "changes": ("Small changes of the text", _changes(evaluation.robustness)),
-        "labels": (
-            "Labels to check",
-            doubts_section(
-                evaluation.label_doubts,
-                "a label that the model doubts (confident learning)",
-                "Some of these labels are wrong. Others are right, and the text is hard. Read each text before you "
-                "change its label.",
-                _doubt,
-            ),
-        ),
-        "errors": ("Worst errors", errors_section(evaluation.worst_errors) if known_errors else ""),
-    }
-
-
-def _changes(found: Robustness[TextChange] | None) -> str:
-    return robustness_section(
-        found,
-        ("answers changed", "accuracy before", "accuracy after"),
-        lambda each: [
-            with_interval(each.answers_changed),
-            share(each.accuracy_before),
-            "–" if each.accuracy_after is None else share(each.accuracy_after),
-        ],
-        names,
-    )
-
-
-def _doubt(each: DoubtfulLabel) -> str:
-    return (
-        f"label <s>{escape(each.label)}</s> · suggested <b>{escape(each.suggested)}</b> with probability "
-        f"{share(each.probability)}"
-    )
+_LONGEST_NAME = 36  # letters of a class above its curve
+_AIM = 0.9
+Point = tuple[float, int, int]
 
 
 def _figures(evaluation: LabelEvaluation) -> dict[str, str]:
@@ -89,16 +44,6 @@ def _figures(evaluation: LabelEvaluation) -> dict[str, str]:
         "log loss": share(metrics.log_loss),
         "calibration error": share(evaluation.calibration.after.ece),
     }
-
-
-def _cells(contestant: LabelContestant) -> list[str]:
-    metrics = contestant.metrics
-    return [
-        f"{share(metrics.accuracy.value)}<small>{interval(metrics.accuracy)}</small>",
-        _with_interval(metrics.macro_f1),
-        "–" if metrics.roc_auc is None else share(metrics.roc_auc),
-        share(metrics.log_loss),
-    ]
 
 
 def _plain_cells(contestant: LabelContestant) -> list[str]:
@@ -142,198 +87,168 @@ def _temperature(calibration: Calibration) -> str:
     return "" if shown == "1.00" else f" ({calibration.before.ece:.4f} before the temperature of {shown})"
 
 
-def _comparison(comparison: LabelComparison) -> str:
-    against, difference = f"Against {escape(comparison.baseline)}", comparison.difference
-    if not comparison.only_model_right + comparison.only_baseline_right:
-        return f"{against}: no row that only one of the two got right."
-    return (
-        f"{against}: {counted(comparison.only_model_right, 'row')} only the model got right, "
-        f"{comparison.only_baseline_right:,} only {escape(comparison.baseline)}; difference {signed(difference.value)} "
-        f"({signed(difference.low)} to {signed(difference.high)}), McNemar {p_value(comparison.mcnemar_p)}."
-    )
+def _shown(evaluation: LabelEvaluation) -> dict[str, Any]:
+    matrix, names, review = evaluation.confusion, evaluation.class_names, evaluation.review
+    classes = evaluation.class_thresholds
+    shown: dict[str, Any] = {
+        "heat_map": heat_map(matrix, names) if matrix is not None and len(names) > LARGEST_TABLE else None,
+        "confusions": [] if matrix is None else _confusions(matrix, names),
+        "ranking": _ranking(evaluation),
+        "class_curves": [_class_curve(number, each) for number, each in enumerate(evaluation.class_curves, 1)],
+        "thresholds": [line for each in classes for line in threshold_lines(each)],
+        "chooser": json.dumps({"rows": evaluation.metrics.rows, "classes": [each.model_dump() for each in classes]}),
+        "calibration_charts": _calibration_charts(evaluation),
+        "by_class": BY_CLASS,
+        "names_of": lambda labels: ", ".join(labels) or "no label",
+        "errors_explained": sum(error.reasons is not None for error in evaluation.worst_errors),
+        "marked_words": _marked_words,
+        "marked_style": MARKED_STYLE,
+    }
+    if evaluation.ranks:
+        shown["distances_head"], shown["distances"] = _distances(evaluation.ranks)
+    if review is not None:
+        shown |= {"risk_chart": _risk_chart(review), "got_chart": _got_chart(review)}
+    return shown
 
 
-def _confusion(evaluation: LabelEvaluation) -> str:
-    matrix, names = evaluation.confusion, evaluation.class_names
-    if matrix is None:
-        return ""
-    if len(names) > LARGEST_TABLE:
-        return scrolling(f"<figure>{heat_map(matrix, names)}</figure>") + _confusions(matrix, names)
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    lines = []
-    for i, line in enumerate(matrix):
-        total = sum(line)
-        cells = "".join(
-            f'<td class="{"right" if i == j else "wrong"}" style="--share:{count / (total or 1):.3f}">{count:,}'
-            f"<small>{share(count / total) if total else '–'}</small></td>"
-            for j, count in enumerate(line)
-        )
-        lines.append(f'<tr><th scope="row">{escape(names[i])}</th>{cells}</tr>')
-    drawn = (
-        '<table class="confusion"><caption>True classes down, predicted classes across: rows, and their share of the '
-        f'true class.</caption><thead><tr><th scope="col">truth, prediction</th>{head}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table>"
-    )
-    return scrolling(drawn) + (_confusions(matrix, names) if len(names) > 2 else "")
-
-
-def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
+def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> list[tuple[str, str, int, float]]:
+    """Return the largest confusions: truth, answer, rows, and their share of the true class."""
     wrong = [(count, i, j) for i, line in enumerate(matrix) for j, count in enumerate(line) if i != j and count]
     wrong.sort(key=lambda cell: -cell[0])
-    rows = [
-        (escape(names[i]), [escape(names[j]), f"{count:,}", share(count / sum(matrix[i]))])
-        for count, i, j in wrong[:LARGEST_CONFUSIONS]
-    ]
-    return table("The largest confusions.", ("truth", "taken for", "rows", "of the class"), rows) if rows else ""
+    return [(names[i], names[j], count, count / sum(matrix[i])) for count, i, j in wrong[:LARGEST_CONFUSIONS]]
 
 
-def _classes(evaluation: LabelEvaluation) -> str:
-    metrics = evaluation.metrics
-    rows = [
-        (escape(scores.name), [*_scores(scores), _average(scores), f"{scores.support:,}", f"{scores.predicted:,}"])
-        for scores in metrics.per_class
-    ]
-    averages = {"macro average": metrics.macro, "weighted average": metrics.weighted, "micro average": metrics.micro}
-    foot = [
-        (name, [*map(_bar, (scores.precision, scores.recall, scores.f1)), "", "", ""])
-        for name, scores in averages.items()
-        if scores is not None
-    ]
-    caption = (
-        "Precision: the share of the predicted rows that is right. Recall: the share of the true rows that is found. "
-        "Average precision: the mean precision over all thresholds. Click a heading to sort."
-    )
-    head = ("class", "precision", "recall", "F1", "average precision", "true rows", "predicted rows")
-    return table(caption, head, rows, foot=foot, sortable=True)
-
-
-def _scores(scores: ClassScores) -> list[str]:
-    """Return the cells of a class; a class without rows has no scores."""
-    return [_bar(value) if scores.support else "–" for value in (scores.precision, scores.recall, scores.f1)]
-
-
-def _average(scores: ClassScores) -> str:
-    return "–" if scores.average_precision is None else _bar(scores.average_precision)
-
-
-def _bar(value: float) -> str:
-    """Return a share with a bar of this length."""
-    return f'{share(value)}<i class="meter" style="--share:{value:.3f}"></i>'
-
-
-def _with_interval(estimate: Estimate) -> str:
-    """Return the number with its interval. Leave out an interval without width: it would claim too much certainty."""
-    width = "" if estimate.low == estimate.high else f"<small>{interval(estimate)}</small>"
-    return share(estimate.value) + width
-
-
-def _remarks(evaluation: LabelEvaluation) -> list[str]:
-    because = evaluation.metrics.roc_auc_missing_because
-    return [] if because is None else [f"ROC-AUC {escape(because)}."]
-
-
-def _method(evaluation: LabelEvaluation, *, of_training: bool) -> str:
-    several = (
-        "A row is right if all its labels are right. A label is given from a probability of .5 on. "
-        if evaluation.multilabel
-        else ""
-    )
-    learned = (
-        "The rows were not learned, but they were used to choose between models, so the figures are a little too good."
-        if of_training
-        else "The baselines were trained on all rows that the model, or the teacher of a student, saw: training and "
-        "validation rows."
-    )
-    return (
-        f"{several}Intervals: 95% percentile bootstrap over rows, {evaluation.resamples:,} resamples; exact binomial "
-        "if all rows are right or all are wrong. Differences are paired. McNemar’s test is exact and two-sided. Macro "
-        "averages are means over the classes that occur in the truth or the predictions. ROC-AUC of more than two "
-        "classes is the mean of each class against the rest. "
-        f"Log loss is in nats. {learned}"
-    )
-
-
-def ranks_section(evaluation: LabelEvaluation) -> str:
-    """Compare the model and the baselines by the distance of answer and truth."""
-    if not evaluation.ranks:
-        return ""
-    widest = min(_LAST_COLUMN, max(len(each.off_by) for each in evaluation.ranks) - 1)
+def _distances(ranks: Sequence[RankMeasures]) -> tuple[list[str], list[tuple[RankMeasures, list[int]]]]:
+    """Return the head of the table of distances; and beside each contestant, how many rows are how far off."""
+    widest = min(_LAST_COLUMN, max(len(each.off_by) for each in ranks) - 1)
     head = ["", "mean distance", "Spearman", "kappa", "right"]
     head += [f"{k} off" if k < _LAST_COLUMN else f"{k} or more off" for k in range(1, widest + 1)]
-    rows = []
-    for each in evaluation.ranks:
-        off = [*each.off_by, *[0] * (widest + 1 - len(each.off_by))]
-        off = [*off[:widest], sum(off[widest:])]
-        cells = [f"{count:,}<small>{share(count / evaluation.metrics.rows)}</small>" for count in off]
-        numbers = [with_interval(each.mae), _or_none(each.spearman), _or_none(each.kappa)]
-        rows.append((escape(each.name), [*numbers, *cells]))
-    order = " &lt; ".join(map(escape, evaluation.class_names))
-    return f"<p>The classes have an order: {order}. An answer one class off is better than one two off.</p>" + table(
-        "Mean distance: in classes, smaller is better. Spearman: rank correlation of answers and truth. Kappa: "
-        "agreement beyond chance, where a distance counts by its square. Intervals: 95%, bootstrap.",
-        head,
-        rows,
-        ours=len(rows) - 1,
+    counts = [[*each.off_by, *[0] * (widest + 1 - len(each.off_by))] for each in ranks]
+    return head, [(each, [*off[:widest], sum(off[widest:])]) for each, off in zip(ranks, counts, strict=True)]
+
+
+def _ranking(evaluation: LabelEvaluation) -> dict[str, Any]:
+    """Draw the precision–recall and ROC curves of the model and of the best baseline."""
+    ours = evaluation.duel.model.ranking
+    if ours is None:
+        return {}
+    rivals = [each for each in evaluation.duel.baselines if each.ranking is not None and each.fit_seconds is not None]
+    best = max(rivals, key=lambda each: each.metrics.accuracy.value, default=None)
+    shown = [(evaluation.duel.model.name, "first", ours)]
+    if best is not None and best.ranking is not None:
+        shown.append((best.name, "second", best.ranking))
+    roc = [Series(name=name, style=style, points=found.curves.roc) for name, style, found in shown]
+    precision = [Series(name=name, style=style, points=found.curves.precision_recall) for name, style, found in shown]
+    averages = ", ".join(f"{name} {share(found.curves.average_precision)}" for name, _, found in shown)
+    charts = [
+        square_chart("Precision and recall", f"Average precision: {averages}.", precision, x="recall", y="precision"),
+        square_chart(
+            "ROC curve",
+            "True positive rate against false positive rate; chance lies on the diagonal.",
+            roc,
+            x="false positive rate",
+            y="true positive rate (recall)",
+            diagonal=True,
+        ),
+    ]
+    return {"averages": averages, "charts": charts}
+
+
+def _class_curve(number: int, found: ClassCurve) -> str:
+    """Draw the precision–recall curve of one of the rarest classes."""
+    name = found.name if len(found.name) <= _LONGEST_NAME else f"{found.name[: _LONGEST_NAME - 1]}…"
+    return square_chart(
+        f"Precision and recall, class {number}: {found.name}",
+        f"Average precision {share(found.average_precision)}; chance: {share(found.base_rate)}.",
+        [Series(name=f"{name}, AP {share(found.average_precision)}", style="first", points=found.points)],
+        x="recall",
+        y="precision",
     )
 
 
-def _or_none(estimate: Estimate | None) -> str:
-    return "–" if estimate is None else with_interval(estimate)
+def _calibration_charts(evaluation: LabelEvaluation) -> tuple[str, str]:
+    calibration = evaluation.calibration
+    before = None if calibration.temperature == 1 else calibration.before
+    what = "decisions" if evaluation.multilabel else "answers"
+    return reliability_chart(before, calibration.after), confidence_chart(calibration.after, what)
 
 
-def errors_section(errors: Sequence[WorstError]) -> str:
-    """Show wrong answers, those with the highest confidence first."""
-    if not errors:
-        return "<p>No row was answered wrongly.</p>"
-    explained = sum(error.reasons is not None for error in errors)
-    said = (
-        f" The words of {counted(explained, 'text')} are coloured by what they add to the answer. These shares were "
-        "not checked; <code>glassformer explain</code> checks those of any text."
-        if explained
-        else ""
-    )
-    first = "Wrong answers given with the highest confidence: hard texts, or wrong labels."
-    return worst_errors_section(errors, first, said, _error)
-
-
-def _error(error: WorstError) -> str:
-    said = (
-        f"row {error.row:,} · truth <b>{names(error.truth)}</b> · answered <s>{names(error.prediction)}</s> with "
-        f"confidence {share(error.confidence)}"
-    )
-    if error.reasons is None:
-        return f'<li><p class="soft">{said}</p>{folded(error.text) if error.text else ""}</li>'
-    words = "".join(map(marked, pieces_of(error.text, error.reasons.words)))
-    return f'<li><p class="soft">{said}<br>{_legend(error.reasons)}</p><div class="text" dir="auto">{words}</div></li>'
-
-
-def _legend(reasons: ErrorReasons) -> str:
-    against = f"against {escape(reasons.label)}" if reasons.rival is None else f"for {escape(reasons.rival)}"
-    return (
-        f'<mark class="for" style="--share: 25%">speaks for {escape(reasons.label)}</mark> · '
-        f'<mark class="against" style="--share: 25%">speaks {against}</mark>'
+def _risk_chart(review: Review) -> str:
+    y = axis("share wrong", [0.0, *(error for _, error in review.curve)])
+    said = ", ".join(f"{share(each.error.value)} of the surest {each.asked:.0%}" for each in review.shares)
+    applied = next((each.threshold for each in review.shares if each.asked == BY_CLASS), None)
+    return line_chart(
+        "Risk–coverage curve",
+        f"Share of wrong answers among the surest ones: {said}.",
+        [Series(name="wrong among the automatic answers", style="first", points=review.curve)],
+        unit_axis("share answered automatically"),
+        y,
+        mark=None if applied is None else (applied.coverage.value, f"threshold for {BY_CLASS:.0%}"),
     )
 
 
-def names(labels: Sequence[str]) -> str:
-    """Return the labels of a text as HTML."""
-    return escape(", ".join(labels)) if labels else "no label"
+def _got_chart(review: Review) -> str:
+    lines = [Series(name="automatic answers", style="first", points=review.coverage_got)]
+    if review.sets_got:
+        lines.append(Series(name="sets with the right label", style="second", points=review.sets_got))
+    return square_chart(
+        "Asked and got",
+        "The share that was asked for, by held-out rows of training, and what it became here. If both are the same, "
+        "the point lies on the diagonal.",
+        lines,
+        x="asked",
+        y="got",
+        diagonal=True,
+    )
+
+
+def threshold_lines(each: ClassThresholds) -> list[tuple[str, str, list[str]]]:
+    """Return three thresholds for a class: its name, the aim, and what it finds, blank if none reaches the aim."""
+    aims: dict[str, Callable[[Point], tuple[float, ...]]] = {
+        "highest F1": lambda point: (_f1(each, point),),
+        f"precision of at least {share(_AIM)}": lambda point: (_precision(point) >= _AIM, point[1], _precision(point)),
+        f"recall of at least {share(_AIM)}": lambda point: (_recall(each, point) >= _AIM, _precision(point)),
+    }
+    lines = []
+    for aim, worth in aims.items():
+        best = max(each.points, key=worth)
+        lines.append((each.name, aim, _found_by(each, best) if worth(best)[0] > 0 else ["–"] * 6))
+    return lines
+
+
+def _found_by(each: ClassThresholds, point: Point) -> list[str]:
+    threshold, right, found = point
+    counts = (f"{right:,} of {each.rows:,}", f"{found - right:,}", f"{each.rows - right:,}")
+    shown = f"{math.floor(threshold * 1e4) / 1e4:.4f}".removeprefix("0")  # rounded down, so that no row is lost
+    return [shown, share(_precision(point)), share(_recall(each, point)), *counts]
+
+
+def _precision(point: Point) -> float:
+    return point[1] / point[2]
+
+
+def _recall(each: ClassThresholds, point: Point) -> float:
+    return point[1] / each.rows
+
+
+def _f1(each: ClassThresholds, point: Point) -> float:
+    return 2 * point[1] / (point[2] + each.rows)
+
+
+def _marked_words(error: WorstError) -> Markup:
+    """Return the text of an explained error with each word marked by its share."""
+    assert error.reasons is not None
+    return Markup("").join(map(marked, pieces_of(error.text, error.reasons.words)))
 
 
 PART = Look(
+    template="targets/labels/evaluation_report",
     leading=lambda evaluation: "subset accuracy" if evaluation.multilabel else "accuracy",
     figures=_figures,
     headline=lambda evaluation: [rarely_found(evaluation.metrics)],
     columns=("accuracy", "macro F1", "ROC-AUC", "log loss"),
-    cells=_cells,
-    caption="All were measured on the same rows. Intervals: 95%.",
     plain=("accuracy", "95% interval", "macro F1", "log loss"),
     plain_cells=_plain_cells,
     sentences=_sentences,
-    comparison=_comparison,
-    remarks=_remarks,
-    sections=_sections,
-    method=_method,
-    script=lambda evaluation: asset("evaluation", "thresholds.js") if evaluation.class_thresholds else "",
-    style=MARKED_STYLE + THRESHOLDS_STYLE,
+    shown=_shown,
 )
