@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import polars as pl
 
@@ -30,6 +31,20 @@ _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 Refusal = Callable[[pl.Series], str | None]
 
 
+class Wanted(TypedDict, total=False):
+    """What a user says about the columns of a table. Without `text` and `label`, these columns are found."""
+
+    text: str | None
+    label: str | None
+    group: str | None
+    multilabel: str | None
+    """The separator of several labels in one cell."""
+    other_texts: Sequence[str]
+    """The texts beside the first one. They are neither its column nor that of the label, and nor are the next."""
+    beside: Sequence[str]
+    """The columns beside the texts that are read."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """The columns in use, and notes that say how each was found.
@@ -51,13 +66,8 @@ def find_columns(
     sample: pl.DataFrame,
     source: str,
     *,
-    text: str | None,
-    label: str | None,
-    group: str | None,
     labelled: bool,
-    multilabel: str | None = None,
-    other_texts: Sequence[str] = (),
-    beside: Sequence[str] = (),
+    **wanted: Unpack[Wanted],
 ) -> Columns:
     """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
@@ -65,12 +75,13 @@ def find_columns(
     `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
     only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
     dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
-    name. `multilabel` is the separator of several labels in one cell. `other_texts` and `beside` are other inputs:
-    they are neither the text nor the label.
+    name.
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
-    inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
+    text, label, group = wanted.get("text"), wanted.get("label"), wanted.get("group")
+    other_texts = wanted.get("other_texts", ())
+    inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *wanted.get("beside", ()))}
     if inputs:
         text = same_column(text, sample.columns) or text
     kept = tuple(inputs.values())
@@ -88,7 +99,7 @@ def find_columns(
 
     free = [name for name in sample.columns if name not in (text, label, group, *kept)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
-    labels = _Labels(sample, multilabel)
+    labels = _Labels(sample, wanted.get("multilabel"))
     others = [name for name in free if name != text_by_name]
     named = _by_name(others, (*LABEL_NAMES, *MEASURE_NAMES), sample, labels.refusal) if labelled else None
     label_by_name = label or named

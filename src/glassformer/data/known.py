@@ -3,15 +3,16 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import polars as pl
 
 from glassformer.data import archives, polarity, sentiment140
+from glassformer.data.columns import Wanted
 from glassformer.data.rows import check_file
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
@@ -68,18 +69,7 @@ def _known() -> dict[str, KnownDataset]:
 KNOWN = _known()
 
 
-def resolve(
-    source: str,
-    split: Split,
-    data_dir: Path | None = None,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
-    multilabel: str | None = None,
-    other_texts: Sequence[str] = (),
-    beside: Sequence[str] = (),
-) -> Table:
+def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: Unpack[Wanted]) -> Table:
     """Read a split of a known data set if `source` is its name, else the file at that path (see `read_table`).
 
     Raises `UsageError` for a known name whose files are not on this machine, and if `source` is neither a known name
@@ -87,11 +77,12 @@ def resolve(
     """
     if source not in KNOWN:
         _refuse_unknown_name(source)
-        own: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}
-        return read_table(Path(source), **own, other_texts=other_texts, beside=beside)
-    known = KNOWN[source]
+        return read_table(Path(source), **wanted)
+    known, text, label = KNOWN[source], wanted.get("text"), wanted.get("label")
+    multilabel = wanted.get("multilabel")
     if not known.files:
-        given = (text, label, group, multilabel, *other_texts, *beside)
+        others = (*wanted.get("other_texts", ()), *wanted.get("beside", ()))
+        given = (text, label, wanted.get("group"), multilabel, *others)
         if asked := [name for name in given if name not in (None, "text", "label")]:
             raise UsageError(f"{source} has the columns text and label, nothing else; {asked[0]!r} does not apply.")
         return polarity.generate(split)
@@ -102,8 +93,7 @@ def resolve(
             f"The {split} rows of {source} are not in {folders}. Get them: glassformer data get {source}. "
             f"Or name the folder that holds {source}/{known.files[split][0]} with `data_dir=` or GLASSFORMER_DATA."
         )
-    columns: dict[str, Any] = {"text": text or "text", "label": label or "label", "group": group}
-    columns |= {"multilabel": multilabel, "other_texts": other_texts, "beside": beside}
+    columns: Wanted = {**wanted, "text": text or "text", "label": label or "label"}
 
     def read(path: Path) -> Table:
         return read_table(path, **columns)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from glassformer.data.columns import find_columns, same_column
+from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
@@ -102,6 +102,12 @@ class SourceConfig(BaseModel):
         """The inputs beside the first text."""
         return Asked(texts=self.other_texts, columns=self.columns)
 
+    @property
+    def wanted(self) -> Wanted:
+        """What is said about the columns."""
+        names: Wanted = {"text": self.text, "label": self.label, "multilabel": self.multilabel}
+        return {**names, "other_texts": self.other_texts, "beside": self.columns}
+
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
         """Return how a table is read for a model that reads these inputs.
 
@@ -149,14 +155,14 @@ def read_sources(
     """
     asked = config.asked
     asked.check(config.text, config.label, validation.group)
-    how: dict[str, Any] = {"text": config.text, "label": config.label, "multilabel": config.multilabel}
-    how |= {"other_texts": asked.texts, "beside": asked.columns}
+    wanted = config.wanted
+    of_training: Wanted = {**wanted, "group": validation.group}
 
     def read(source: str, split: Split) -> Table:
-        table = resolve(source, split, data_dir, **how)
+        table = resolve(source, split, data_dir, **wanted)
         return table if train.inputs is None else composed(table, train.inputs)
 
-    train = resolve(config.train, "train", data_dir, group=validation.group, **how)
+    train = resolve(config.train, "train", data_dir, **of_training)
     if asked.names:
         inputs = inputs or learn_inputs(train, asked)
         train = replace(composed(train, inputs), notes=(*train.notes, *described(train, inputs)))
@@ -212,8 +218,8 @@ def read_like_training(
         text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
-    how: dict[str, Any] = {"text": text, "label": label, "multilabel": multilabel}
-    table = resolve(data, split, data_dir, **how, other_texts=others, beside=beside)
+    wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel, "other_texts": others, "beside": beside}
+    table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels)):

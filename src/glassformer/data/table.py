@@ -5,12 +5,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Unpack
 
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
-from glassformer.data.columns import Columns, find_columns
+from glassformer.data.columns import Columns, Wanted, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import delimiter_note, with_columns
 from glassformer.data.shards import batches_of, files_of
@@ -89,31 +89,20 @@ def first_rows(path: Path) -> pl.DataFrame:
     return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
 
 
-def read_table(
-    path: Path,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    group: str | None = None,
-    multilabel: str | None = None,
-    labelled: bool = True,
-    other_texts: Sequence[str] = (),
-    beside: Sequence[str] = (),
-) -> Table:
+def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -> Table:
     """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed, or a folder of such files as one table.
 
-    `text`, `label` and `group` name columns; without them text and label are found (see `find_columns`). Labels of any
-    type become strings; a whole number written as a float ("1.0") becomes "1". `multilabel` is the separator of several
-    labels in one cell; a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an
-    empty text, or without a label, are left out and listed in `dropped`. `other_texts` and `beside` are other inputs to
-    keep (see `kept_name`). Raises `UsageError` if something cannot be read. The message says where, and what to do.
+    Labels of any type become strings; a whole number written as a float ("1.0") becomes "1". With several labels in one
+    cell, a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an empty text,
+    or without a label, are left out and listed in `dropped`. Other inputs are kept (see `kept_name`). Raises
+    `UsageError` if something cannot be read. The message says where, and what to do.
     """
     source = str(path)
     files = files_of(path)
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    wanted: dict[str, Any] = {"text": text, "label": label, "group": group, "multilabel": multilabel}
-    columns = find_columns(first, source, labelled=labelled, other_texts=other_texts, beside=beside, **wanted)
+    columns = find_columns(first, source, labelled=labelled, **wanted)
+    group, multilabel, other_texts = wanted.get("group"), wanted.get("multilabel"), wanted.get("other_texts", ())
     separator = multilabel if labelled else None
     frames = [
         _in_use(batch, columns, group, separator=separator).hstack(_kept(batch, columns.kept, other_texts))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from glassformer.data.column_kinds import kind_of
-from glassformer.data.columns import find_columns
+from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import SEPARATORS, first_rows, json_list, tidy_values
@@ -51,8 +51,7 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
     check_source(source.train)
     sample = first_rows(Path(source.train))
     asked = "|" if source.task == "several" else None
-    wanted: dict[str, Any] = {"text": source.text, "label": source.label, "group": None, "multilabel": asked}
-    wanted |= {"other_texts": source.other_texts, "beside": source.columns}
+    wanted: Wanted = {**source.wanted, "multilabel": asked}
     columns = find_columns(sample, source.train, labelled=True, **wanted)
     assert columns.label is not None
     values = sample[columns.label]
