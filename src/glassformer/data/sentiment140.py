@@ -30,7 +30,9 @@ def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) 
     else:
         table = _of_the_same_days(table, path)
         if (parts := path.with_name(PARTS)).is_file():
-            table = _and_parts(table, read(parts), parts, first_row=_height(path))
+            table = _and_parts(
+                table, read(parts), parts, first_row=pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+            )
     if test is None:
         return table
     return table.without(pl.read_parquet(test, columns=["text"])["text"], "duplicate of a test text")
@@ -89,7 +91,3 @@ def _and_parts(table: Table, parts: Table, path: Path, *, first_row: int) -> Tab
         f"date would reveal the label"
     )
     return replace(table, frame=pl.concat([table.frame, chosen]), notes=(*table.notes, note))
-
-
-def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())

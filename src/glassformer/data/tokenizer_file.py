@@ -2,17 +2,19 @@
 
 The library runs whatever the file describes. A regular expression such as `(a+)+$` takes hours on a word of 30 letters.
 A normalizer that replaces every letter by a thousand letters fills the memory.
+
+The patterns of our own tokenizers stand here too, as no others are read.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from glassformer.data.json_files import read_bounded
 from glassformer.errors import GlassformerError, UsageError
@@ -137,3 +139,21 @@ def read_own_tokenizer(path: Path) -> Tokenizer:
     if inner.post_processor is not None and len(inner.post_processor.__getstate__()) > _LONGEST_ENDING:
         raise GlassformerError(f"{path}: it adds more to texts than an end token; the file is damaged")
     return inner
+
+
+def spelling(inner: Tokenizer, words: Sequence[str]) -> Any:
+    """Return the decoder for added `words`, for a tokenizer whose pieces include the space before a word.
+
+    The library decodes an added word like a piece. The space would be lost, and a letter outside of ASCII would be
+    taken for a byte. The decoder therefore spells the word in the letters of pieces first.
+    """
+    in_bytes = isinstance(inner.model, models.BPE)
+    steps = []
+    if plain := [re.escape(word) for word in words if word.isascii() or not in_bytes]:
+        # One step handles all words. A step per word would mean thousands of steps for every token.
+        steps.append(decoders.Replace(Regex(rf"\A(?=(?:{'|'.join(plain)})\z)"), "\u0120" if in_bytes else "\u2581"))
+    for word in words:
+        if in_bytes and not word.isascii():
+            (in_letters, _) = pre_tokenizers.ByteLevel(use_regex=False).pre_tokenize_str(word)[0]
+            steps.append(decoders.Replace(Regex(rf"\A{re.escape(word)}\z"), in_letters))
+    return decoders.Sequence([*steps, inner.decoder])

@@ -17,10 +17,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from glassformer.data.added_words import spelling
 from glassformer.data.arrays import IntArray
 from glassformer.data.inputs import SEPARATOR
-from glassformer.data.tokenizer_file import CHARACTER_PATTERN, SPECIAL_PATTERN, WORD_PATTERN, read_own_tokenizer
+from glassformer.data.tokenizer_file import (
+    CHARACTER_PATTERN,
+    SPECIAL_PATTERN,
+    WORD_PATTERN,
+    read_own_tokenizer,
+    spelling,
+)
 from glassformer.errors import UsageError
 from glassformer.models.model_config import Count, VocabSize
 

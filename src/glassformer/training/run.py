@@ -16,7 +16,7 @@ from torch import nn
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
-from glassformer.data.table import Dropped, Table
+from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
@@ -303,10 +303,10 @@ def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
         "rows": train.frame.height,
         "validation_rows": 0 if validation is None else validation.frame.height,
         "fingerprint": fingerprint(train),
-        "dropped": [_dropped_record(table.source, dropped) for table in splits.tables for dropped in table.dropped],
+        "dropped": [
+            {"source": table.source, "reason": each.reason, "count": len(each.rows), "rows": each.rows[:20]}
+            for table in splits.tables
+            for each in table.dropped
+        ],
         "notes": list(splits.notes),
     }
-
-
-def _dropped_record(source: str, dropped: Dropped) -> dict[str, Any]:
-    return {"source": source, "reason": dropped.reason, "count": len(dropped.rows), "rows": dropped.rows[:20]}

@@ -78,7 +78,7 @@ class NgramWeights:
         """Return the numbers of the n-grams of a text, each as often as it occurs. `_UNKNOWN` has no weights."""
         if self.family == "characters":
             return chain.from_iterable(map(self._known_in_word, words))
-        return self._known(runs_of(words))
+        return map(self.index.get, runs_of(words), repeat(_UNKNOWN))
 
     @cached_property
     def _known_in_word(self) -> Callable[[str], tuple[int, ...]]:
@@ -88,9 +88,6 @@ class NgramWeights:
             return tuple(index[piece] for piece in pieces_of(word) if piece in index)
 
         return lru_cache(_MOST_WORDS)(known)  # many words occur in many texts
-
-    def _known(self, ngrams: Iterable[str]) -> Iterable[int]:
-        return map(self.index.get, ngrams, repeat(_UNKNOWN))
 
     def of_ngrams(self, text: str) -> dict[str, FloatArray]:
         """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
