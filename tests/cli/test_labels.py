@@ -278,6 +278,18 @@ def test_bad_labels_of_new_texts_are_one_sentence(tmp_path: Path) -> None:
     refused(("new", "good"), says="of a file of texts to label", header=("row", "text", "labels", *header[3:]))
 
 
+@pytest.mark.parametrize(("flags", "given"), [((), "mixed"), (("--multilabel", ";"), "good;mixed")])
+def test_a_new_class_begins_with_a_row_in_the_table(flags: tuple[str, ...], given: str, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "reviews.csv", [*ROWS[:40], ("so and so", "mixed")])
+    filled = write_csv(
+        tmp_path / "filled.csv", [("1", "not bad", given, "good", "0.6")],
+        ("row", "text", "label", "suggested_label", "probability"),
+    )  # fmt: skip
+    said = glassformer("labels", table, *flags, "--apply", filled)
+    assert said.code == 0, said.err
+    assert lines_of(tmp_path / "reviews-mended.csv")[-1] == {"text": "not bad", "label": given}
+
+
 def test_misuse_of_next_is_one_sentence(table: Path, tmp_path: Path) -> None:
     def refused(*given: object, says: str) -> None:
         misused(glassformer("labels", table, "--next", *given), says)

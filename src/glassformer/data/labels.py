@@ -40,7 +40,7 @@ class LabelSet:
         if table.multilabel:
             labels = labels.explode("label", empty_as_null=True).drop_nulls()
         counts = labels.group_by("label").agg(pl.len(), pl.col("row").first()).sort("label")
-        names = _in_order(counts["label"].to_list())
+        names = in_order(counts["label"].to_list())
         place = f"{table.source}, column {quoted(table.label_column)}"
         if not names:
             raise UsageError(f"{place}: no text has a label, so there is nothing to learn.")
@@ -153,7 +153,7 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
     place = f"{table.source}, column {quoted(table.label_column)}"
     rows = dict(table.frame.group_by("label").agg(pl.col("row").min()).sort("row").rows())
     if order is None:
-        names = _in_order(list(rows))
+        names = in_order(list(rows))
         if odd := next((name for name in names if _number(name) is None), None):
             raise UsageError(
                 f"{place}: the label {quoted(odd)} (row {rows[odd]}) is not a number, so the order of the classes is "
@@ -206,7 +206,8 @@ def conflicting_rows(table: Table) -> list[list[int]]:
     )
 
 
-def _in_order(names: list[str]) -> tuple[str, ...]:
+def in_order(names: list[str]) -> tuple[str, ...]:
+    """Return labels in the order of the logits: numbers by size, others by code point."""
     numbers = {name: number for name in names if (number := _number(name)) is not None}
     return tuple(sorted(names, key=lambda name: (numbers[name], name) if len(numbers) == len(names) else (0, name)))
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ class Labelled:
         if dtype == pl.String:
             return cells
         cells = tidy_values(cells)
-        values = pl.Series(name, [_value(cell, dtype) for cell in cells], dtype, strict=False)
+        values = _values(cells, dtype)
         if len(unfit := (values.is_null() & cells.is_not_null()).arg_true()):
             raise self._unfit(int(unfit[0]), name, str(dtype))
         return values
@@ -104,30 +103,28 @@ def as_list(cell: str, separator: str) -> list[str]:
     return cell.split(separator) if cell else []
 
 
-def _value(cell: str | None, dtype: pl.DataType) -> Any:
-    """Return a value of a Parquet column, or None if the cell holds no such value."""
-    if cell is None:
-        return None
-    try:
-        if dtype == pl.Boolean:
-            return {"true": True, "false": False}.get(cell.lower())
-        if dtype == pl.Datetime:
-            return datetime.fromisoformat(cell)
-        if dtype == pl.Date:
-            return date.fromisoformat(cell)
-        if dtype == pl.Time:
-            return time.fromisoformat(cell)
-        return (
-            int(cell)
-            if dtype.is_integer()
-            else Decimal(cell)
-            if dtype == pl.Decimal
-            else float(cell)
-            if dtype.is_numeric()
-            else cell
-        )
-    except (ValueError, ArithmeticError):
-        return None
+_READ: Mapping[Any, Callable[[str], Any]] = {
+    pl.Boolean: lambda cell: {"true": True, "false": False}.get(cell.lower()),
+    pl.Datetime: datetime.fromisoformat,
+    pl.Date: date.fromisoformat,
+    pl.Time: time.fromisoformat,
+}
+"""How strings become values of a column of Parquet, where polars does not read them."""
+
+
+def _values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return the values of a column of Parquet, null where a cell holds no such value."""
+    read = _READ.get(dtype.base_type())
+    if read is None:
+        return cells.cast(dtype, strict=False)
+
+    def value(cell: str | None) -> Any:
+        try:
+            return None if cell is None else read(cell)
+        except ValueError:
+            return None
+
+    return pl.Series(cells.name, list(map(value, cells)), dtype, strict=False)
 
 
 def read_unlabelled(path: Path, table: Table) -> Table:

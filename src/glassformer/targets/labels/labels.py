@@ -10,7 +10,8 @@ import numpy as np
 
 from glassformer.data.arrays import Array
 from glassformer.data.in_memory import as_table
-from glassformer.data.labels import LabelSet
+from glassformer.data.labels import LabelSet, in_order
+from glassformer.data.spellings import flat_labels
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, decimals
 from glassformer.errors import UsageError, quoted
@@ -45,9 +46,10 @@ class OneLabel(Truth):
     def label_set(self) -> LabelSet:
         return LabelSet.from_table(self.table)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        return self.label_set.names
+        """The labels, also of a table that cannot be learned yet, as a new class has a single row."""
+        return self.table.order or in_order(flat_labels(self.table).unique().to_list())
 
     @cached_property
     def values(self) -> Array:
@@ -145,7 +147,8 @@ class SeveralLabels(OneLabel):
 
     @cached_property
     def cells(self) -> list[str]:
-        return self._cells(self.values > 0)
+        places = {name: place for place, name in enumerate(self.names)}
+        return [self.separator.join(sorted(given, key=places.__getitem__)) for given in self.table.frame["label"]]
 
     def _cells(self, given: Array) -> list[str]:
         """Return labels (rows, labels) as cells."""
