@@ -30,7 +30,7 @@ from tests.browser.test_web_modules import HAND_PICKED
 from tests.explanation.test_explain import two_readers
 from tests.exporting.test_onnx import exported
 from tests.exporting.test_onnx import without_checks_of_shapes as without_checks_of_shapes  # a fixture
-from tests.serving.samples import of_numbers
+from tests.serving.samples import INPUTS, ROW, of_numbers, of_rows
 from tests.trained import Trained
 
 RUNTIME = os.environ.get("GLASSFORMER_ORT_WEB")
@@ -90,7 +90,7 @@ def opened(browser: Browser, path: Path, **settings: Any) -> Iterator[Page]:
     context.close()
 
 
-def ask(page: Page, task: str, text: str) -> dict[str, Any]:
+def ask(page: Page, task: str, text: Any) -> dict[str, Any]:
     """Ask what answers in the page, beside what the page itself asks."""
     said = page.workers[0].evaluate(ASKED, [task, text])
     assert "error" not in said, said
@@ -175,6 +175,42 @@ def test_both_readers_answer_as_in_python(
         assert_same(page, as_saved(trained, tmp_path), TEXTS)
         assert "60 tokens in 4 overlapping windows of 24" in ask(page, "answer", "not again " * 30)["reading"]["note"]
         assert ask(page, "answer", "the zzz PLOT yyy")["reading"]["unknown_words"] == ["zzz", "yyy"]
+
+
+@with_runtime
+def test_rows_of_several_inputs_are_answered_as_in_python(browser: Browser, tmp_path: Path) -> None:
+    trained = of_rows()
+    model, given = as_saved(trained, tmp_path), [ROW | {"reply": text, "price": len(text)} for text in TEXTS]
+    with opened(browser, page_of(trained, tmp_path / "out"), bypass_csp=True) as page:
+        for row, expected in zip(given, model.answer([INPUTS.compose(row) for row in given]).records(), strict=True):
+            found = ask(page, "answer", row)
+            assert found["prediction"] == expected["prediction"]
+            assert found["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-4)
+            assert found["readers"] == pytest.approx(expected["readers"], abs=1e-3)
+        for name in ("review", "reply"):
+            page.get_by_label(name, exact=True).fill(str(ROW[name]))
+        page.get_by_label("shop", exact=True).select_option("Berlin")
+        page.get_by_label("price", exact=True).fill("4")
+        shown = ["shop=Berlin", "price=3 to 5.5", "the", "plot", "is", "thin", "not", "again"]
+        expect(page.locator(WORDS)).to_have_text(shown)
+        words = {word["word"]: word for word in ask(page, "explanation", ROW)["words"]}
+        changed = [ROW, ROW | {"shop": None}, ROW | {"review": "the  is thin"}]
+        logits = model.logits([INPUTS.compose(row) for row in changed])
+        first, second = np.argsort(-logits[0])[:2]
+        margins = (logits[:, first] - logits[:, second]) / trained.config.target.temperature
+        assert words["shop=Berlin"]["total"] == pytest.approx(margins[0] - margins[1], abs=1e-4)
+        assert words["plot"]["total"] == pytest.approx(margins[0] - margins[2], abs=1e-4)
+        page.locator(WORDS).nth(0).focus()
+        page.keyboard.press("Delete")
+        page.locator(WORDS).nth(3).focus()
+        page.keyboard.press("Delete")
+        page.get_by_role("button", name="Keep").click()
+        expect(page.get_by_label("shop", exact=True)).to_have_value("")
+        expect(page.locator(WORDS)).to_have_text(
+            ["shop=missing", "price=3 to 5.5", "the", "is", "thin", "not", "again"]
+        )
+        found_by_axe = Axe().run(page)
+        assert found_by_axe.violations_count == 0, found_by_axe.generate_report()
 
 
 @with_runtime

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
+from glassformer.data.input_layout import Layout
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.windows import covering_windows
 from glassformer.exporting.web import joined
@@ -17,10 +18,11 @@ from glassformer.pages.html import asset
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.unlike import ngram_hashes, unseen_share
 from tests.browser.chromium import CHROMIUM
+from tests.serving.samples import INPUTS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
-MODULES = ("tokenizer", "counting", "unseen", "transformer")
+MODULES = ("inputs", "tokenizer", "counting", "unseen", "transformer")
 HAND_PICKED = [
     "",
     " ",
@@ -68,7 +70,7 @@ KINDS: list[dict[str, Any]] = [
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     page.goto("about:blank")
-    names = "Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
+    names = "composed, laidOut, Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
     code = joined(*(asset("exporting", f"page/{name}.js") for name in MODULES)) + f"\nexport {{ {names} }};"
     blob = "URL.createObjectURL(new Blob([code], {type: 'text/javascript'}))"
     page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
@@ -105,6 +107,50 @@ def test_every_kind_of_tokenizer_gives_the_ids_of_the_library(page: Page, settin
         assert ids_of(page, texts) == [ids.tolist() for ids in tokenizer.encode(texts)]
 
     drawn()
+
+
+ROWS = [
+    {"review": text, "reply": HAND_PICKED[-number], "shop": shop, "price": price}
+    for number, (text, shop, price) in enumerate(
+        zip(
+            HAND_PICKED,
+            [None, "berlin", " New  york ", "NEW YORK", "Ulm", "other", "Missing", "", "ber\ufdd0lin"] * 3,
+            [None, 3, "3,0", "5.5", "1,200", "1.234.567,5", "-2 %", "12'000", "cheap", 1e300, 4.0, ".5e1", "3.", "--3"]
+            * 2,
+            strict=False,
+        )
+    )
+] + [{"review": " \x1c", "reply": "\ufdd1\u3000", "shop": "Berlin", "price": 1}]
+
+
+def test_rows_are_composed_as_in_python(page: Page) -> None:
+    found = page.evaluate("([rows, inputs]) => rows.map(row => ours.composed(row, inputs))", [ROWS, INPUTS.described()])
+    assert found == [INPUTS.compose(row) for row in ROWS]
+    rows = [*filter(None, found)]
+    shown = page.evaluate(
+        "([rows, inputs]) => rows.map(row => ours.laidOut(row, inputs).shown)", [rows, INPUTS.described()]
+    )
+    assert shown == [Layout.of(row, INPUTS).text for row in rows]
+
+
+@pytest.mark.parametrize("settings", KINDS, ids=lambda settings: "-".join(map(str, settings.values())))
+def test_rows_are_cut_into_the_ids_of_the_library(page: Page, settings: dict[str, Any]) -> None:
+    config = TokenizerConfig(min_frequency=1, **settings)
+    tokenizer = TextTokenizer.train([text for text in HAND_PICKED if "🤷" not in text], config)
+    tokenizer = tokenizer.with_marks(INPUTS.tokens)
+    if settings["kind"] in ("bpe", "unigram"):
+        tokenizer = tokenizer.with_words(["qqq"])
+    loaded(page, tokenizer, config)
+    rows = [INPUTS.compose(row) for row in [*ROWS, {"review": "a qqq b", "reply": "qqq", "shop": None, "price": None}]]
+    assert ids_of(page, rows) == [ids.tolist() for ids in tokenizer.encode(rows)]
+
+
+def test_rows_are_counted_as_in_python(page: Page) -> None:
+    rows = [INPUTS.compose(row) for row in ROWS] + ["a\ufdd0b", "a \ufdd1 b", "\ufdd0", "\ufdd1x=y\ufdd2"]
+    assert page.evaluate("rows => rows.map(ours.countedWords)", rows) == [words_of(row) for row in rows]
+    hashes = np.unique(np.concatenate([ngram_hashes(row) for row in rows[::2]]))
+    found = page.evaluate("([rows, hashes]) => rows.map(row => ours.unseenShare(row, hashes))", [rows, hashes.tolist()])
+    assert found == pytest.approx([unseen_share(ngram_hashes(row), hashes) for row in rows], abs=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["word", "bpe", "wordpiece", "unigram"])

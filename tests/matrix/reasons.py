@@ -35,10 +35,6 @@ REFUSED: tuple[Refusal, ...] = (
         inputs=SEVERAL,
         why="a pipeline of transformers gives a model one string, and has no place for a row",
     ),
-    Refusal(
-        things=("export web",),
-        inputs=SEVERAL,
-    ),
 )
 NO_TABLE = {
     "pretrain": "learns from texts without labels",

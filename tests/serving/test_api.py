@@ -197,7 +197,7 @@ def test_every_number_of_an_answer_is_a_page_of_its_own(client: TestClient) -> N
     for form, reason in (
         ({"text": " "}, "the text is empty"),
         ({"text": "a" * 101}, "the text has 101 characters"),
-        ({"text": "a", "model": "<b>"}, "`model=&#x27;&lt;b&gt;&#x27;`: there is no such model"),
+        ({"text": "a", "model": "<b>"}, "`model=&#39;&lt;b&gt;&#39;`: there is no such model"),
     ):
         refused = client.post("/trace", data=form)
         assert refused.status_code == 422

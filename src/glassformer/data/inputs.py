@@ -213,6 +213,13 @@ class Inputs(BaseModel):
         texts += [""] * (len(self.texts) - len(texts))
         return dict(zip(self.texts, texts, strict=True)), values
 
+    def described(self) -> dict[str, Any]:
+        """Return the inputs as JSON for pages, with what the values of each column are read as."""
+        found = self.model_dump(mode="json")
+        for column, described in zip(self.columns, found["columns"], strict=True):
+            described["values"] = [value for value in column.all_values if value not in (MISSING, OTHER)]
+        return found
+
     @property
     def in_words(self) -> str:
         """The inputs for a message: "the texts 'question' and 'answer' and the column 'price'"."""

@@ -16,7 +16,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from glassformer.data.inputs import refuse_several
 from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError, quoted
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
@@ -28,10 +27,10 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.reader import BUILT_IN
 
 PAGE_FILE = "index.html"
-_WORKER = ("tokenizer", "counting", "unseen", "transformer", "answering", "files")
+_WORKER = ("inputs", "tokenizer", "counting", "unseen", "transformer", "answering", "files")
 _SHARED = (
-    "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "words", "latest", "column",
-    "desk",
+    "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "fields", "words", "latest",
+    "column", "desk",
 )  # fmt: skip
 _FILES = ("tokenizer.json", "counting.json", "counting.safetensors", "seen.safetensors", MODEL_FILE)
 _IMPORT = re.compile(r"^import [^;]*;\n|^export \{[^}]*\};\n", re.MULTILINE)
@@ -75,7 +74,6 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             f"the page runs glassformer's own readers alone, and this model also asks {' and '.join(theirs)} of "
             "another package, whose Python no browser runs; `format='onnx'` exports it for `glassformer predict`"
         )
-    refuse_several(trained.config.inputs, "the page takes", "`format='onnx'` exports it for `glassformer predict`")
     ort = None
     if not trained.config.transformer_is_silent:
         _check_tokenizer(trained)
@@ -147,8 +145,10 @@ def _check_tokenizer(trained: TrainedModel) -> None:
 def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
     """Return what the page needs to know, and nothing of where the model came from."""
     config = trained.config.model_dump(mode="json", include={"unlike", "tokenizer"})
+    inputs = trained.config.inputs
     return (
         config
+        | ({} if inputs is None else {"inputs": inputs.described()})
         | expressed(trained.config).page(trained)
         | {
             "name": name,

@@ -16,7 +16,7 @@ _PAGE = Path(__file__).parent / "page"
 _SHARED = Path(glassformer.pages.__file__).parent
 _SHARED_FILES = (
     "icon.svg", "page.css", "answer.css", "elements.js", "dom.js", "answer.js", "readers.js", "marked.js", "roving.js",
-    "edits.js", "editor.js", "field.js", "words.js", "latest.js", "column.js", "desk.js",
+    "edits.js", "editor.js", "field.js", "fields.js", "words.js", "latest.js", "column.js", "desk.js",
 )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from glassformer.data.inputs import MISSING, OTHER, Inputs
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
 from glassformer.errors import UsageError
@@ -230,7 +229,7 @@ class ServedModel:
             **self._what_it_answers(),
             "answers_by_counting": config.answers_by_counting,
             "has_heads": self.has_heads,
-            **({} if config.inputs is None else {"inputs": _described(config.inputs)}),
+            **({} if config.inputs is None else {"inputs": config.inputs.described()}),
             "has_time_lapse": self.time_lapse is not None,
             "vocabulary": config.vocab_size,
             "window": self.predictor.max_seq_len,
@@ -282,14 +281,6 @@ def figures_in(folder: Path, kind: type[Figures]) -> Figures | None:
         return kind.model_validate_json((folder / EVALUATION_FOLDER / FIGURES_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def _described(inputs: Inputs) -> dict[str, Any]:
-    """Return the inputs of a model as JSON, with what the values of each column are read as."""
-    found = inputs.model_dump(mode="json")
-    for column, described in zip(inputs.columns, found["columns"], strict=True):
-        described["values"] = [value for value in column.all_values if value not in (MISSING, OTHER)]
-    return found
 
 
 def _words(question: Question) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 // How a model answers: the scores of its readers, and what they mean to its target (see prediction/answering.py).
 
+import { composed, laidOut } from "./inputs.js";
 import { coveringWindows } from "./transformer.js";
 import { unseenShare } from "./unseen.js";
 import { wellFormed, wordsIn } from "./tokenizer.js";
@@ -12,6 +13,12 @@ export class Answering {
   /** `config`: that of the page. `target`: what scores mean. A part that the model does not have is null. */
   constructor({ config, target, tokenizer, counting, transformer, seen }) {
     Object.assign(this, { config, target, tokenizer, counting, transformer, seen });
+  }
+
+  /** What is read of a text that was typed, or of a row. */
+  read(typed) {
+    const { inputs } = this.config;
+    return wellFormed(inputs ? composed(typed, inputs) : typed);
   }
 
   /** The weighted scores of each reader for each text. They add up to those of the model. */
@@ -27,7 +34,7 @@ export class Answering {
 
   /** The record that `glassformer predict` gives with JSON, and what the text was read as. */
   async answer(typed) {
-    const text = wellFormed(typed);
+    const text = this.read(typed);
     if (BLANK.test(text)) return { ...this.target.none };
     const [byReader] = await this.readerLogits([text]), { readers, ...answer } = this.target.answer(byReader);
     const unseen = this.seen ? unseenShare(text, this.seen) : null;
@@ -54,7 +61,9 @@ export class Answering {
 
   /** The words of a text, each with what the answer loses if it is deleted. `pause` is awaited at times. */
   async leaveOneOut(typed, pause = async () => {}) {
-    const text = wellFormed(typed), words = wordsIn(text);
+    const text = this.read(typed), { inputs } = this.config;
+    const { shown, parts } = inputs ? laidOut(text, inputs) : { shown: text, parts: [{ start: 0, end: text.length, at: 0 }] };
+    const words = parts.flatMap((part) => wordsOf(text, part));
     const began = performance.now(), [whole] = await this.readerLogits([text]);
     if (words.length * (performance.now() - began) > LONGEST_EXPLANATION) {
       throw new Error("The text is too long to read it again here without each of its words.");
@@ -62,19 +71,29 @@ export class Answering {
     const { worth, named } = this.target.asked(whole), found = [];
     for (let start = 0; start < words.length; start += WORDS_AT_ONCE) {
       const part = words.slice(start, start + WORDS_AT_ONCE);
-      const without = await this.readerLogits(part.map((word) => text.slice(0, word.start) + text.slice(word.end)));
+      const without = await this.readerLogits(part.map(({ from, to, put }) => text.slice(0, from) + put + text.slice(to)));
       part.forEach((word, number) => {
         const shares = Object.entries(whole).map(([name, logits]) => [name, worth(logits) - worth(without[number][name])]);
-        found.push({ ...word, ...Object.fromEntries(shares), total: shares.reduce((sum, [, share]) => sum + share, 0) });
+        const { from, to, put, ...about } = word;
+        found.push({ ...about, ...Object.fromEntries(shares), total: shares.reduce((sum, [, share]) => sum + share, 0) });
       });
       await pause();
     }
     return {
-      text, words: inCodePoints(text, found), ...named,
+      text: shown, words: inCodePoints(shown, found), ...named,
       readers: this.transformer ? Object.keys(whole) : ["counting"],
-      verdict: "Each word was deleted by itself. Its colour shows what the answer lost.",
+      verdict: `Each word was deleted by itself${inputs?.columns.length ? ", and each value of a column was missing" : ""}. Its colour shows what the answer lost.`,
     };
   }
+}
+
+/** The words of a part of what is read: where they are shown, and { from, to, put } to read it without them. */
+function wordsOf(text, { input, mark, start, end, at, without = "" }) {
+  const about = input === undefined ? {} : { input };
+  if (mark) return [{ word: text.slice(start + 1, end - 1), start: at, end: at + end - start - 2, from: start, to: end, put: without, ...about }];
+  return wordsIn(text.slice(start, end)).map((word) => ({
+    word: word.word, start: at + word.start, end: at + word.end, from: start + word.start, to: start + word.end, put: "", ...about,
+  }));
 }
 
 /** Counts the places of words in code points, as pages do. */

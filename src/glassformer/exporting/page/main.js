@@ -4,6 +4,7 @@ import { drawAnswer } from "./answer.js";
 import { Desk } from "./desk.js";
 import { byId } from "./dom.js";
 import { TextField } from "./field.js";
+import { located, RowFields } from "./fields.js";
 import { drawReaders } from "./readers.js";
 
 const config = JSON.parse(byId("config").textContent);
@@ -41,11 +42,15 @@ async function start() {
   const reader = new Reader(byId("worker").textContent);
   await reader.ask("load", { config, files });
   Desk.showNames([config]);
-  new Desk([config], new TextField(byId("text")), {
+  const { inputs } = config, field = inputs ? new RowFields(byId("fields"), inputs, { choose: true }) : new TextField(byId("text"));
+  new Desk([config], field, {
     panels: PANELS, limits: {}, isGone: () => false, onGone: () => {},
     ask: {
       answer: (text) => reader.ask("answer", { text }),
-      explanation: (text) => reader.ask("explanation", { text }),
+      explanation: async (text) => {
+        const reasons = await reader.ask("explanation", { text });
+        return inputs ? located(reasons, text, inputs) : reasons;
+      },
     },
   });
 }

@@ -31,10 +31,11 @@ export class Tokenizer {
     const [cut, Model] = KINDS[settings.kind];
     this.cut = cut;
     this.model = new Model(file.model);
-    this.added = new Map(file.added_tokens.filter(({ special }) => !special).map(({ content, id }) => [content, id]));
-    this.takesSpace = file.added_tokens.some(({ special, lstrip }) => !special && lstrip);
-    const longestFirst = [...this.added.keys()].sort((one, other) => other.length - one.length);
-    this.addedPattern = longestFirst.length ? new RegExp(longestFirst.map(literal).join("|"), "gu") : null;
+    const added = file.added_tokens.filter(({ special }) => !special);
+    this.added = new Map(added.map(({ content, id }) => [content, id]));
+    this.takesSpace = added.some(({ lstrip }) => lstrip);
+    this.addedPattern = anyOf(added.filter(({ normalized }) => normalized));
+    this.marks = anyOf(added.filter(({ normalized }) => !normalized)); // of rows: found before the text is normalised
   }
 
   normalised(text) {
@@ -48,7 +49,7 @@ export class Tokenizer {
   /** Tokens as [piece, id]. */
   tokens(text) {
     const found = [];
-    for (const [part, id] of this.parts(this.normalised(text))) {
+    for (const [part, id] of this.unmarked(text)) {
       if (id !== undefined) found.push([part, id]);
       else for (const word of this.cut(part)) for (const token of this.model.tokens(word)) found.push(token);
     }
@@ -64,6 +65,17 @@ export class Tokenizer {
     return [...new Set(this.tokens(text).filter(([, id]) => id === UNKNOWN_ID).map(([piece]) => piece))];
   }
 
+  /** Cuts a text at the marks of a row, and what is between them at words: [part, its id or undefined]. */
+  *unmarked(text) {
+    let end = 0;
+    for (const { 0: mark, index } of this.marks ? text.matchAll(this.marks) : []) {
+      yield* this.parts(this.normalised(text.slice(end, index)));
+      yield [mark, this.added.get(mark)];
+      end = index + mark.length;
+    }
+    yield* this.parts(this.normalised(text.slice(end)));
+  }
+
   /** Cuts a text before and after each word that was learned after training: [part, its id or undefined]. */
   *parts(text) {
     let end = 0;
@@ -77,6 +89,12 @@ export class Tokenizer {
     }
     if (end < text.length) yield [text.slice(end)];
   }
+}
+
+/** A pattern of tokens, the longest first. */
+function anyOf(tokens) {
+  const contents = tokens.map(({ content }) => content).sort((one, other) => other.length - one.length);
+  return contents.length ? new RegExp(contents.map(literal).join("|"), "gu") : null;
 }
 
 const literal = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");

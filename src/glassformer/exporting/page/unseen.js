@@ -1,6 +1,6 @@
 // The share of the words and word pairs of a text that fewer than two training texts have (see prediction/unlike.py).
 
-import { countedWords } from "./counting.js";
+import { countedWords, textsIn } from "./counting.js";
 
 const FACTOR = 0x9e3779b1;
 
@@ -18,13 +18,15 @@ function crc32(text) {
 
 /** `hashes`: those of the training texts, in ascending order. Returns a share in float32. */
 export function unseenShare(text, hashes) {
-  const words = countedWords(text).map(crc32);
+  const words = countedWords(text);
   if (!words.length || !hashes.length) return 1;
-  const marked = [crc32("<start>"), ...words, crc32("<end>")];
-  const pairs = words.map((_, number) => number).concat(words.length)
-    .map((number) => (Math.imul(marked[number], FACTOR) + marked[number + 1]) >>> 0);
-  const all = [...words, ...pairs];
+  const all = [...words.map(crc32), ...textsIn(words).flatMap(pairsOf)];
   return Math.fround(all.filter((hash) => !holds(hashes, hash)).length / all.length);
+}
+
+function pairsOf(words) {
+  const whole = ["<start>", ...words, "<end>"].map(crc32);
+  return whole.slice(1).map((hash, number) => (Math.imul(whole[number], FACTOR) + hash) >>> 0);
 }
 
 function holds(sorted, wanted) {

@@ -6,17 +6,16 @@ import { editedText } from "./field.js";
 const NOTE = "An empty field counts as missing, and a category that the model does not know as other.";
 
 export class RowFields {
-  /** Puts the fields into `place`. `inputs`: what the model reads, as /model says. */
-  constructor(place, inputs) {
+  /** Puts the fields into `place`. `inputs`: what the model reads. `choose`: whether values are chosen, not typed. */
+  constructor(place, inputs, { choose = false } = {}) {
     this.inputs = inputs;
     const texts = inputs.texts.map((name, number) => [name, el("textarea", {
       id: number ? `text-${number + 1}` : "text", dir: "auto", rows: 2, spellcheck: false, autocomplete: "off",
       placeholder: "Type or paste a text",
     })]);
-    const columns = inputs.columns.map(({ name, kind }, number) => [name, el("input", {
-      id: `value-${number + 1}`, type: "text", dir: "auto", autocomplete: "off", spellcheck: false, placeholder: "missing",
-      inputMode: kind === "number" ? "decimal" : "text", list: listOf(inputs, number),
-    })]);
+    const columns = inputs.columns.map((column, number) => [
+      column.name, choose ? chosenField(column, number) : typedField(column, number, listOf(inputs, number)),
+    ]);
     this.fields = new Map([...texts, ...columns]);
     this.fields.forEach((field) => field.addEventListener("input", () => this.onInput()));
     const labelled = ([name, field]) => el("div", {}, el("label", { htmlFor: field.id, dir: "auto" }, name), field);
@@ -24,7 +23,7 @@ export class RowFields {
     if (!columns.length) return;
     const lists = inputs.columns.map(({ values }, number) => el("datalist", { id: listOf(inputs, number) },
       ...values.map((value) => el("option", { value }))));
-    place.append(el("div", { className: "values" }, ...columns.map(labelled)), el("p", { className: "soft" }, NOTE),
+    place.append(el("div", { className: "values" }, ...columns.map(labelled)), choose ? "" : el("p", { className: "soft" }, NOTE),
       ...lists.filter(({ id }) => id));
   }
 
@@ -38,7 +37,10 @@ export class RowFields {
   }
 
   put(row) {
-    this.fields.forEach((field, name) => { field.value = row[name] ?? ""; });
+    this.fields.forEach((field, name) => {
+      field.value = row[name] ?? "";
+      if (field.value === "" && field.tagName === "SELECT" && row[name]) field.value = "other";
+    });
   }
 
   focus() {
@@ -51,6 +53,18 @@ export class RowFields {
     this.inputs.columns.forEach(({ name }) => all.filter(({ input }) => input === name).forEach(({ put }) => { found[name] = put || null; }));
     return found;
   }
+}
+
+const typedField = ({ kind }, number, list) => el("input", {
+  id: `value-${number + 1}`, type: "text", dir: "auto", autocomplete: "off", spellcheck: false, placeholder: "missing",
+  inputMode: kind === "number" ? "decimal" : "text", list,
+});
+
+function chosenField({ kind, values }, number) {
+  const id = `value-${number + 1}`;
+  if (kind === "number") return el("input", { id, type: "number", step: "any", autocomplete: "off", placeholder: "missing" });
+  return el("select", { id, dir: "auto" },
+    el("option", { value: "" }, "missing"), ...[...values, "other"].map((value) => el("option", { value }, value)));
 }
 
 /** The id of the values to choose from; empty for numbers. */
