@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from glassformer.readers.counting import fitting, matrices, problem, regression
+from glassformer.readers.counting import fitting, matrices, problem
 
 _MOST_ROWS = 5_000
-_LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem, regression)]
+_LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem)]
 _fit = fitting._Problem.fit
 _found: dict[tuple[Any, ...], Any] = {}
 

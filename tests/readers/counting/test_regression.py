@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from glassformer.readers.counting.regression import log_count_ratios
+from glassformer.readers.counting.fitting import log_count_ratios
 
 
 def test_log_count_ratios_add_one_to_both_counts() -> None:
