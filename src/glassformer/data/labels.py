@@ -212,12 +212,6 @@ def in_order(names: list[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (numbers[name], name) if len(numbers) == len(names) else (0, name)))
 
 
-def is_measure(table: Table) -> bool:
-    """Whether the labels are numbers with decimals that cannot be classes, because one of them has a single row."""
-    labels = table.frame["label"]
-    return kind_of(labels) == "decimal numbers" and bool(labels.is_unique().any())
-
-
 def unlike_labels(table: Table) -> str | None:
     """Return a message if the label column is one that is never guessed, as it holds dates or ids, say, or None."""
     labels = flat_labels(table)

@@ -21,18 +21,7 @@ SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
-
-
-class ListsError(UsageError):
-    """A column holds lists where one value is needed.
-
-    Args:
-        what: says which column, and that it holds lists.
-    """
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}. For several labels per text add: `multilabel='|'`")
-        self.what = what
+_SEVERAL = "For several labels per text add: `multilabel='|'`"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +228,7 @@ def _has_few_values_or_numbers(values: pl.Series) -> bool:
 def tidy_values(values: pl.Series) -> pl.Series:
     """Return stripped strings, without the ".0" of whole floats. Empty values become null."""
     if values.dtype == pl.List:
-        raise ListsError(f"The column {values.name!r} holds lists")
+        raise UsageError(f"The column {values.name!r} holds lists. {_SEVERAL}")
     if is_opaque(values.dtype):
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text, numbers or truth values are needed.")
     if values.dtype.is_float():
@@ -288,7 +277,7 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
         (label for label in frame["label"].drop_nulls().unique().sort() if json_list(label) is not None), None
     )
     if listed is not None:
-        raise ListsError(f"{place} holds lists such as {listed}")
+        raise UsageError(f"{place} holds lists such as {listed}. {_SEVERAL}")
 
 
 def _drop_unusable(

@@ -100,9 +100,16 @@ class _Watch(TorchFunctionMode):
             self._fused(*args, **(kwargs or {}))
         return result
 
-    def output(self, kind: str, values: Tensor) -> None:
-        """Add the output of the module that is running."""
-        self._place(self.inside[-1], kind).add(self._tokens(values))
+    def enter(self, name: str, *_: Any) -> None:
+        """Note that a module begins to run."""
+        self.inside.append(name)
+
+    def leave(self, kind: str | None, _module: nn.Module, _arguments: Any, output: Any) -> None:
+        """Add the output of the module that is running, if it is of a kind that is watched."""
+        first = output[0] if isinstance(output, tuple) else output
+        if kind is not None and isinstance(first, Tensor) and first.is_floating_point():
+            self._place(self.inside[-1], kind).add(self._tokens(first))
+        self.inside.pop()
 
     def _place(self, name: str, kind: str) -> _Sums:
         return self.sums.setdefault(name, _Sums(kind=kind))
@@ -170,8 +177,8 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
         modules = {name: module for name, module in model.named_modules() if not isinstance(module, Tap)}
         watch.tapped = frozenset(name for name, module in modules.items() if _listen(stack, watch, name, module))
         for name, module in modules.items():
-            stack.callback(module.register_forward_pre_hook(_enter(watch, name or "model")).remove)
-            stack.callback(module.register_forward_hook(_leave(watch, _kind(name, module, blocks))).remove)
+            stack.callback(module.register_forward_pre_hook(partial(watch.enter, name or "model")).remove)
+            stack.callback(module.register_forward_hook(partial(watch.leave, _kind(name, module, blocks))).remove)
         for batch in batches:
             inputs = batch.inputs.to(bench.device)
             watch.kept = inputs.attention_mask
@@ -201,20 +208,3 @@ def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:
     if name in blocks:
         return "block"
     return "layer" if name and next(module.parameters(recurse=False), None) is not None else None
-
-
-def _enter(watch: _Watch, name: str) -> Callable[..., None]:
-    def hook(_module: nn.Module, _arguments: Any) -> None:
-        watch.inside.append(name)
-
-    return hook
-
-
-def _leave(watch: _Watch, kind: str | None) -> Callable[..., None]:
-    def hook(_module: nn.Module, _arguments: Any, output: Any) -> None:
-        first = output[0] if isinstance(output, tuple) else output
-        if kind is not None and isinstance(first, Tensor) and first.is_floating_point():
-            watch.output(kind, first)
-        watch.inside.pop()
-
-    return hook

@@ -21,7 +21,7 @@ from glassformer.labels.truth import Suggested, Truth, Unsure
 from glassformer.readers.counting.ridge import fold_readers, strata_of
 from glassformer.readers.reader import Fold
 
-FENCE = 3  # interquartile ranges beyond the quartiles: Tukey's outer fence, once in 400,000 rows with normal errors
+_FENCE = 3  # interquartile ranges beyond the quartiles: Tukey's outer fence, once in 400,000 rows with normal errors
 _COVERAGE = 0.9
 _OF_NORMAL = 1.349  # the interquartile range of normal errors, in standard deviations
 
@@ -36,7 +36,7 @@ def far_off(off: Numbers) -> Array | None:
     if first == third:
         return None
     beyond = np.maximum(first - off, off - third)
-    found = np.flatnonzero(beyond > FENCE * (third - first))
+    found = np.flatnonzero(beyond > _FENCE * (third - first))
     return found[np.argsort(-beyond[found], kind="stable")]
 
 
