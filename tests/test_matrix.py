@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, get_args
@@ -22,25 +23,25 @@ from tests.matrix.reasons import NO_TABLE, REFUSED, reason
 from tests.matrix.samples import ALONE, INPUTS, TARGETS, Cell, RefusedError, rows, write
 from tests.matrix.things import THINGS_TO_DO
 from tests.test_house import ROOT
+from tests.trained import made_once
 
 PAIRS = list(product(TARGETS, INPUTS))
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Cell]:
-    """Trains the models of a pair when they are first needed."""
-    made: dict[tuple[str, str], Cell] = {}
+    """Trains the models of a pair when they are first needed, once for all processes of pytest."""
 
+    @cache
     def models(target: str, inputs: str) -> Cell:
-        if (target, inputs) not in made:
-            folder = tmp_path_factory.mktemp(target)
-            table = write(folder / "t.csv", rows(target, inputs))
-            both, alone = folder / "both", folder / "alone"
+        with made_once(tmp_path_factory, f"matrix, {target}, {inputs}") as (folder, is_new):
+            both, alone, table = folder / "both", folder / "alone", folder / "t.csv"
             cell = Cell(target=target, inputs=inputs, table=table, both=both, alone=alone, out=folder)
-            cell.train(both)
-            cell.train(alone, *ALONE)
-            made[target, inputs] = cell
-        return made[target, inputs]
+            if is_new:
+                write(table, rows(target, inputs))
+                cell.train(both)
+                cell.train(alone, *ALONE)
+            return cell
 
     return models
 

@@ -1,13 +1,15 @@
 """Small models that many tests share. Each process trains them once."""
 
 import csv
+import os
 import random
-from collections.abc import Sequence
-from contextlib import chdir
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
 
@@ -38,6 +40,18 @@ def review_rows(count: int) -> list[tuple[str, str]]:
         label = (POSITIVE, NEGATIVE)[number % 2]
         rows.append((f"{draw.choice(words[label])} {draw.choice(things)} {number}", label))
     return rows
+
+
+@contextmanager
+def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path, bool]]:
+    """A folder that all processes of pytest read, and whether it is to be filled. The others wait meanwhile."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    with FileLock(folder.with_suffix(".lock")):
+        whole = folder.with_suffix(".whole")
+        folder.mkdir(exist_ok=True)
+        yield folder, not whole.exists()
+        whole.touch()
 
 
 @pytest.fixture(scope="session")

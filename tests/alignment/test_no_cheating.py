@@ -92,7 +92,7 @@ def held_to_the_judge(trained: TrainedLanguageModel) -> None:
     assert after["kl"] < 8
 
 
-@pytest.mark.parametrize("config", [PPOConfig(updates=25), GRPOConfig(updates=35)], ids=["ppo", "grpo"])
+@pytest.mark.parametrize("config", [PPOConfig(updates=18), GRPOConfig(updates=24)], ids=["ppo", "grpo"])
 def test_a_policy_gives_good_answers(
     config: PPOConfig | GRPOConfig, stages: tuple[Start, Path, list[Preference]], tmp_path: Path
 ) -> None:
@@ -106,4 +106,4 @@ def test_a_policy_gives_good_answers(
 
 def test_dpo_gives_good_answers(stages: tuple[Start, Path, list[Preference]], tmp_path: Path) -> None:
     start, _, compared = stages
-    held_to_the_judge(prefer(Run(start=start, config=DPOConfig(epochs=4), out=tmp_path), compared, source="opinions"))
+    held_to_the_judge(prefer(Run(start=start, config=DPOConfig(epochs=2), out=tmp_path), compared, source="opinions"))

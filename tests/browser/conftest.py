@@ -1,17 +1,53 @@
 from collections.abc import Iterator
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from threading import Thread
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS, CHROMIUM
 from tests.browser.serving import complaints
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    """One for all pages: it takes seconds to start."""
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """One for all pages: it takes seconds to start.
+
+    A page of its own takes half a second, for a process. Ours are opened by one that stays open beside another at
+    127.0.0.1, so that they share the processes of the two.
+    """
+    folder = tmp_path_factory.mktemp("blank")
+    (folder / "blank.html").write_text("<!doctype html><title>blank</title>")
+    server = HTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    Thread(target=server.serve_forever, daemon=True).start()
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        first = browser.new_page()
+        first.goto((folder / "blank.html").as_uri())
+        _open(first).goto(f"http://127.0.0.1:{server.server_port}/blank.html")
+        vars(browser)["new_page"] = partial(_open, first)
+        yield browser
+    server.shutdown()
+    server.server_close()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _open(
+    first: Page, *, color_scheme: Any = "light", reduced_motion: Any = None, viewport: ViewportSize | None = None
+) -> Page:
+    """Open a page as `Browser.new_page` does."""
+    with first.context.expect_page() as opening:
+        first.evaluate("void window.open('about:blank')")
+    page = opening.value
+    page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion or "no-preference")
+    page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+    return page
 
 
 @pytest.fixture
