@@ -1,10 +1,17 @@
-from typing import Any
-
 import pytest
 
 from glassformer.evaluation.record import Estimate
+from glassformer.evaluation.result import Contestant, Metrics
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed, verdict
 from tests.evaluation.samples import sample_evaluation
+
+
+def contestant(name: str, accuracy: float, macro_f1: float, rows: int) -> Contestant[Metrics]:
+    figures = {"accuracy": accuracy, "macro_f1": macro_f1}
+    estimates = {key: Estimate(value=value, low=value, high=value) for key, value in figures.items()}
+    plain = sample_evaluation(30).duel.model
+    metrics = plain.metrics.model_copy(update={"rows": rows, **estimates})
+    return plain.model_copy(update={"name": name, "metrics": metrics})
 
 
 def sentence(
@@ -17,17 +24,9 @@ def sentence(
     macro_f1: tuple[float, float] = (0.5, 0.5),
     model: str = "the transformer",
 ) -> str:
-    return verdict(
-        model=model,
-        baseline="TF-IDF",
-        accuracy=0.8 + value,
-        baseline_accuracy=0.8,
-        macro_f1=macro_f1[0],
-        baseline_macro_f1=macro_f1[1],
-        difference=Estimate(value=value, low=low, high=high),
-        p=p,
-        rows=rows,
-    )
+    ours = contestant(model, 0.8 + value, macro_f1[0], rows)
+    theirs = contestant("TF-IDF", 0.8, macro_f1[1], rows)
+    return verdict(ours, theirs, Estimate(value=value, low=low, high=high), p)
 
 
 def test_the_model_wins() -> None:
@@ -83,16 +82,10 @@ def test_no_row_tells_them_apart() -> None:
 
 
 def test_of_two_that_count_none_is_simpler() -> None:
-    given: dict[str, Any] = {
-        "model": "the model",
-        "baseline": "TF-IDF",
-        "accuracy": 0.8,
-        "baseline_accuracy": 0.8,
-        "rows": 100,
-    }
+    ours, theirs = (contestant(name, 0.8, 0.8, 100) for name in ("the model", "TF-IDF"))
     for width in (0.0, 0.1):
         difference = Estimate(value=0, low=-width, high=width)
-        said = verdict(**given, macro_f1=0.8, baseline_macro_f1=0.8, difference=difference, p=1, alike=True)
+        said = verdict(ours, theirs, difference, 1, alike=True)
         assert said.endswith("both count words and add up weights, so neither is simpler: keep the model.")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from glassformer.evaluation.measured import ReaderOutcome
 from glassformer.evaluation.result import Comparison, Contestant
-from glassformer.evaluation.verdict import is_clear, numbers_of, share
+from glassformer.evaluation.verdict import capital, is_clear, numbers_of, share
 from glassformer.prediction.answering_config import TRANSFORMER
 
 
@@ -52,8 +52,8 @@ def which_reader_decides(
     name, other = asked[decides], asked[1 - decides]
     together = f"it gives {own[decides]} alone, and with {other} {both} ({numbers[decides]})"
     if gains[decides] < 0:
-        return f"{_capital(name)} is {better} alone here: {together}."
-    sentence = f"{_capital(name)} decides here: {together}; these rows do not show that {other} helps."
+        return f"{capital(name)} is {better} alone here: {together}."
+    sentence = f"{capital(name)} decides here: {together}; these rows do not show that {other} helps."
     return sentence if name == "counting" else f"{sentence} Both together give {both}, against {against[0]}."
 
 
@@ -66,7 +66,3 @@ def _gain(comparison: Comparison) -> int:
     if not is_clear(comparison.difference, comparison.p):
         return 0
     return 1 if comparison.difference.value > 0 else -1
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]

@@ -1,11 +1,11 @@
 """The verdict says whether the model is more accurate than the baseline, and where it is worse."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from glassformer.data.wording import counted
 from glassformer.errors import brief, quoted
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.result import Metrics, RankMeasures
+from glassformer.evaluation.result import Contestant, Metrics, RankMeasures
 from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
@@ -16,17 +16,7 @@ _NAMED = 3
 
 
 def verdict(
-    *,
-    model: str,
-    baseline: str,
-    accuracy: float,
-    baseline_accuracy: float,
-    macro_f1: float,
-    baseline_macro_f1: float,
-    difference: Estimate,
-    p: float,
-    rows: int,
-    alike: bool = False,
+    model: Contestant[Metrics], baseline: Contestant[Metrics], difference: Estimate, p: float, *, alike: bool = False
 ) -> str:
     """Say which of two classifiers is more accurate on the same rows, or that the rows do not show it.
 
@@ -35,28 +25,29 @@ def verdict(
     Args:
         alike: whether both are linear models of counted n-grams, so that none is simpler.
     """
+    rows, name = model.metrics.rows, baseline.name
 
     def until(which: str) -> str:
-        return (
-            f"{ALIKE}." if alike else f"choose the simpler one, {baseline}, until {which} test rows show a difference."
-        )
+        return f"{ALIKE}." if alike else f"choose the simpler one, {name}, until {which} test rows show a difference."
 
     if difference.low == difference.high == 0:
-        return f"{_capital(model)} and {baseline} {same_rows_right(accuracy, rows)}; {until('other')}"
+        same = same_rows_right(model.metrics.accuracy.value, rows)
+        return f"{capital(model.name)} and {name} {same}; {until('other')}"
     numbers = numbers_of(difference, p)
-    ours, theirs = share(accuracy), share(baseline_accuracy)
+    ours, theirs = share(model.metrics.accuracy.value), share(baseline.metrics.accuracy.value)
     clear = is_clear(difference, p)
+    f1 = {each.name: each.metrics.macro_f1.value for each in (model, baseline)}
     if clear and difference.value > 0:
-        won = f"{_capital(model)} is more accurate here: {ours} against {theirs} for {baseline} ({numbers})."
-        return won + macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=model)
+        won = f"{capital(model.name)} is more accurate here: {ours} against {theirs} for {name} ({numbers})."
+        return won + macro_f1_against(f1, more_accurate=model.name)
     if clear:
-        against = macro_f1_against(model, macro_f1, baseline, baseline_macro_f1, more_accurate=baseline)
-        unless = " unless you need what only a transformer gives you" if model == TRANSFORMER else ""
+        against = macro_f1_against(f1, more_accurate=name)
+        unless = " unless you need what only a transformer gives you" if model.name == TRANSFORMER else ""
         advice = "." if against else f"; prefer it{unless}."
-        lost = f"{_capital(baseline)} is more accurate here: {theirs} against {ours} for {model} ({numbers}){advice}"
+        lost = f"{capital(name)} is more accurate here: {theirs} against {ours} for {model.name} ({numbers}){advice}"
         return lost + against
     return (
-        f"No clear winner on {counted(rows, 'row')}: {ours} for {model} against {theirs} for {baseline} ({numbers}); "
+        f"No clear winner on {counted(rows, 'row')}: {ours} for {model.name} against {theirs} for {name} ({numbers}); "
         f"{until('more')}"
     )
 
@@ -79,12 +70,15 @@ def same_rows_right(accuracy: float, rows: int) -> str:
     return f"are right on the same rows, {round(accuracy * rows):,} of {rows:,}"
 
 
-def macro_f1_against(name_a: str, macro_f1_a: float, name_b: str, macro_f1_b: float, *, more_accurate: str) -> str:
-    """Return a sentence, after a space, if macro F1 is higher for the less accurate of two classifiers."""
-    higher = name_a if macro_f1_a > macro_f1_b else name_b
-    if higher == more_accurate or share(macro_f1_a) == share(macro_f1_b):
+def macro_f1_against(macro_f1: Mapping[str, float], *, more_accurate: str) -> str:
+    """Return a sentence, after a space, if macro F1 is higher for the less accurate of two classifiers.
+
+    Args:
+        macro_f1: that of both, by their names.
+    """
+    (other, less), (best, value) = sorted(macro_f1.items(), key=lambda each: each[1])
+    if best == more_accurate or share(less) == share(value):
         return ""
-    (best, value), (other, less) = sorted(((name_a, macro_f1_a), (name_b, macro_f1_b)), key=lambda each: -each[1])
     return (
         f" Macro F1, which weighs all classes equally, is higher for {best}: {share(value)} against {share(less)} for "
         f"{other}."
@@ -152,5 +146,6 @@ def p_value(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {share(p)}"
 
 
-def _capital(name: str) -> str:
+def capital(name: str) -> str:
+    """Return a name as the first word of a sentence."""
     return name[:1].upper() + name[1:]

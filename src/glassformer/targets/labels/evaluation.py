@@ -40,9 +40,9 @@ from glassformer.targets.answers import Scores
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
-    compare_right_rows,
     how_labels_differ,
     some,
+    which_is_more_accurate,
 )
 from glassformer.targets.labels.evaluation_result import (
     DoubtfulLabel,
@@ -123,18 +123,7 @@ class LabelledRows(MeasuredRows):
             only_model_right=only_model,
             only_baseline_right=only_other,
             mcnemar_p=p,
-            verdict=verdict(
-                model=model.name,
-                baseline=other.name,
-                accuracy=model.metrics.accuracy.value,
-                baseline_accuracy=other.metrics.accuracy.value,
-                macro_f1=model.metrics.macro_f1.value,
-                baseline_macro_f1=other.metrics.macro_f1.value,
-                difference=difference,
-                p=p,
-                rows=len(self.truth),
-                alike=alike,
-            ),
+            verdict=verdict(model, other, difference, p, alike=alike),
         )
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -205,7 +194,9 @@ class LabelledRows(MeasuredRows):
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
         macro_f1 = [self._macro_f1(each) for each in both]
-        found = compare_right_rows(names, right, [each.value for each in macro_f1], seed=self.seed)
+        accuracies = [share_right(each, seed=self.seed) for each in right]
+        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
+        p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
         given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
         truth = self.truth > 0 if self.multilabel else self.truth[:, None] == np.arange(len(self.class_names))
 
@@ -222,15 +213,15 @@ class LabelledRows(MeasuredRows):
             )
 
         return LabelModelComparison(
-            accuracy_a=found.accuracies[0],
-            accuracy_b=found.accuracies[1],
+            accuracy_a=accuracies[0],
+            accuracy_b=accuracies[1],
             macro_f1_a=macro_f1[0],
             macro_f1_b=macro_f1[1],
-            difference=found.difference,
+            difference=difference,
             only_a_right=flips(right[0] & ~right[1]),
             only_b_right=flips(right[1] & ~right[0]),
-            mcnemar_p=found.p,
-            verdict=found.verdict,
+            mcnemar_p=p,
+            verdict=which_is_more_accurate(f1, accuracies[0], difference, p, len(self.truth)),
             **about,
         )
 

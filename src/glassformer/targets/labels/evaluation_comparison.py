@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from jaxtyping import Bool
+from collections.abc import Mapping, Sequence
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.spellings import label_key
 from glassformer.data.wording import counted
-from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import ModelComparison
 from glassformer.evaluation.verdict import (
-    SIGNIFICANCE,
     interval,
+    is_clear,
     macro_f1_against,
     p_value,
     same_rows_right,
@@ -85,53 +80,23 @@ def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
     return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
 
 
-@dataclass(frozen=True, kw_only=True)
-class RightRows:
-    """Which of two classifiers is right on more rows, and whether that may be chance."""
-
-    accuracies: tuple[Estimate, Estimate]
-    difference: Estimate
-    p: float
-    verdict: str
-
-
-def compare_right_rows(
-    names: tuple[str, str], right: Sequence[Bool[np.ndarray, " n"]], macro_f1: Sequence[float], *, seed: int = 0
-) -> RightRows:
-    """Compare two classifiers by the rows that each answers rightly.
+def which_is_more_accurate(
+    macro_f1: Mapping[str, float], accuracy: Estimate, difference: Estimate, p: float, rows: int
+) -> str:
+    """Say which of two classifiers is right on more rows, and whether that may be chance.
 
     Args:
-        right: for each classifier, whether it is right on each of the same rows.
-        macro_f1: of each classifier.
+        macro_f1: that of both, by their names.
+        accuracy: that of the first one.
     """
-    accuracies = (share_right(right[0], seed=seed), share_right(right[1], seed=seed))
-    difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=seed)
-    p = mcnemar(right[0], right[1])[2]
-    return RightRows(
-        accuracies=accuracies,
-        difference=difference,
-        p=p,
-        verdict=_verdict(names, accuracies[0], macro_f1, difference, p, len(right[0])),
-    )
-
-
-def _verdict(
-    names: tuple[str, str],
-    accuracy_a: Estimate,
-    macro_f1: Sequence[float],
-    difference: Estimate,
-    p: float,
-    rows: int,
-) -> str:
-    name_a, name_b = names
+    name_a, name_b = macro_f1
     low, high = difference.low, difference.high
     if low == high == 0:
-        return f"{name_a} and {name_b} {same_rows_right(accuracy_a.value, rows)}."
-    if p < SIGNIFICANCE and low * high > 0:
+        return f"{name_a} and {name_b} {same_rows_right(accuracy.value, rows)}."
+    if is_clear(difference, p):
         better, worse = (name_a, name_b) if low > 0 else (name_b, name_a)
         near, far = sorted((abs(low), abs(high)))
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
-        against = macro_f1_against(name_a, macro_f1[0], name_b, macro_f1[1], more_accurate=better)
-        return f"{better} is more accurate than {worse} by {size}.{against}"
+        return f"{better} is more accurate than {worse} by {size}.{macro_f1_against(macro_f1, more_accurate=better)}"
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
     return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."

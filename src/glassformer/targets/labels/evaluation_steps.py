@@ -24,8 +24,9 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
 
     def lost(baseline: Contestant[Any]) -> str:
         rival = baseline.metrics.macro_f1.value
-        against = (duel.model.name, metrics.macro_f1.value, baseline.name, rival)
-        if macro_f1_against(*against, more_accurate=baseline.name):
+        if macro_f1_against(
+            {duel.model.name: metrics.macro_f1.value, baseline.name: rival}, more_accurate=baseline.name
+        ):
             return (
                 f"Choose by what counts for you: {baseline.name} has the higher accuracy, the model the higher "
                 "macro F1."

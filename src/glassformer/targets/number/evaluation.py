@@ -23,7 +23,7 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Comparison, Contestant, Duel
 from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
-from glassformer.evaluation.verdict import TWO_READERS, share
+from glassformer.evaluation.verdict import TWO_READERS, capital, share
 from glassformer.evaluation.verdict import numbers_of as in_words
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
@@ -100,9 +100,8 @@ class NumberedRows(MeasuredRows):
     def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:  # noqa: ARG002
         own, theirs = ((each - self.truth) ** 2 for each in (self.answers, answers))
         difference = difference_in_r2(own, theirs, self.truth, **self._drawn)
-        said = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
-        verdict = f"{said[0].upper()}{said[1:]}"
-        return Comparison(baseline=other.name, difference=difference, verdict=verdict)
+        verdict = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
+        return Comparison(baseline=other.name, difference=difference, verdict=capital(verdict))
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:  # noqa: ARG002
         step = max(1, -(-len(self.truth) // MOST_POINTS))
