@@ -28,8 +28,8 @@ from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import TfidfBaseline
-from glassformer.evaluation.evaluate_model import measures_of
 from glassformer.evaluation.input_shares import input_shares
+from glassformer.evaluation.measured import measures_of
 from glassformer.evaluation.robustness import answers_of
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.recipe import load_recipe

@@ -113,9 +113,9 @@ def doubts(table: Table, off: Any) -> NumberDoubts | None:
 
 
 def shown(found: NumberDoubts, seen: Splits | str) -> DoubtfulRows[DoubtfulNumber] | None:
-    trained: Any = SimpleNamespace(
-        metrics={"number_doubts": found.model_dump()}, config=SimpleNamespace(data={"validation_rows": 60})
-    )
+    remembered = SimpleNamespace(data=SimpleNamespace(read_as=None))
+    config = SimpleNamespace(data={"validation_rows": 60}, remembered=remembered)
+    trained: Any = SimpleNamespace(metrics={"number_doubts": found.model_dump()}, config=config)
     doubtful: DoubtfulRows[DoubtfulNumber] | None = NumberedRows.doubts(trained, seen)["doubts"]
     return doubtful
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -20,8 +19,7 @@ from glassformer.data.json_files import read_json
 from glassformer.data.splits import Splits
 from glassformer.doctor.findings import LEVELS
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.evaluate_model import measures_of
-from glassformer.evaluation.seen_rows import remembered_rows, split_again
+from glassformer.evaluation.seen_rows import seen_rows, split_again
 from glassformer.exporting.export import RECORD_FILE
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
@@ -101,11 +99,10 @@ def _exported_inputs(folder: Path) -> Inputs | None:
 
 def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | None) -> Splits | str:
     """Read the rows that the model learned and those that were held out, or say why this is impossible."""
-    check = partial(measures_of(config).truth_of, config)
     if "teacher" in config.data:
         return "the model is a student, which learned answers of its teacher; audit the teacher for its labelled rows"
     if train is None:
-        found = remembered_rows(config.remembered, check, data_dir)
+        found = seen_rows(config, data_dir)
         if isinstance(found, str):
             return f"{found[:1].lower()}{found[1:].rstrip('.')}" if found.startswith("The ") else found
         return found
@@ -114,7 +111,7 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
         raise UsageError(
             "the model was trained from Python on rows in memory, which no table is known to hold; leave out `train=`"
         )
-    splits = split_again(config.remembered, check, source.model_copy(update={"train": train}), data_dir)
+    splits = split_again(config, source.model_copy(update={"train": train}), data_dir)
     if splits is None:
         raise UsageError(
             f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "

@@ -20,6 +20,7 @@ from sklearn.model_selection import GroupKFold, GroupShuffleSplit, KFold, Shuffl
 from glassformer.evaluation.measured import Baseline, Outcome
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.row_features import RowFeatures
+from glassformer.targets.probabilities import one_hot
 
 INVERSE_REGULARISATIONS = (1, 4, 16, 64)
 UNTRIED = 4  # too few rows to choose by cross-validation
@@ -63,7 +64,7 @@ class MajorityBaseline:
         self.shares: NDArray[np.float64] = np.zeros(n_classes)
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "MajorityBaseline":  # noqa: ARG002
-        self.shares = _multi_hot(labels, len(self.shares)).mean(axis=0)
+        self.shares = one_hot(labels, len(self.shares)).mean(axis=0)
         return self
 
     def answers(self, texts: Sequence[str]) -> Float[np.ndarray, "n n_classes"]:
@@ -212,11 +213,6 @@ def _spread(model: "LogisticRegression | int", features: csr_matrix, n_classes: 
     else:
         probs[:, model.classes_.astype(int)] = model.predict_proba(features)
     return probs
-
-
-def _multi_hot(labels: Shaped[np.ndarray, "n ..."], n_classes: int) -> NDArray[np.bool_]:
-    hot: NDArray[np.bool_] = labels > 0 if labels.ndim == 2 else labels[:, None] == np.arange(n_classes)
-    return hot
 
 
 # Scripts without spaces between words. A single character is the best guess at a word:

@@ -25,10 +25,10 @@ from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import run_baseline
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome
+from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
-from glassformer.evaluation.seen_rows import counted_of, effect_of, remembered_rows, shared, split_again
+from glassformer.evaluation.seen_rows import counted_of, effect_of, seen_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import FILES, TrainedModel
@@ -37,12 +37,6 @@ from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting.unlike import SEEN_FILE
 
 Say = Callable[[str], None]
-
-
-def measures_of(config: FolderConfig) -> type[MeasuredRows]:
-    """Return how the answers of a model are measured."""
-    found: type[MeasuredRows] = config.target.part("evaluation")
-    return found
 
 
 def evaluate_model(
@@ -146,11 +140,6 @@ def read_measured(
     )
 
 
-def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
-    """Return the rows that a model was trained and validated on, or why they cannot be read."""
-    return remembered_rows(config.remembered, partial(measures_of(config).truth_of, config), data_dir)
-
-
 def measure_model(
     predictor: Predictor,
     folder: Path,
@@ -243,7 +232,7 @@ def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
 
 def _named_rows(config: FolderConfig, source: SourceConfig, data_dir: Path | None) -> Splits:
     """Read the rows that the model saw from the table that the user gives."""
-    seen = split_again(config.remembered, partial(measures_of(config).truth_of, config), source, data_dir)
+    seen = split_again(config, source, data_dir)
     if seen is None:
         raise UsageError(
             f"`train={source.train!r}`: this table does not hold the rows that the model was trained on; "

@@ -271,6 +271,12 @@ class MeasuredRows(ABC):
         """Return what to do next, at most five steps."""
 
 
+def measures_of(config: FolderConfig) -> type[MeasuredRows]:
+    """Return how the answers of a model are measured."""
+    found: type[MeasuredRows] = config.target.part("evaluation")
+    return found
+
+
 def by_text(places: IntArray, values: Array) -> Array:
     """Return for each text the mean over its changes."""
     _, of_text = np.unique(places, return_inverse=True)

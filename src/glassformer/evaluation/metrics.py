@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.result import ClassScores, Metrics, Scores
-from glassformer.targets.probabilities import THRESHOLD
+from glassformer.targets.probabilities import THRESHOLD, one_hot
 
 
 def measure(
@@ -41,7 +41,7 @@ def measure(
 
     counts = (row_counts @ patterns.astype(np.int64)).reshape(1, 3, n_classes)
     per_class = _scores(counts)[:, 0]
-    average = _average_precisions(probs, labels, multilabel=multilabel)
+    average = _average_precisions(probs, labels)
     auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
     return Metrics(
         rows=len(labels),
@@ -106,7 +106,7 @@ def roc_auc(
     With two classes it is that of the second class, otherwise the mean over classes, each against the rest. It is
     undefined if some class has no rows, or all of them.
     """
-    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    hot = one_hot(labels, len(class_names))
     share = hot.mean(axis=0)
     undefined = [name for name, s in zip(class_names, share, strict=True) if s in (0, 1)]
     if undefined:
@@ -117,10 +117,10 @@ def roc_auc(
 
 
 def _average_precisions(
-    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
+    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."]
 ) -> list[float | None]:
     """Return the average precision of each class against the rest, or None if no row has it, or every row."""
-    hot = labels > 0 if multilabel else labels[:, None] == np.arange(probs.shape[1])
+    hot = one_hot(labels, probs.shape[1])
     return [
         float(average_precision_score(hot[:, c], probs[:, c])) if 0 < count < len(hot) else None
         for c, count in enumerate(hot.sum(axis=0))

@@ -11,9 +11,9 @@ from glassformer.data.spellings import fold_labels as folded
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
-from glassformer.evaluation.evaluate_model import measures_of, read_measured, seen_rows
-from glassformer.evaluation.measured import MeasuredRows
-from glassformer.evaluation.seen_rows import counted_of, effect_of, shared
+from glassformer.evaluation.evaluate_model import read_measured
+from glassformer.evaluation.measured import MeasuredRows, measures_of
+from glassformer.evaluation.seen_rows import counted_of, effect_of, seen_rows, shared
 from glassformer.prediction.predictor import Predictor
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from glassformer.evaluation.result import ClassCurve, ClassThresholds, Ranking, RankingCurves
+from glassformer.targets.probabilities import one_hot
 
 MOST_POINTS = 100
 MOST_CLASSES = 6  # with a curve of their own
@@ -27,7 +28,7 @@ def ranking(
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
-    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    hot = one_hot(labels, len(class_names))
     positive = None
     if len(class_names) == 2 and not multilabel:
         rarer = int(np.argmin(hot.sum(axis=0)))
@@ -51,7 +52,7 @@ def class_curves(
     """
     if len(class_names) == 2 and not multilabel:
         return ()
-    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    hot = one_hot(labels, len(class_names))
     found = []
     for c in _rarest(hot)[:MOST_CLASSES]:
         precision, recall, _ = precision_recall_curve(hot[:, c], probs[:, c])
@@ -88,7 +89,7 @@ def class_thresholds(
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
-    hot = labels > 0 if multilabel else labels[:, None] == np.arange(len(class_names))
+    hot = one_hot(labels, len(class_names))
     found = []
     for c in _rarest(hot)[: 1 if len(class_names) == 2 and not multilabel else MOST_CLASSES]:
         scores = np.floor(probs[:, c].astype(np.float64) * 1e6) / 1e6  # rounded down: each row reaches its own

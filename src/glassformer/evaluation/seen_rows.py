@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -12,23 +11,20 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+from glassformer.evaluation.measured import measures_of
 from glassformer.evaluation.verdict import share
-from glassformer.prediction.folder_config import Remembered
+from glassformer.prediction.folder_config import FolderConfig
 
 _MANY = 0.05  # share of the measured texts that were in training
 
 
-Check = Callable[[Table], object]
-"""Raises `UsageError` if a table has a label that the model does not know."""
-
-
-def remembered_rows(remembered: Remembered, check: Check | None, data_dir: Path | None) -> Splits | str:
-    """Read the rows that the model saw from the table that the model folder names, or say why this is impossible."""
-    source = remembered.read_as
+def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
+    """Read the rows that a model was trained and validated on, or say why this is impossible."""
+    source = config.remembered.read_as
     if source is None:
         return "The model was trained from Python on rows in memory"
     try:
-        seen = split_again(remembered, check, source, data_dir)
+        seen = split_again(config, source, data_dir)
     except UsageError as error:
         return f"The training rows cannot be read: {str(error).rstrip('.')}"
     if seen is not None:
@@ -38,23 +34,19 @@ def remembered_rows(remembered: Remembered, check: Check | None, data_dir: Path 
     return f"{names} changed since the model was trained on it"
 
 
-def split_again(
-    remembered: Remembered, check: Check | None, source: SourceConfig, data_dir: Path | None
-) -> Splits | None:
+def split_again(config: FolderConfig, source: SourceConfig, data_dir: Path | None) -> Splits | None:
     """Return the rows that the model was trained and validated on, or None if the table holds other rows now.
-
-    Args:
-        check: checks the validation rows.
 
     Raises:
         UsageError: a table cannot be read, or a table of validation rows has a new label by now.
     """
+    remembered = config.remembered
     validation, seed = remembered.recipe.validation, remembered.recipe.training.seed
     seen = read_sources(source, validation, data_dir, inputs=remembered.inputs).split(validation, seed=seed)
     if fingerprint(seen.train) != remembered.data.fingerprint:
         return None
-    if seen.validation is not None and check is not None:
-        check(seen.validation)
+    if seen.validation is not None:
+        measures_of(config).truth_of(config, seen.validation)
     return seen
 
 

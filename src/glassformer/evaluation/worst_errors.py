@@ -9,7 +9,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.probabilities import THRESHOLD
+from glassformer.targets.probabilities import given_by, one_hot
 
 WORST_ERRORS = 20
 EXPLAINED = 5
@@ -31,9 +31,7 @@ def worst_errors(
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
-    classes = np.arange(len(class_names))
-    truth = labels > 0 if multilabel else labels[:, None] == classes
-    predicted = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == classes
+    truth, predicted = one_hot(labels, len(class_names)), given_by(probs, multilabel=multilabel)
     wrong = truth != predicted
     sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0)
     surest = sureness.max(axis=1)

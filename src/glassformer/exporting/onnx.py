@@ -20,7 +20,7 @@ from torch import nn
 from glassformer.data.inputs import example_of
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.evaluation.evaluate_model import seen_rows
+from glassformer.evaluation.seen_rows import seen_rows
 from glassformer.exporting.expressed import expressed
 from glassformer.prediction.exported import (
     ATTENTION_MASK,

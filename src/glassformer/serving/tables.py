@@ -16,8 +16,9 @@ from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.evaluate_model import measure_model, measures_of, read_measured, seen_rows
-from glassformer.evaluation.measured import MeasuredRows
+from glassformer.evaluation.evaluate_model import measure_model, read_measured
+from glassformer.evaluation.measured import MeasuredRows, measures_of
+from glassformer.evaluation.seen_rows import seen_rows
 from glassformer.prediction.answered_rows import refuse_taken, texts_in
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glassformer.data.arrays import Array, DoubleArray, FloatArray
+from glassformer.data.arrays import Array, BoolArray, DoubleArray, FloatArray
 from glassformer.errors import GlassformerError
 
 THRESHOLD = 0.5
@@ -27,6 +27,22 @@ def probabilities(logits: Array, *, temperature: float = 1.0, multilabel: bool) 
     powers = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
     softmax: DoubleArray = powers / powers.sum(axis=1, keepdims=True)
     return softmax
+
+
+def given_by(probs: Array, *, multilabel: bool) -> BoolArray:
+    """Return which labels a text gets: (texts, n_classes)."""
+    given: BoolArray = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
+    return given
+
+
+def one_hot(labels: Array, n_classes: int) -> BoolArray:
+    """Return which labels a text has: (texts, n_classes).
+
+    Args:
+        labels: class numbers (texts,), or ones and zeros (texts, n_classes).
+    """
+    hot: BoolArray = labels > 0 if labels.ndim == 2 else labels[:, None] == np.arange(n_classes)
+    return hot
 
 
 def confidences_of(probs: FloatArray, *, multilabel: bool) -> FloatArray:

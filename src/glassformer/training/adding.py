@@ -13,7 +13,7 @@ from glassformer.data.labels import ordered_labels
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table, first_rows
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.evaluate_model import seen_rows
+from glassformer.evaluation.seen_rows import seen_rows
 from glassformer.models.model_config import SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of

@@ -15,8 +15,8 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.evaluate_model import dropped_rows, measures_of, model_summary
-from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome
+from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
+from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary

@@ -53,7 +53,7 @@ from glassformer.targets.labels.evaluation_result import (
 )
 from glassformer.targets.labels.evaluation_steps import label_steps
 from glassformer.targets.labels.target import Labels
-from glassformer.targets.probabilities import THRESHOLD, probabilities
+from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
 _DESCRIPTIONS = {
@@ -176,10 +176,7 @@ class LabelledRows(MeasuredRows):
 
     def _given(self, probs: Array) -> Array:
         """Return which labels are given: (texts, n_classes)."""
-        given: Array = (
-            probs >= THRESHOLD if self.multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
-        )
-        return given
+        return given_by(probs, multilabel=self.multilabel)
 
     def _names(self, given: Array) -> tuple[str, ...]:
         return tuple(self.class_names[int(c)] for c in np.flatnonzero(given))
@@ -198,7 +195,7 @@ class LabelledRows(MeasuredRows):
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
         p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
         given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
-        truth = self.truth > 0 if self.multilabel else self.truth[:, None] == np.arange(len(self.class_names))
+        truth = one_hot(self.truth, len(self.class_names))
 
         def flips(chosen: Array) -> tuple[Flip, ...]:
             return tuple(
