@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.matrix.reasons import NOT_YET, reason
+from tests.matrix.reasons import reason
 from tests.matrix.samples import INPUTS, TARGETS
 from tests.matrix.things import THINGS_TO_DO
 
@@ -11,7 +11,7 @@ _MARKS = "†‡§¶#"
 
 def matrix_table() -> list[str]:
     """Return a row for each thing to do, with a mark for each kind of inputs, and the reasons below."""
-    whys = [NOT_YET]
+    whys: list[str] = []
     lines = [f"|  | {' | '.join(TARGETS)} |", f"| --- |{' --- |' * len(TARGETS)}"]
     before = ""
     for thing in THINGS_TO_DO:
@@ -19,8 +19,8 @@ def matrix_table() -> list[str]:
         for target in TARGETS:
             found = [reason(thing, target, inputs) for inputs in INPUTS]
             whys += [why for why in dict.fromkeys(found) if why is not None and why not in whys]
-            marks = ["✓" if why is None else "–" + f" {_MARKS}"[whys.index(why)].strip() for why in found]
+            marks = ["✓" if why is None else "–" + _MARKS[whys.index(why)] for why in found]
             cells.append(" ".join(marks))
         lines.append(f"| {thing.replace(before, '…', 1) if command == before else thing} | {' | '.join(cells)} |")
         before = command
-    return ["\n".join(lines), *(f"{mark} {why}" for mark, why in zip(_MARKS, whys[1:], strict=False))]
+    return ["\n".join(lines), *(f"{mark} {why}" for mark, why in zip(_MARKS, whys, strict=False))]

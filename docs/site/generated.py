@@ -19,10 +19,10 @@ import glassformer
 from glassformer.cli.main import app
 from glassformer.explanation.counterfactual import Counterfactual
 from glassformer.explanation.explain import Explanation, explain
+from glassformer.explanation.explanation import Passage
 from glassformer.explanation.faithfulness import Faithfulness
 from glassformer.explanation.heads import Head
 from glassformer.explanation.neighbours import Neighbour
-from glassformer.explanation.passages import Passage
 from glassformer.explanation.shares import NgramInMargin, WordShare
 from glassformer.training.recipe import PretrainingRecipe, Recipe, shipped_recipes
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from glassformer.explanation.passages import passages_of
+from glassformer.explanation.explain import passages_of
 from glassformer.explanation.question import Question
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model

@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-NOT_YET = "not yet"
-"""The table of the docs shows no footnote for it."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
@@ -18,9 +15,9 @@ class Refusal:
     """
 
     things: tuple[str, ...]
+    why: str
     targets: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
-    why: str = NOT_YET
 
     def holds(self, thing: str, target: str, inputs: str) -> bool:
         return thing in self.things and all(

@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from glassformer.errors import InputError, UsageError, brief_value, quoted
+from glassformer.errors import InputError, brief_value, quoted
 
 SEPARATOR = "\ufdd0"
 """Stands between two texts of a row. It is a noncharacter, as are the next two: no text of a user should hold any."""
@@ -239,17 +239,6 @@ def is_plain_name(name: str) -> bool:
 def example_of(inputs: Inputs | None) -> str:
     """Return what a model is asked in an example of the command line, in quotes for a shell."""
     return '"a text"' if inputs is None else shlex.quote(inputs.example)
-
-
-def refuse_several(inputs: Inputs | None, what: str, instead: str) -> None:
-    """Raise `UsageError` for a model of several inputs.
-
-    Args:
-        what: what takes one text, as the subject of the sentence.
-        instead: what to do.
-    """
-    if inputs is not None:
-        raise UsageError(f"{what} one text, and this model reads {inputs.in_words}; {instead}")
 
 
 def mark(column: str, value: str) -> str:

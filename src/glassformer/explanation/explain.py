@@ -15,11 +15,10 @@ from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
 from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.counting import named
-from glassformer.explanation.explanation import Explanation
+from glassformer.explanation.explanation import Explanation, Passage
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.page import render
-from glassformer.explanation.passages import passages_of
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import TokenReading
 from glassformer.explanation.shares import NgramInMargin, WordShare
@@ -170,3 +169,25 @@ def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
         ngram, where = named(each.ngram, inputs)
         found.append(NgramInMargin(ngram=ngram, family=each.family, count=each.count, share=share, input=where))
     return tuple(found)
+
+
+def passages_of(question: Question) -> tuple[Passage, ...]:
+    """Return the passages that the transformer reads one by one. Neighbours overlap. Empty if it reads the whole text.
+
+    The transformer's part of the margin is the mean of theirs.
+    """
+    reading = question.reading
+    if reading is None:
+        return ()
+    windows, starts = reading.windows
+    if len(windows) == 1:
+        return ()
+    margins = reading.margins_of(list(windows)).tolist()
+    length = windows.shape[1] - 1
+    spans = [
+        question.layout.span(question.spans[first][0], question.spans[first + length - 1][1])
+        for first in starts.tolist()
+    ]
+    return tuple(
+        Passage(start=start, end=end, margin=margin) for (start, end), margin in zip(spans, margins, strict=True)
+    )

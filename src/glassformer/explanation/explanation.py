@@ -14,9 +14,7 @@ from glassformer.explanation.asked import Asked
 from glassformer.explanation.counterfactual import Counterfactual
 from glassformer.explanation.faithfulness import Faithfulness
 from glassformer.explanation.neighbours import Neighbour
-from glassformer.explanation.passages import Passage
-from glassformer.explanation.pieces import Piece, pieces_of
-from glassformer.explanation.shares import NgramInMargin, WordShare
+from glassformer.explanation.shares import NgramInMargin, Piece, WordShare, pieces_of
 
 if TYPE_CHECKING:
     from glassformer.explanation.heads import Head
@@ -28,6 +26,15 @@ AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
 _UNEXPLAINED = 0.25  # of the margin, or of `Asked.least` if that is larger
 _WORDS_IN_PRINT = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A window of a long text: `text[start:end]`, and the margin that the transformer gives to it alone."""
+
+    start: int
+    end: int
+    margin: float
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -13,8 +13,7 @@ from markupsafe import Markup, escape
 from glassformer.data.files import write_aside
 from glassformer.data.wording import label_text
 from glassformer.explanation.explanation import Explanation
-from glassformer.explanation.pieces import Piece
-from glassformer.explanation.shares import NgramInMargin, WordShare, signed
+from glassformer.explanation.shares import NgramInMargin, Piece, WordShare, signed
 from glassformer.pages.html import rendered
 
 if TYPE_CHECKING:

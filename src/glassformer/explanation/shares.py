@@ -1,10 +1,10 @@
-"""What a word and an n-gram add to the margin."""
+"""What a word and an n-gram add to the margin, and a text in pieces, as a page or a terminal colours it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from glassformer.readers.counting.ngrams import Family
 
@@ -68,3 +68,34 @@ class NgramInMargin:
 def signed(value: float) -> str:
     """Write a share or a margin in logits: +1.25, −0.30 or 0.00."""
     return f"{value:+.2f}".replace("-", "−") if round(value, 2) else "0.00"
+
+
+Side = Literal["for", "against", "neither"]
+Share = tuple[int, int, float]
+"""What the word `text[start:end]` adds to the margin: (start, end, share)."""
+
+
+class Piece(NamedTuple):
+    """A word of the text, or what stands between words.
+
+    Attributes:
+        side: for the label, against it, or neither.
+        strength: from 0 to 1, which is the strength of the word that moves the margin most.
+    """
+
+    text: str
+    side: Side = "neither"
+    strength: float = 0.0
+    share: float = 0.0
+
+
+def pieces_of(text: str, shares: Sequence[Share]) -> Iterator[Piece]:
+    """Yield the whole text in pieces. The words are in the order of the text and do not overlap."""
+    most = max((abs(share) for _, _, share in shares), default=0.0) or 1.0
+    last = 0
+    for start, end, share in shares:
+        yield Piece(text[last:start])
+        side: Side = "for" if share > 0 else "against"
+        yield Piece(text[start:end], side if share else "neither", abs(share) / most, share)
+        last = end
+    yield Piece(text[last:])

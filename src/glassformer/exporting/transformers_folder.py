@@ -12,7 +12,6 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from glassformer.data.inputs import refuse_several
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -46,7 +45,11 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         OSError, SafetensorError: the files cannot be written.
     """
     config = trained.config
-    refuse_several(config.inputs, "a pipeline of transformers gives a model", "`format='onnx'` exports it")
+    if config.inputs is not None:
+        raise UsageError(
+            f"a pipeline of transformers gives a model one text, and this model reads {config.inputs.in_words}; "
+            "`format='onnx'` exports it"
+        )
     if config.transformer_is_silent:
         others = " and ".join(name for name in config.weights if name != TRANSFORMER)
         raise UsageError(

@@ -33,9 +33,8 @@ from glassformer.serving.shapes import (
     Refusal,
     Status,
 )
+from glassformer.serving.tab_routes import add_tabs
 from glassformer.serving.text_routes import add_texts
-from glassformer.serving.time_lapse_route import add_time_lapses
-from glassformer.serving.trace_route import add_traces
 from glassformer.serving.watching import Log, Metrics, Watch, add_metrics
 from glassformer.serving.worker import Worker
 
@@ -107,8 +106,7 @@ def create_app(
         from glassformer.serving.table_route import add_tables
 
         add_tables(app, service)
-    add_traces(app, service)
-    add_time_lapses(app, service)
+    add_tabs(app, service)
     _add_server(app, service, reloader, {"tables": tables, "feedback": feedback is not None})
     add_feedback(app, service, feedback)
     add_metrics(app, metrics)

@@ -25,7 +25,7 @@ from glassformer.evaluation.review import BY_CLASS
 from glassformer.evaluation.verdict import how_far_off, rarely_found, share, where_worse
 from glassformer.evaluation.weak_spots import WorstError
 from glassformer.explanation.page import MARKED_STYLE, marked
-from glassformer.explanation.pieces import pieces_of
+from glassformer.explanation.shares import pieces_of
 from glassformer.targets.labels.evaluation_result import LabelContestant, LabelEvaluation
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written

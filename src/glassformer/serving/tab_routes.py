@@ -1,13 +1,13 @@
-"""The route of the page with every number of an answer. It is opened by a form, in a tab of its own."""
+"""The pages that open in a tab of their own: every number of an answer, and the snapshots that training took."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qs
 
-from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse
+from fastapi import FastAPI, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse
 from markupsafe import Markup
 
 from glassformer.errors import UsageError
@@ -22,11 +22,12 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
     status: {"description": said["description"], "content": {"text/html": {}} | REFUSAL}
     for status, said in REFUSALS.items()
 }
+_NO_LAPSE = REFUSALS | {404: {"content": REFUSAL, "description": "Training took no snapshots."}}
 _FORM = {"application/x-www-form-urlencoded": {"example": "text=not+at+all+bad&model=reviews"}}
 
 
-def add_traces(app: FastAPI, service: Service) -> None:
-    """Add the route."""
+def add_tabs(app: FastAPI, service: Service) -> None:
+    """Add the routes."""
     description: dict[str, Any] = {"requestBody": {"required": True, "content": _FORM}}
 
     @app.post("/trace", response_class=HTMLResponse, responses=_REFUSED, openapi_extra=description)
@@ -45,6 +46,16 @@ def add_traces(app: FastAPI, service: Service) -> None:
         except (RefusedError, UsageError) as error:
             status = error.status if isinstance(error, RefusedError) else 422
             return HTMLResponse(_refusal(request.app.state.in_words(error.message)), status, headers=OWN_PAGE)
+
+    @app.get("/time-lapse", response_class=HTMLResponse, responses=_NO_LAPSE)
+    async def time_lapse(
+        model: Annotated[str | None, Query(description="The name of the model. Default: the first one.")] = None,
+    ) -> FileResponse:
+        """Return a page that shows the transformer while it learned."""
+        asked = named(service.models, model)
+        if asked.time_lapse is None:
+            raise RefusedError(404, f"the model {asked.name} has no snapshots; train it again with `snapshots=`")
+        return FileResponse(asked.time_lapse, media_type="text/html", headers=OWN_PAGE)
 
 
 def _traced(model: ServedModel, text: str) -> str:
