@@ -1,9 +1,7 @@
 import json
-import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -19,7 +17,7 @@ import pytest
 from glassformer.serving.listening import Address
 from tests.cli.terminal import glassformer as command
 from tests.cli.terminal import misused
-from tests.running import COMMAND
+from tests.running import Running
 from tests.trained import Trained
 
 BODY = b'{"text": "not bad"}'
@@ -27,37 +25,36 @@ HEAD = f"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/
 
 
 @contextmanager
-def serving(*arguments: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
+def serving(log: Path, *arguments: str, **environment: str) -> Iterator[tuple[Running, dict[str, Any]]]:
     """A server, and what it says in JSON."""
-    serve = [*COMMAND, "serve", *arguments, "--port", "0", "--json"]
-    with subprocess.Popen(
-        serve, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | environment
-    ) as server:
-        assert server.stdout is not None
-        yield server, json.loads("".join(iter(server.stdout.readline, "}\n")) + "}")
+    serve = ("serve", *arguments, "--port", 0, "--json")
+    with Running("-m", "glassformer", *serve, log=log, environment=environment) as server:
+        server.wait_until(lambda: server.out.read_text().endswith("}\n"))
+        yield server, json.loads(server.out.read_text())
 
 
 def closing(_app: object, address: Address, **_: object) -> None:
     address.listener.close()
 
 
-def test_it_answers_until_it_is_stopped(reviews: Trained) -> None:
-    with serving(str(reviews.folder), "--quiet") as (server, said):
+def test_it_answers_until_it_is_stopped(reviews: Trained, tmp_path: Path) -> None:
+    with serving(tmp_path / "log", str(reviews.folder), "--quiet") as (server, said):
         assert said["models"] == ["model"]
         assert said["url"].startswith("http://127.0.0.1:")
         with urllib.request.urlopen(f"{said['url']}health", timeout=60) as answer:
             assert json.load(answer) == {"status": "ok"}
         with urllib.request.urlopen(said["url"], timeout=60) as answer:
             assert answer.read().startswith(b"<!doctype html>")
-        server.send_signal(signal.SIGINT)
-        assert server.communicate(timeout=60) == ("", "stopped\n")
-    assert server.returncode == 130
+        server.process.send_signal(signal.SIGINT)
+        outcome = server.outcome()
+    assert (outcome.code, outcome.document, outcome.err) == (130, said, "stopped\n")
 
 
 def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text("open sesame".replace(" ", "-") + "\n")
-    serve = serving(str(reviews.folder), "--log-json", "--api-key-file", str(key), GLASSFORMER_API_KEY="other")
+    given = (str(reviews.folder), "--log-json", "--api-key-file", str(key))
+    serve = serving(tmp_path / "log", *given, GLASSFORMER_API_KEY="other")
     with serve as (server, said):
         place = urlsplit(said["url"])
         assert place.hostname
@@ -67,37 +64,37 @@ def test_what_was_taken_is_finished_and_nothing_new_is_taken(reviews: Trained, t
             client.sendall(head.encode() + BODY[:5])
             with pytest.raises(urllib.error.HTTPError, match="401"):  # it has read the first half by now
                 urllib.request.urlopen(f"{said['url']}model", timeout=60)
-            server.send_signal(signal.SIGTERM)
-            assert server.stderr is not None
-            lines = (line for line in iter(server.stderr.readline, "") if not line.startswith("loading"))
-            assert json.loads(next(lines))["status"] == 401
-            assert next(lines) == "finishing 1 request; Ctrl-C again stops at once\n"
+            server.process.send_signal(signal.SIGTERM)
+            server.wait_until_it_says("finishing 1 request; Ctrl-C again stops at once\n")
             client.sendall(BODY[5:])
             answer = b"".join(iter(partial(client.recv, 65536), b""))
         assert answer.startswith(b"HTTP/1.1 200")
         assert b'"answers":[{"prediction":' in answer
         with pytest.raises(OSError, match="refused"):
             socket.create_connection((place.hostname, place.port), timeout=60)
-        record, stopped = server.communicate(timeout=60)[1].splitlines()
-        assert json.loads(record)["route"] == "/predict"
-        assert stopped == "stopped"
-    assert server.returncode == 143
+        outcome = server.outcome()
+    assert (outcome.code, outcome.document) == (143, said)
+    refused, finishing, record, stopped = (line for line in outcome.err.splitlines() if not line.startswith("loading"))
+    assert json.loads(refused)["status"] == 401
+    assert finishing.startswith("finishing 1 request")
+    assert json.loads(record)["route"] == "/predict"
+    assert stopped == "stopped"
 
 
-def test_ctrl_c_twice_stops_at_once(reviews: Trained) -> None:
-    with serving(str(reviews.folder)) as (server, said):
+def test_ctrl_c_twice_stops_at_once(reviews: Trained, tmp_path: Path) -> None:
+    with serving(tmp_path / "log", str(reviews.folder)) as (server, said):
         place = urlsplit(said["url"])
         assert place.hostname
         assert place.port
         with socket.create_connection((place.hostname, place.port), timeout=60) as client:
             client.sendall(f"{HEAD}\r\n".encode() + BODY[:5])
             urllib.request.urlopen(f"{said['url']}health", timeout=60).close()
-            server.send_signal(signal.SIGINT)
-            assert server.stderr is not None
-            assert any(line.startswith("finishing 1 request") for line in iter(server.stderr.readline, ""))
-            server.send_signal(signal.SIGINT)
-            assert server.communicate(timeout=60) == ("", "stopped\n")
-    assert server.returncode == 130
+            server.process.send_signal(signal.SIGINT)
+            server.wait_until_it_says("finishing 1 request")
+            server.process.send_signal(signal.SIGINT)
+            outcome = server.outcome()
+    assert (outcome.code, outcome.document) == (130, said)
+    assert outcome.err.endswith("Ctrl-C again stops at once\nstopped\n")
 
 
 @pytest.mark.parametrize("content", [b"", b" \n", b"two words", "schlüssel".encode(), b"\xff"])
