@@ -13,9 +13,8 @@ from glassformer.alignment.divergence import token_logprobs
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import TokenPredictor
-from glassformer.prediction.generation import begin_views, write_tokens
+from glassformer.prediction.generation import begin_views, spellers, write_tokens
 from glassformer.prediction.sampling import SamplingConfig, without_banned
-from glassformer.prediction.spelling import spellers
 
 _TOGETHER = 256  # completions that are written at once; the keys and values of each are in memory
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from glassformer.data.inputs import Inputs
     from glassformer.data.rows import Delimited
-    from glassformer.prediction.answered_rows import TextsOf
+    from glassformer.prediction.answer_files import TextsOf
     from glassformer.prediction.answering import Answering
 
 ROWS_PER_BATCH = 4096
@@ -109,7 +109,7 @@ def _texts_of(
     predictor: KnowsItsColumn, inputs: Inputs | None, sample: pl.DataFrame, source: str, text: str | None
 ) -> TextsOf:
     from glassformer.data.input_columns import composer
-    from glassformer.prediction.answered_rows import texts_in
+    from glassformer.prediction.answer_files import texts_in
 
     if inputs is None:
         return texts_in(_text_column(predictor, sample, source, text))

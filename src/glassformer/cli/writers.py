@@ -127,8 +127,7 @@ def write_columns(
         source: the name of the table in messages.
         safe: see `answer_file`.
     """
-    from glassformer.prediction.answer_files import check_columns, separator_of
-    from glassformer.prediction.answered_rows import refuse_taken
+    from glassformer.prediction.answer_files import check_columns, refuse_taken, separator_of
 
     separator = separator_of(out or Path("standard-output.csv"), like)
     with _rows_written(out, separator, mark=like.mark, safe=safe) as write_rows:

@@ -1,8 +1,9 @@
-"""Write the rows of a table with their answers to a file: CSV, TSV, JSON lines or Parquet."""
+"""Read the texts of a table, and write its rows with their answers to a file: CSV, TSV, JSON lines or Parquet."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,16 +14,35 @@ import polars as pl
 
 from glassformer.data.rows import Delimited
 from glassformer.errors import UsageError
-from glassformer.prediction.answered_rows import record_lines, refuse_taken
 from glassformer.targets.answers import Answers
 
 WriteAnswers = Callable[[pl.DataFrame, Answers], None]
+TextsOf = Callable[[pl.DataFrame], list[str]]
+"""Returns the texts of a frame, or its composed rows. A missing text becomes an empty one."""
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".jsonl": None, ".ndjson": None}
 """The extensions of text files, and what separates their columns. None: JSON lines."""
 
 _FORMULA = r"^[=+\-@\t\r\n＝＋－＠]"  # spreadsheets of East Asian languages also read full-width signs
 _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
+
+
+def texts_in(text_column: str) -> TextsOf:
+    """Return a function for the texts in a column."""
+    return lambda frame: frame[text_column].cast(pl.String).fill_null("").to_list()
+
+
+def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
+    """Raise `UsageError` if the table already has a column with the name of an added one."""
+    if taken := [name for name in added if name in frame.columns]:
+        raise UsageError(
+            f"{source} already has a column {taken[0]!r}, and the answers need this name; rename the column"
+        )
+
+
+def record_lines(frame: pl.DataFrame, answers: Answers) -> Iterator[str]:
+    """Yield a line of JSON for each row: its columns, then its answer."""
+    return answers.lines(map(json.loads, frame.write_ndjson().rstrip("\n").split("\n")))
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -19,7 +19,9 @@ from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.language_model import TokenPredictor
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from glassformer.prediction.sampling import SamplingConfig, draw, next_token_probs, without_banned
-from glassformer.prediction.spelling import Speller, spellers
+
+Speller = Callable[[Sequence[int]], str]
+"""Token ids written after a text → the string to append: after a space, or as the next piece of its last word."""
 
 _HALF_A_CHARACTER = "\ufffd"  # incomplete bytes of a character are decoded to this
 _TOGETHER = 64  # texts in a batch; the keys and values of each are in memory
@@ -266,3 +268,26 @@ def _might_stop(text: str, stops: tuple[str, ...]) -> int:
     """Return how many characters at the end of a text could begin a stop string. They are not shown yet."""
     lengths = (size for stop in stops for size in range(len(stop) - 1, 0, -1) if text.endswith(stop[:size]))
     return max(lengths, default=0)
+
+
+def spellers(tokenizer: TextTokenizer, texts: Sequence[str]) -> list[Speller]:
+    """Return a speller for each text."""
+    encoded, bare = tokenizer.encode(texts), tokenizer.encode([text.rstrip() for text in texts])
+    return [
+        # The text ends with white space that is not a token: it is the space before the next word.
+        _speller(tokenizer, ids.tolist(), spaced=text != text.rstrip() and np.array_equal(ids, stripped))
+        for text, ids, stripped in zip(texts, encoded, bare, strict=True)
+    ]
+
+
+def _speller(tokenizer: TextTokenizer, ids: list[int], *, spaced: bool) -> Speller:
+    known = [id_ for id_ in ids if id_ > START_ID]
+    # The last token of the text decides how the next one is spelled. Any word can replace an unknown one for this.
+    last = known[-1:] or [START_ID + 1] * bool(ids)
+    before = len(tokenizer.decode(last))
+
+    def spell(written: Sequence[int]) -> str:
+        text = tokenizer.decode([*last, *written])[before:]
+        return text.removeprefix(" ") if spaced else text
+
+    return spell

@@ -34,8 +34,7 @@ from glassformer.data.rows import FORMATS, OPENERS, Delimited, check_file, forma
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
-from glassformer.prediction.answer_files import answer_file
-from glassformer.prediction.answered_rows import texts_in
+from glassformer.prediction.answer_files import answer_file, texts_in
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256, sha256_of
 from glassformer.targets.answers import Answers

@@ -19,7 +19,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
 from glassformer.evaluation.measured import MeasuredRows, measures_of
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.prediction.answered_rows import refuse_taken, texts_in
+from glassformer.prediction.answer_files import refuse_taken, texts_in
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel

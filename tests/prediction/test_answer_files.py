@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from glassformer.errors import UsageError
-from glassformer.prediction.answered_rows import record_lines, refuse_taken, texts_in
+from glassformer.prediction.answer_files import record_lines, refuse_taken, texts_in
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 
