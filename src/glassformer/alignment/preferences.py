@@ -25,7 +25,7 @@ from glassformer.alignment.pairs import Preference, ReadPair, read_together
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
 from glassformer.data.tokenizers import PAD_ID, START_ID, TextTokenizer
-from glassformer.evaluation.reliability import reliability
+from glassformer.evaluation.metrics import reliability
 from glassformer.training.order import even_parts, several_passes
 from glassformer.training.task import Cost, Examples
 

@@ -20,11 +20,10 @@ from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
-from glassformer.evaluation.metrics import confusion_counts, correct_rows, measure
+from glassformer.evaluation.metrics import confidences, confusion_counts, correct_rows, measure, reliability
 from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
 from glassformer.evaluation.ranks import ranks_of
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.reliability import confidences, reliability
 from glassformer.evaluation.result import Calibration, Duel
 from glassformer.evaluation.review import review
 from glassformer.evaluation.robustness import EXAMPLES, SEED

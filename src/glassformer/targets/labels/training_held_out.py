@@ -14,6 +14,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
 from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
+from glassformer.evaluation.verdict import capital
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
@@ -102,7 +103,7 @@ class HeldOutLabels(HeldOut):
         if trained.config.readers is None:
             return None
         said = each_alone(trained.config.readers, trained.metrics["readers"])
-        return f"{said[0].upper()}{said[1:]}."
+        return f"{capital(said)}."
 
     def by_reader(self, which: Array | None = None) -> dict[str, FloatArray]:
         """Return the weighted logits of each reader that answered. Their sum is that of the model.

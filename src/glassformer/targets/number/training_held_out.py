@@ -11,7 +11,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import figure
 from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
 from glassformer.evaluation.readers import named
-from glassformer.evaluation.verdict import TWO_READERS
+from glassformer.evaluation.verdict import TWO_READERS, capital
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
@@ -75,7 +75,7 @@ class HeldOutNumberRows(HeldOut):
         if held_out is None or not self.off.alone:
             return None
         said = readers_in_words(held_out, trained.config.weights)
-        return f"{said[0].upper()}{said[1:]}."
+        return f"{capital(said)}."
 
     def told(self, found: NumberEvaluation) -> NumberEvaluation:
         return found if found.metrics.r2.low > 0 else found.model_copy(update={"by_answer": ()})  # see `Off.ranked`
