@@ -7,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from glassformer.serving.feedback import FeedbackFile
 from tests.browser.chromium import CHROMIUM, CONTRAST
 from tests.browser.serving import complaints, running
 from tests.browser.test_serve_tables import DROP
@@ -20,13 +21,27 @@ TEXT = "superb film 3"
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running(of_numbers(tmp_path_factory.mktemp("scores") / "model")) as found:
+    folder = tmp_path_factory.mktemp("scores")
+    with running(of_numbers(folder / "model"), feedback=FeedbackFile(folder / "kept.jsonl")) as found:
         yield found
 
 
 def typed(page: Page) -> None:
     page.locator("#text").fill(TEXT)
     expect(page.locator(WORDS)).to_have_text(TEXT.split())
+
+
+def test_the_right_number_is_said(browser: Browser, url: str) -> None:
+    page = browser.new_page()
+    page.goto(url)
+    typed(page)
+    page.get_by_text("Say the right answer").click()
+    for given, said in (("much", "Give a number, such as 3.5."), ("2.5", "Kept, with the answer of the model.")):
+        page.locator(".feedback input").fill(given)
+        page.get_by_role("button", name="Keep").click()
+        expect(page.locator(".feedback [role=status]")).to_have_text(said)
+    assert Axe().run(page).violations_count == 0
+    page.close()
 
 
 def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: str) -> None:
