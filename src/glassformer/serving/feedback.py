@@ -13,13 +13,13 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import named
 from glassformer.serving.service import REFUSALS, Service, unless_closed
-from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Text
+from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Text, with_examples
 from glassformer.serving.watching import note
 
 _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
@@ -28,7 +28,7 @@ _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server kee
 class FeedbackRequest(BodyOfRequest):
     """A text and its right label, or a row of several inputs and its right label."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "label": "positive"}]})
+    model_config = with_examples({"text": "not at all bad", "label": "positive"})
 
     text: Text
     label: Label | list[Label] = Field(description="The right label or number; a list if a text has several labels.")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
-from glassformer.serving.shapes import MODEL, BodyOfRequest, Label, Text, TextWord
+from glassformer.serving.shapes import MODEL, BodyOfRequest, Label, Text, TextWord, with_examples
 
 
 class InsideRequest(BodyOfRequest):
     """A text whose answer is looked into."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
+    model_config = with_examples({"text": "not at all bad"})
 
     text: Text
     label: Label | None = Field(default=None, description="Ask about this label. Default: the most probable one.")
@@ -38,21 +38,17 @@ class Change(BaseModel):
 class Counterfactual(BaseModel):
     """A change of words that turns the answer."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "changes": [{"before": "bad", "after": "good", "start": 11, "end": 14}],
-                    "text": "not at all good",
-                    "prediction": "negative",
-                    "confidence": 0.71,
-                    "probability": 0.29,
-                    "answers": 22,
-                    "budget": 500,
-                    "sentence": "The answer turns if you replace 'bad' by 'good' (22 changed texts were answered).",
-                }
-            ]
+    model_config = with_examples(
+        {
+            "model": "reviews",
+            "changes": [{"before": "bad", "after": "good", "start": 11, "end": 14}],
+            "text": "not at all good",
+            "prediction": "negative",
+            "confidence": 0.71,
+            "probability": 0.29,
+            "answers": 22,
+            "budget": 500,
+            "sentence": "The answer turns if you replace 'bad' by 'good' (22 changed texts were answered).",
         }
     )
 
@@ -92,17 +88,13 @@ _EXAMPLE_WORDS: list[JsonValue] = [{"word": "not", "start": 0, "end": 3}, {"word
 class Heads(BaseModel):
     """What each attention head adds to the margin of `label` over `rival`, or to a number."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "label": "positive",
-                    "rival": "negative",
-                    "words": _EXAMPLE_WORDS,
-                    "heads": [{"layer": 1, "head": 1, "attention": [0.5, 0.3], "share": 0.7}],
-                }
-            ]
+    model_config = with_examples(
+        {
+            "model": "reviews",
+            "label": "positive",
+            "rival": "negative",
+            "words": _EXAMPLE_WORDS,
+            "heads": [{"layer": 1, "head": 1, "attention": [0.5, 0.3], "share": 0.7}],
         }
     )
 
@@ -117,7 +109,7 @@ class Heads(BaseModel):
 class AttentionRequest(BodyOfRequest):
     """A text, and the word that attends."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad", "word": 3}]})
+    model_config = with_examples({"text": "not at all bad", "word": 3})
 
     text: Text
     word: int = Field(description="The number of the word in `words`, from 0.")
@@ -127,16 +119,12 @@ class AttentionRequest(BodyOfRequest):
 class Attention(BaseModel):
     """The attention of each head from a word."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "model": "reviews",
-                    "word": 1,
-                    "words": _EXAMPLE_WORDS,
-                    "heads": [{"layer": 1, "head": 1, "attention": [0.6, 0.1]}],
-                }
-            ]
+    model_config = with_examples(
+        {
+            "model": "reviews",
+            "word": 1,
+            "words": _EXAMPLE_WORDS,
+            "heads": [{"layer": 1, "head": 1, "attention": [0.6, 0.1]}],
         }
     )
 

@@ -28,6 +28,11 @@ _ONLY_WITH_SEVERAL = Field(
 MODEL = "The name of the model, if there are several. Default: the first one."
 
 
+def with_examples(*examples: Any) -> ConfigDict:
+    """Return the settings of a body that the description of the API shows with these examples."""
+    return ConfigDict(json_schema_extra={"examples": list(examples)})
+
+
 class BodyOfRequest(BaseModel):
     """The body of a request. A key that it does not have is refused with those that it has."""
 
@@ -46,9 +51,7 @@ class BodyOfRequest(BaseModel):
 class PredictRequest(BodyOfRequest):
     """One text or several."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "not at all bad"}, {"texts": ["not at all bad", "a dull film"]}]},
-    )
+    model_config = with_examples({"text": "not at all bad"}, {"texts": ["not at all bad", "a dull film"]})
 
     text: Text | None = Field(
         default=None, description="One text. For a model that reads several inputs, an object with a value for each."
@@ -167,31 +170,27 @@ class Answer(BaseModel):
 class Prediction(BaseModel):
     """The answers in the order of the texts."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
+    model_config = with_examples(
+        {
+            "model": "reviews",
+            "answers": [
                 {
-                    "model": "reviews",
-                    "answers": [
-                        {
-                            "prediction": "positive",
-                            "confidence": 0.87,
-                            "probabilities": {"positive": 0.87, "negative": 0.13},
-                            "readers": {"counting": -0.4, "transformer": 2.3},
-                            "unseen_share": 0.31,
-                            "unlike_training": False,
-                            "reading": {
-                                "tokens": 612,
-                                "windows": 2,
-                                "note": "The transformer read 612 tokens in 2 overlapping windows of 512, and its "
-                                "logits are their mean.",
-                                "unknown_words": [],
-                                "more_unknown_words": 0,
-                            },
-                        }
-                    ],
+                    "prediction": "positive",
+                    "confidence": 0.87,
+                    "probabilities": {"positive": 0.87, "negative": 0.13},
+                    "readers": {"counting": -0.4, "transformer": 2.3},
+                    "unseen_share": 0.31,
+                    "unlike_training": False,
+                    "reading": {
+                        "tokens": 612,
+                        "windows": 2,
+                        "note": "The transformer read 612 tokens in 2 overlapping windows of 512, and its "
+                        "logits are their mean.",
+                        "unknown_words": [],
+                        "more_unknown_words": 0,
+                    },
                 }
-            ]
+            ],
         }
     )
 
@@ -202,7 +201,7 @@ class Prediction(BaseModel):
 class ExplainRequest(BodyOfRequest):
     """A text to explain."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"text": "not at all bad"}]})
+    model_config = with_examples({"text": "not at all bad"})
 
     text: Text
     label: Label | None = Field(default=None, description="Explain this label. Default: the most probable one.")
