@@ -188,40 +188,6 @@ def interval_charts(title: str, label: str, dots: Sequence[Dot], *, mark: float 
     return f'<figure class="on-wide">{wide}</figure><figure class="on-narrow">{narrow}</figure>'
 
 
-def heat_map(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> str:
-    """Draw a confusion matrix of many classes. The opacity of a cell is its share of the rows of the true class."""
-    label, side = 150, WIDE - 170
-    cell = side / len(names)
-    font = min(11.0, max(5.0, cell * 0.8))
-    parts = []
-    for i, line in enumerate(matrix):
-        total = sum(line) or 1
-        middle = label + (i + 0.5) * cell
-        name = escape(names[i] if len(names[i]) <= 22 else names[i][:21] + "…")
-        label_start = f'<text class="end" style="font-size:{font:.1f}px"'
-        parts.append(f'{label_start} x="{label - 4}" y="{middle + font / 3:.1f}">{name}</text>')
-        parts.append(
-            f'{label_start} transform="translate({middle + font / 3:.1f} {label + side + 5}) rotate(-90)">{name}</text>'
-        )
-        for j, cell_count in enumerate(line):
-            if cell_count:
-                parts.append(
-                    f'<rect class="heat" x="{label + j * cell:.2f}" y="{label + i * cell:.2f}" width="{cell:.2f}" '
-                    f'height="{cell:.2f}" opacity="{max(0.08, cell_count / total):.2f}"><title>{escape(names[i])} → '
-                    f"{escape(names[j])}: {cell_count:,} ({share(cell_count / total)})</title></rect>"
-                )
-    parts.append(f'<rect class="outline" x="{label}" y="{label}" width="{side}" height="{side}"/>')
-    moved = f'<g transform="translate(0 {-label + 2})">{"".join(parts)}</g>'
-    return svg(
-        "Confusion matrix",
-        "True classes down, predicted classes across; the stronger the colour, the larger the share of the true "
-        "class. The largest confusions are listed in the table below.",
-        [moved],
-        width=WIDE,
-        height=side + label + 8,
-    )
-
-
 def _reliability_points(reliability: Reliability) -> list[tuple[float, float]]:
     return [
         (each.confidence, each.accuracy)

@@ -13,10 +13,10 @@ from glassformer.evaluation.charts import (
     Series,
     axis,
     confidence_chart,
-    heat_map,
     line_chart,
     reliability_chart,
     square_chart,
+    svg,
     unit_axis,
 )
 from glassformer.evaluation.report import Look
@@ -91,7 +91,8 @@ def _shown(evaluation: LabelEvaluation) -> dict[str, Any]:
     matrix, names, review = evaluation.confusion, evaluation.class_names, evaluation.review
     classes = evaluation.class_thresholds
     shown: dict[str, Any] = {
-        "heat_map": heat_map(matrix, names) if matrix is not None and len(names) > LARGEST_TABLE else None,
+        "largest_table": LARGEST_TABLE,
+        "svg": svg,
         "confusions": [] if matrix is None else _confusions(matrix, names),
         "ranking": _ranking(evaluation),
         "class_curves": [_class_curve(number, each) for number, each in enumerate(evaluation.class_curves, 1)],
