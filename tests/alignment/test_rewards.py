@@ -2,6 +2,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from glassformer.prediction.folder_config import RewardFolderConfig, RewardScale
 from glassformer.prediction.model_folder import TrainedRewardModel, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
+from glassformer.targets.number.held_out import Scale
+from glassformer.targets.number.target import Number
 from tests.prediction.language import BYTES, SMALL, TEXT, byte_tokenizer, random_model, trained_language_model
 from tests.prediction.samples import small_trained_model
 from tests.support import randomise
@@ -157,6 +160,15 @@ def test_a_labels_reward_is_its_probability(tmp_path: Path) -> None:
     (tmp_path / "a:b" / "counting.safetensors").write_bytes(b"another reader")
     again = open_reward(f"{tmp_path / 'a:b'}:quite: good", tokenizer, device="cpu").fingerprint
     assert again == hashlib.sha256(weights + b"another reader").hexdigest()
+
+
+def test_a_model_of_a_number_gives_no_probability(tmp_path: Path) -> None:
+    trained = small_trained_model(labels=("stars",))
+    target = Number(column="stars", scale=Scale(mean=3.0, deviation=2.0, lowest=0.0, highest=5.0))
+    trained = replace(trained, config=trained.config.model_copy(update={"target": target}))
+    save_model(tmp_path / "m", trained, card="x")
+    with pytest.raises(UsageError, match=r"`reward='.*m:stars'` is for models that answer with labels; this one"):
+        open_reward(f"{tmp_path / 'm'}:stars", TOKENIZER, device="cpu")
 
 
 def test_an_unknown_label_lists_the_labels(tmp_path: Path) -> None:

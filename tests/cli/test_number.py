@@ -248,7 +248,10 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     assert gives[0]["r2"] == pytest.approx(figures["r2"]["value"], abs=1e-5)
     assert gives[0]["r2"] - gives[0]["r2_without"] == pytest.approx(gives[0]["gain"]["value"])
     assert gives[1]["gain"]["value"] == 0
-    assert "The loss of R² is what" in (tmp_path / "m" / "evaluation" / "report.html").read_text()
+    assert (
+        "loss of R² is what the model gets from this input"
+        in (tmp_path / "m" / "evaluation" / "report.html").read_text()
+    )
     served = ServedModel.load("m", tmp_path / "m", device="cpu").about()["measured"]
     assert (served["rows"], served["r2"], served["mean_absolute_error"]) == (60, figures["r2"], figures["mae"])
     misused(glassformer("predict", tmp_path / "m", "superb film"), "this model reads the texts 'first' and 'second'")

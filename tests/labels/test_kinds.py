@@ -155,6 +155,9 @@ def test_numbers_are_mended(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "o.csv")["label"][2] == 7.5
     with pytest.raises(UsageError, match="row 1: 'seven' is not a number; type one, or drop to leave out the row"):
         truth.checked("seven", "row 1")
+    assert [truth.checked(typed, "row 1") for typed in ("+7.50", ".5", "8.0", "1e3")] == ["7.5", "0.5", "8", "1000"]
+    with pytest.raises(UsageError, match="'1_0' is not a number"):
+        truth.checked("1_0", "row 1")
     whole = pl.DataFrame({"text": [text for text, _ in ROWS], "label": [row % 7 for row in range(100)]})
     whole.write_parquet(tmp_path / "t.parquet")
     truth = truth_of(read_table(tmp_path / "t.parquet", label="label"), "number")

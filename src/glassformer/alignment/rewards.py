@@ -214,7 +214,9 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
     if folder.is_file():
         raise UsageError(f"`reward={name!r}`: {folder} is a file; a file with a function must be named *.py")
     predictor = Predictor.load(folder, device=device)
-    labels = [str(known) for known in predictor.trained.config.target.labels]
+    target = predictor.trained.config.target
+    target.check_labels(f"`reward={name!r}`")
+    labels = [str(known) for known in target.labels]
     if label not in labels:
         raise UsageError(f"`reward={name!r}`: no such label; the classifier has {', '.join(labels)}")
     column = labels.index(label)

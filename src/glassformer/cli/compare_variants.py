@@ -14,6 +14,7 @@ from glassformer.cli.output import command_line, duration, human_count, print_js
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.data.locks import only_writer
+from glassformer.data.wording import figure
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -129,7 +130,7 @@ class _LiveRuns(Live):
         self._done += 1
         left = f"; {duration(self._left(0.0) or 0.0)} left" if self._done < self._runs else ""
         self.line(
-            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: {name} {run.mean:.4f}"
+            f"{self._done}/{self._runs} {run.variant}, seed {run.seed}: {name} {figure(run.mean)}"
             f"{' (diverged)' if run.diverged else ''}, {duration(run.seconds)}{left}"
         )
 
@@ -154,8 +155,8 @@ def _show(found: VariantComparison, out: Path) -> None:
         lines.append(
             (
                 variant.name + (f" ({variant.diverged} diverged)" if variant.diverged else ""),
-                f"{variant.mean.value:.4f}",
-                f"{variant.mean.low:.4f}–{variant.mean.high:.4f}",
+                figure(variant.mean.value),
+                f"{figure(variant.mean.low)} to {figure(variant.mean.high)}",
                 f"{variant.spread:.4f}",
                 "" if behind is None else f"{behind.difference.value:.4f}",
                 "" if behind is None else f"{behind.holm_p:.3f}",

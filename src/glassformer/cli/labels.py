@@ -91,7 +91,7 @@ def labels(
         return
     _show_found(check, truth)
     filled_in = f"{out}: {_findings(check)}"
-    show(f"\n{filled_in}. Fill in the column new_label: a label, or drop" if len(filled) else f"\n{filled_in}")
+    show(f"\n{filled_in}" + (f". Fill in the column new_label: {truth.to_type}, or drop" if len(filled) else ""))
     if len(filled):
         say(f"then: {_to_apply(data, reading)} {shlex.quote(str(out))}")
 
@@ -275,10 +275,13 @@ def _show_curve(curve: LearningCurve) -> None:
 
 def _labels_of(found: dict[str, Any], truth: Truth) -> str:
     """Return the label of a row, and the suggested one with how sure the model is of it."""
+    from glassformer.labels.findings import NONE
+
+    label = found["label"] or NONE
     if found["suggested_label"] is None:
-        return str(found["label"])
-    change = "" if found["suggested_label"] == found["label"] else f" → {found['suggested_label']}"
-    return f"{found['label']}{change} ({truth.measured(found[truth.measure])})"
+        return str(label)
+    change = "" if found["suggested_label"] == label else f" → {found['suggested_label']}"
+    return f"{label}{change} ({truth.measured(found[truth.measure])})"
 
 
 def _other(found: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import polars as pl
 
 from glassformer.data.arrays import Numbers
 from glassformer.data.table import Table, row_list
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 MOST = 1e100  # the squares of larger numbers could not be added up
@@ -24,7 +25,7 @@ def numbers_of(table: Table) -> Numbers:
         odd = table.frame.filter(~usable.fill_null(value=False))
         label, rows = odd["label"][0], odd.filter(pl.col("label") == odd["label"][0])["row"].to_list()
         others = odd["label"].n_unique() - 1
-        more = f", and {others:,} other values are not" if others else ""
+        more = f", nor {'is' if others == 1 else 'are'} {counted(others, 'other value')}" if others else ""
         comma = " Write decimals with a point: 3.5." if "," in label else ""
         raise UsageError(
             f"{table.source}, column {quoted(table.label_column)}: {quoted(label)} ({row_list(rows)}) is not a finite "

@@ -24,6 +24,8 @@ OF_TEST = (IN_TEST, NEAR_TEST)
 
 DROP = "drop"
 """The word in `new_label` that leaves a row out."""
+NONE = "none"
+"""The word for a text to which no label applies, in tables with several labels per text."""
 NEW_LABEL = "new_label"
 _LEAST_GAIN = 0.2  # of what is left above the most frequent label
 

@@ -55,6 +55,8 @@ class Unsure:
 class Truth(ABC):
     """The labels of a table. `answers` are those to its rows, each by a model that has not seen the row."""
 
+    to_type: ClassVar[str]
+    """What a person may type as the new label, besides `DROP`."""
     measure: ClassVar[str]
     """The column of findings that says how sure the model is of a suggestion."""
     measure_of_new: ClassVar[str]

@@ -16,7 +16,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted, decimals
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.doubts import doubtful, held_out_probabilities
-from glassformer.labels.findings import DROP, LabelCheck
+from glassformer.labels.findings import DROP, NONE, LabelCheck
 from glassformer.labels.learning_curve import LearningCurve, learning_curve, right_rows
 from glassformer.labels.near import OnProgress
 from glassformer.labels.truth import Suggested, Truth, Unsure
@@ -24,13 +24,11 @@ from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.reader import Fold
 from glassformer.targets.probabilities import THRESHOLD, confidences_of, probabilities
 
-NONE = "none"
-"""The word in `new_label` for a text to which no label applies."""
-
 
 class OneLabel(Truth):
     """One label for each text. The answers are probabilities (rows, labels)."""
 
+    to_type: ClassVar = "a label"
     measure: ClassVar = "probability"
     measure_of_new: ClassVar = "probability"
 
@@ -144,6 +142,8 @@ class OneLabel(Truth):
 
 class SeveralLabels(OneLabel):
     """Several labels for each text, or none: each is a yes or no of its own, with a probability of yes."""
+
+    to_type: ClassVar = f"all labels of the row, {NONE}"
 
     @cached_property
     def cells(self) -> list[str]:

@@ -43,6 +43,7 @@ def far_off(off: Numbers) -> Array | None:
 class NumberTruth(Truth):
     """A number for each text. The answers are numbers (rows,)."""
 
+    to_type: ClassVar = "a number"
     measure: ClassVar = "deviations"
     measure_of_new: ClassVar = "spread"
 
@@ -150,9 +151,10 @@ class NumberTruth(Truth):
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:  # noqa: ARG002
         if new.lower() == DROP:
             return None
-        if not math.isfinite(_number(new)):
+        number = math.nan if "_" in new else _number(new)
+        if not math.isfinite(number):
             raise UsageError(f"{place}: {quoted(new)} is not a number; type one, or {DROP} to leave out the row")
-        return new
+        return str(number).removesuffix(".0")  # as JSON has it: without "+", and with a digit before the point
 
 
 def _cells(numbers: Numbers) -> list[str]:

@@ -215,7 +215,7 @@ def _finished(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
     )
-    if held_out is not None:
+    if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
         rows_in_words = counted(held_out.rows, "held-out row")
         if held_out.folds > 1:
             rows_in_words = f"all {held_out.rows:,} rows, each answered without having been learned"
