@@ -155,7 +155,7 @@ def test_the_right_answer_to_a_row_is_said(browser: Browser, tmp_path: Path) -> 
     with running(served(trained=of_rows()), feedback=FeedbackFile(kept)) as url:
         page = browser.new_page()
         page.goto(url)
-        expect(page.locator("#keeps")).to_have_text("keeps those alone whose right answer you say")
+        expect(page.locator("#keeps")).to_have_text("keeps only texts whose right answer you give")
         typed(page)
         page.get_by_text("Say the right answer").click()
         page.get_by_role("button", name="Keep").click()

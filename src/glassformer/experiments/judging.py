@@ -79,7 +79,7 @@ class Judge(ABC):
 
     @abstractmethod
     def needed(self, table: Table, learned: BoolArray) -> BoolArray:
-        """Return which rows, a mask, must be learned because these rows, a mask too, have too few like them."""
+        """Return a mask of the rows that must be learned too, because `learned`, a mask, has too few rows like them."""
 
     @abstractmethod
     def never_held_out(self, table: Table, unseen: Table) -> list[str]:

@@ -53,7 +53,8 @@ class LabelCheck:
             characters of both texts that both have.
         rows: how many rows were checked.
         labels: the labels of the table. A number has none.
-        agreement: the share of rows whose label the held-out model gives; of numbers R².
+        agreement: the share of rows whose label the held-out model gives; of numbers R² of the rows that are not
+            doubtful.
         majority: the share of rows with the most frequent label; of numbers 0.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
             numbers.

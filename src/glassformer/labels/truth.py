@@ -86,7 +86,7 @@ class Truth(ABC):
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """The labels of the table, if there are only some."""
+        """The labels of the table. Numbers have none."""
 
     @property
     @abstractmethod
@@ -177,7 +177,7 @@ class Truth(ABC):
         """
 
     def checked_name(self, new: str, place: str, *, new_class: bool) -> str | None:
-        """Do this for a label of the table."""
+        """Return the same for a cell of one label."""
         labels, source = sorted(self.names), self.table.source
         if new in labels:
             return new

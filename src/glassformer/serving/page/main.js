@@ -69,7 +69,7 @@ async function start() {
     alert.hidden = false;
     return;
   }
-  if (found.feedback) byId("keeps").textContent = "keeps those alone whose right answer you say";
+  if (found.feedback) byId("keeps").textContent = "keeps only texts whose right answer you give";
   const below = found.feedback ? [FEEDBACK, ...BELOW] : BELOW;
   desk = new Desk(found.models, field, { panels: { beside: BESIDE, below }, ask, limits: found.limits, isGone, onGone });
   const onText = (chosen) => { desk.put(chosen); byId("fields").scrollIntoView({ block: "center" }); };

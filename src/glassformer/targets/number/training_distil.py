@@ -56,7 +56,7 @@ class NumberStudent(PreparedStudent, PreparedNumber):
         return None if answers is None else answers[:, 0]
 
     def errors(self, answers: Numbers, left_out: Numbers) -> Numbers:  # noqa: ARG002 (the teacher may err too)
-        """Return them for the held-out texts whose number is known."""
+        """Return the errors of the held-out texts whose number is known."""
         if self.known is None:
             return np.zeros(0)
         off: Numbers = (self.known.labels - answers[self.known.rows]) * self.scale.deviation
