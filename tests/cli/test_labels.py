@@ -109,6 +109,22 @@ def test_doubts_of_a_model_that_knows_little_come_with_a_warning(tmp_path: Path)
     assert "warning: this model knows little about your labels" in said.err
 
 
+def test_a_model_that_knows_nothing_says_so_and_changes_nothing(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    rows = [(text, draw.choices(("good", "bad"), (6, 4))[0]) for text, _ in opinions(300)]
+    table = write_csv(tmp_path / "r.csv", rows)
+    said = glassformer("labels", table, "--prefill")
+    assert said.code == 0, said.err
+    assert (
+        "This model is no better than always giving the most frequent label, so it cannot tell which rows" in said.out
+    )
+    assert "same text, other label: 0 rows" in said.out
+    assert all(words not in said.out for words in ("probably wrong", "Estimate", "more labels", "more rows of"))
+    assert "0 findings" in said.out
+    document = glassformer("labels", table, "--json", "--overwrite").document
+    assert (document["estimated_wrong_labels"], document["learning_curve"]) == (None, None)
+
+
 def test_what_more_labels_would_bring(tmp_path: Path) -> None:
     """A word without meaning says the label, and parts of the rows do not have all of these words."""
     draw = random.Random(0)

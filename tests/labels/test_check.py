@@ -49,6 +49,29 @@ def test_labels_that_the_words_do_not_tell_are_no_doubts() -> None:
     assert check.knows_little
 
 
+def useless(rows: int = 300) -> list[tuple[str, str]]:
+    """Three labels in five are good, and the words say nothing of it. The first text stands there twice."""
+    draw = random.Random(6)
+    texts = [text for text, _ in opinions(rows)]
+    found = [(text, draw.choices(("good", "bad"), (6, 4))[0]) for text in texts]
+    return [*found, (texts[0], "bad" if found[0][1] == "good" else "good"), found[1]]
+
+
+def test_a_model_that_knows_nothing_doubts_and_suggests_nothing() -> None:
+    check = check_table(truth_in(useless()))
+    assert check.agreement <= check.majority
+    assert check.knows_nothing
+    assert check.of_kind(WRONG).is_empty()
+    assert (check.estimated_wrong, check.curve) == (None, None)
+    assert rows_of(check, CONFLICT) == [(1, 301), (301, 1)]
+    assert check.of_kind(CONFLICT)["suggested_label"].null_count() == 2
+    assert check.to_fill_in(prefill=True).drop_nulls("new_label").select("row", "new_label").rows() == [(302, "drop")]
+    texts, labels = zip(*useless(), strict=True)
+    number = check_labels(texts, random.Random(2).choices(range(1000), k=len(labels)), task="number")
+    assert number.agreement <= 0
+    assert number.of_kind(WRONG).is_empty()
+
+
 def test_contradictions_and_repeats_name_the_other_row() -> None:
     """Texts are the same if their words are: case and white space do not matter."""
     text, label = ROWS[0]

@@ -244,11 +244,16 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
     show(f"Each row was answered by a model that has not seen it. {truth.agreement_in_words(check)}")
-    if check.knows_little:
+    if check.knows_nothing:
+        show(
+            f"This model is no better than always giving {truth.one_answer}, so it cannot tell which rows are wrong: "
+            "add rows, or check that the texts say what you want to learn."
+        )
+    elif check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
     for why in WHYS:
         found = check.of_kind(why)
-        if found.is_empty() and why not in (WRONG, *OF_LABELS):
+        if found.is_empty() and (why not in OF_LABELS or (why == WRONG and check.knows_nothing)):
             continue
         show(f"\n{why}: {counted(found.height, 'row')}")
         for row in found.head(_SHOWN).iter_rows(named=True):

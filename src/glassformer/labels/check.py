@@ -25,11 +25,12 @@ from glassformer.labels.findings import (
     REPEAT,
     WRONG,
     LabelCheck,
+    knows_nothing,
     schema,
 )
 from glassformer.labels.near import silent
 from glassformer.labels.repeats import Repeats
-from glassformer.labels.truth import Suggested, Truth
+from glassformer.labels.truth import NO_DOUBTS, Suggested, Truth
 from glassformer.targets.parts import part_of
 
 OnProgress = Callable[[str, float], None]
@@ -77,7 +78,8 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     """Look for wrong labels, contradictions and repeated texts in a table.
 
     Each row is answered by a counting reader that has not seen it, nor any row with nearly the same text or of the same
-    group. No row of the test table is learned from. Rows may have several inputs: a text is then the same if all texts
+    group. No row of the test table is learned from. If these answers are no better than always the most frequent label,
+    nothing is suggested, and no label is doubted. Rows may have several inputs: a text is then the same if all texts
     of the row are, and labels contradict each other only if the columns beside the texts are equal too.
 
     Args:
@@ -103,9 +105,13 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
         raise UsageError(f"{table.source}: all rows are of one group or have the same text, so none can be held out")
     folds = folds_apart(strata, groups)
     answers = truth.answers(texts, folds, _told(on_progress, "answering each row by a model that has not seen it"))
-    curve = truth.curve(texts, folds, answers, _told(on_progress, "learning from parts of the rows"))
-    doubtful, suggested, estimated_wrong = truth.doubts(answers)
-    found = _Found(truth, answers)
+    agreement, majority = truth.agreement(answers)
+    curve, doubts, trusted = None, NO_DOUBTS, not knows_nothing(agreement, majority)
+    if trusted:
+        curve = truth.curve(texts, folds, answers, _told(on_progress, "learning from parts of the rows"))
+        doubts = truth.doubts(answers)
+    doubtful, suggested, estimated_wrong = doubts
+    found = _Found(truth, answers, trusted=trusted)
     parts = [
         found.of_rows(WRONG, doubtful, suggested=suggested),
         *_conflicts_and_repeats(
@@ -114,7 +120,6 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     ]
     if test is not None:
         parts += _in_test(found, everything, test)
-    agreement, majority = truth.agreement(answers)
     return LabelCheck(
         findings=pl.concat(parts),
         rows=len(texts),
@@ -140,10 +145,10 @@ def _among(everything: Repeats, rows: int) -> Repeats:
 
 
 class _Found:
-    """Turns places of rows into findings."""
+    """Turns places of rows into findings. Answers are suggested if they are trusted."""
 
-    def __init__(self, truth: Truth, answers: Array) -> None:
-        self.truth, self.answers = truth, answers
+    def __init__(self, truth: Truth, answers: Array, *, trusted: bool) -> None:
+        self.truth, self.answers, self.trusted = truth, answers, trusted
         self.frame = truth.table.frame.with_columns(label=pl.Series(truth.cells, dtype=pl.String))
         self.numbers = self.frame["row"].to_numpy()
 
@@ -179,7 +184,7 @@ class _Found:
 
     def of_labels(self, why: str, rows: Array, other: Array, similarity: Array | None = None) -> pl.DataFrame:
         """Return the findings about rows that other rows contradict."""
-        suggested = self.truth.suggested(self.answers, rows)
+        suggested = self.truth.suggested(self.answers, rows) if self.trusted else None
         return self.of_rows(why, rows, suggested=suggested, other_row=self.numbers[other], similarity=similarity)
 
 

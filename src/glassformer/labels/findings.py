@@ -41,6 +41,11 @@ def knows_little(agreement: float, majority: float) -> bool:
     return agreement - majority < _LEAST_GAIN * (1 - majority)
 
 
+def knows_nothing(agreement: float, majority: float) -> bool:
+    """Return whether a model that agrees with so many labels is no better than always the most frequent one."""
+    return agreement <= majority
+
+
 @dataclass(frozen=True, kw_only=True)
 class LabelCheck:
     """What was found in a table.
@@ -57,8 +62,8 @@ class LabelCheck:
             doubtful.
         majority: the share of rows with the most frequent label; of numbers 0.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
-            numbers.
-        curve: what more rows would bring. None if there are too few rows to tell.
+            numbers, and if the model knows nothing.
+        curve: what more rows would bring. None if there are too few rows to tell, or the model knows nothing.
     """
 
     findings: pl.DataFrame
@@ -68,6 +73,11 @@ class LabelCheck:
     majority: float
     estimated_wrong: float | None
     curve: LearningCurve | None
+
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether the held-out model is no better than always the most frequent label. Then no label is doubted."""
+        return knows_nothing(self.agreement, self.majority)
 
     @property
     def knows_little(self) -> bool:

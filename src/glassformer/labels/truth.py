@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from glassformer.data.arrays import Array
 from glassformer.data.spellings import label_key
 from glassformer.data.table import Table
@@ -35,6 +37,12 @@ class Suggested:
 
     cells: list[str]
     measures: Array
+
+
+Doubted = tuple[Array, Suggested, float | None]
+
+NO_DOUBTS: Doubted = np.zeros(0, np.int64), Suggested(cells=[], measures=np.zeros(0)), None
+"""What `Truth.doubts` returns if no row is doubted and nothing is estimated."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,6 +69,8 @@ class Truth(ABC):
     """The column of findings that says how sure the model is of a suggestion."""
     measure_of_new: ClassVar[str]
     """The same for new texts."""
+    one_answer: ClassVar[str]
+    """The one answer to all rows that agrees best with them."""
 
     def __init__(self, table: Table, separator: str | None = None) -> None:
         """Take a labelled table. The separator is that of several labels in a cell."""
@@ -109,7 +119,7 @@ class Truth(ABC):
         """Return what more rows would bring, or None if it cannot be told."""
 
     @abstractmethod
-    def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
+    def doubts(self, answers: Array) -> Doubted:
         """Return the rows whose label is probably wrong, the most doubtful first, with what is suggested for them.
 
         Returns:
@@ -149,7 +159,7 @@ class Truth(ABC):
         """Say how well the model agrees with the labels."""
 
     @abstractmethod
-    def figures(self, check: LabelCheck) -> dict[str, float]:
+    def figures(self, check: LabelCheck) -> dict[str, float | None]:
         """Return the same as JSON."""
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:  # noqa: ARG002

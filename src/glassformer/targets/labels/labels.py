@@ -31,6 +31,7 @@ class OneLabel(Truth):
     to_type: ClassVar = "a label"
     measure: ClassVar = "probability"
     measure_of_new: ClassVar = "probability"
+    one_answer: ClassVar = "the most frequent label"
 
     @classmethod
     def of(cls, table: Table, separator: str | None = None) -> Truth:
@@ -119,11 +120,11 @@ class OneLabel(Truth):
             f"{check.majority:.1%} of the rows."
         )
 
-    def figures(self, check: LabelCheck) -> dict[str, float]:
+    def figures(self, check: LabelCheck) -> dict[str, float | None]:
         return {
             "agreement": round(check.agreement, 4),
             "most_frequent_label": round(check.majority, 4),
-            "estimated_wrong_labels": round(check.estimated_wrong or 0, 1),
+            "estimated_wrong_labels": None if check.estimated_wrong is None else round(check.estimated_wrong, 1),
         }
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:
@@ -144,6 +145,7 @@ class SeveralLabels(OneLabel):
     """Several labels for each text, or none: each is a yes or no of its own, with a probability of yes."""
 
     to_type: ClassVar = f"all labels of the row, {NONE}"
+    one_answer: ClassVar = "the most frequent set of labels"
 
     @cached_property
     def cells(self) -> list[str]:

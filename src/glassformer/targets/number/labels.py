@@ -46,6 +46,7 @@ class NumberTruth(Truth):
     to_type: ClassVar = "a number"
     measure: ClassVar = "deviations"
     measure_of_new: ClassVar = "spread"
+    one_answer: ClassVar = "the mean"
 
     @classmethod
     def in_memory(cls, texts: Iterable[str], labels: Iterable[Any]) -> Table:
@@ -139,7 +140,7 @@ class NumberTruth(Truth):
     def agreement_in_words(self, check: LabelCheck) -> str:
         return f"Without numbers that are probably wrong, R² of the answers is {figure(check.agreement)}."
 
-    def figures(self, check: LabelCheck) -> dict[str, float]:
+    def figures(self, check: LabelCheck) -> dict[str, float | None]:
         return {"r2": round(check.agreement, 4)}
 
     def measured(self, measure: float) -> str:
