@@ -234,10 +234,27 @@ def over_optimisation(found: Document) -> str:
     return grid("Over-optimisation", panels)
 
 
+def time_by_rows(found: Document) -> str:
+    """Draw the seconds from the start of a process to the finished model against the rows of the table."""
+    ways = {"glassformer, train": "train", "glassformer, Python": "Python", "TF-IDF + LR": "TF-IDF"}
+    series = [
+        Series(
+            name=name,
+            style=_style(name),
+            points=[(math.log10(line["rows"]), math.log10(line[way]["seconds"])) for line in found["times"]],
+        )
+        for name, way in ways.items()
+    ]
+    x = log_axis("rows", [line["rows"] for line in found["times"]])
+    y = log_axis("seconds", [line[way]["seconds"] for line in found["times"] for way in ways.values()])
+    return grid("Time of training by rows", [Panel(title="tweets", series=series, x=x, y=y, width=WIDTH, height=300)])
+
+
 PLOTS: dict[str, tuple[str, Callable[[Document], str]]] = {
     "accuracy-by-time": ("bench-of-tables/test", accuracy_by_time),
     "accuracy-by-epoch": ("training-speed-disaster-tweets-small", accuracy_by_epoch),
     "speed-by-size": ("answering-speed", speed_by_size),
+    "time-by-rows": ("small-tables", time_by_rows),
     "over-optimisation": ("assistant", over_optimisation),
 }
 """Name of the file in docs/pictures → the result that it shows, and what draws it."""

@@ -37,6 +37,7 @@ from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
 from benchmarks.tables_slices import slices_tables
+from benchmarks.tables_small import small_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
 from benchmarks.tables_targets import targets_tables
 from benchmarks.tables_unlike import unlike_tables
@@ -84,6 +85,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "slices": from_file(results, slices_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
+        "small-tables": from_file(results, small_tables),
         "targets": from_file(results, targets_tables),
         "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),

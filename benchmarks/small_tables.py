@@ -1,0 +1,163 @@
+"""What does giving up early cost and save on small tables, and how does the time of training grow with the rows?
+
+    python -m benchmarks.small_tables
+    python -m benchmarks.small_tables --quick
+
+Only training rows are read: a fifth of them, at most 3,000, is held out. Of the others, 100 to 1,000 are drawn. Two models
+learn from them: one cross-fits to the end, the other gives up on a transformer that promises too little. Then short texts
+are trained on by the command, from Python and by TF-IDF + logistic regression, each in a new process.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import polars as pl
+from sklearn.metrics import log_loss
+
+from benchmarks.bench_data import Cut, Entry, cut_rows
+from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.tables_small import small_tables
+from glassformer.data.known import data_folders
+from glassformer.data.sources import Sources
+from glassformer.data.splits import fingerprint
+from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.training import train_classifier
+from glassformer.training import cross_fitting
+from glassformer.training.readers import GAIN
+from glassformer.training.recipe import load_recipe
+
+TABLES = (
+    "customer-reviews", "trec", "disaster-tweets", "vietnamese-feedback", "sentiment140", "clinc150", "imdb",
+    "polarity",
+)  # fmt: skip
+ROWS = (100, 300, 1_000)
+ROWS_OF_MANY_CLASSES = 300
+"""`clinc150` has 150 classes: fewer rows have not two of each."""
+TIMED_ROWS = (100, 300, 1_000, 3_000, 8_000, 25_000)
+REPEATS = 3
+SEED = 0
+WAYS = {
+    "train": [sys.executable, "-m", "glassformer", "train", "{table}", "--out", "{out}", "--overwrite"],
+    "Python": [
+        sys.executable, "-c",
+        "import polars as pl, sys; from glassformer import TextClassifier; rows = pl.read_csv(sys.argv[1]); "
+        "TextClassifier().fit(rows['text'].to_list(), rows['label'].to_list())",
+        "{table}",
+    ],
+    "TF-IDF": [
+        sys.executable, "-c",
+        "import polars as pl, sys; from sklearn.feature_extraction.text import TfidfVectorizer; "
+        "from sklearn.linear_model import LogisticRegression; from sklearn.pipeline import make_pipeline; "
+        "rows = pl.read_csv(sys.argv[1]); "
+        "make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=1000))"
+        ".fit(rows['text'].to_list(), rows['label'].to_list())",
+        "{table}",
+    ],
+}  # fmt: skip
+
+
+def main() -> None:
+    """Run the benchmark that the command line asks for."""
+    options = arguments(__doc__, data=False).parse_args()
+    with running(options) as experiment:
+        tables, rows = (TABLES[-1:], ROWS[:1]) if experiment.quick else (TABLES, ROWS)
+        answers = [line_of(experiment, data, count) for count in rows for data in tables if count >= least_rows(data)]
+        timed = times_by_rows(experiment, TIMED_ROWS[:2] if experiment.quick else TIMED_ROWS)
+        experiment.write("small-tables", {"seed": SEED, "answers": answers, "times": timed}, small_tables)
+
+
+def least_rows(data: str) -> int:
+    return ROWS_OF_MANY_CLASSES if data == "clinc150" else ROWS[0]
+
+
+def line_of(experiment: Experiment, data: str, count: int) -> dict[str, Any]:
+    """Return the figures of both models of a part of a table."""
+    cut = cut_rows(Entry(name=data, data=data, rows=count, minutes=1), SEED, test=False)
+    made_of = {"train": fingerprint(cut.train), "held_out": fingerprint(cut.held_out), "seed": SEED}
+    found = {
+        way: experiment.kept(f"small-{data}-{count}-{way}", made_of, partial(figures, cut, gain))
+        for way, gain in (("whole", -math.inf), ("early", GAIN))
+    }
+    line = {
+        "table": data,
+        "drawn": count,
+        "rows": cut.train.frame.height,
+        "held_out": cut.held_out.frame.height,
+        **found,
+    }
+    print(line, file=sys.stderr, flush=True)
+    return line
+
+
+def figures(cut: Cut, gain: float) -> dict[str, Any]:
+    """Train, and measure on the held-out rows. Cross-fitting goes on if it promises more than `gain`."""
+    began, used = time.perf_counter(), time.process_time()
+    with patch.object(cross_fitting, "GAIN", gain):
+        trained = train_classifier(
+            Sources(train=cut.train, test=cut.held_out), load_recipe(overrides={"training.seed": SEED})
+        )
+    seconds, processor = time.perf_counter() - began, time.process_time() - used
+    answers = Predictor(trained).answer(cut.held_out.frame["text"].to_list())
+    names = [str(label) for label in trained.config.labels]
+    truth = np.array([names.index(str(label)) for label in cut.held_out.frame["label"].to_list()])
+    right = answers.probs.argmax(axis=1) == truth
+    readers = trained.metrics.get("readers") or {}
+    return {
+        "accuracy": float(right.mean()),
+        "right": int(right.sum()),
+        "log_loss": float(log_loss(truth, answers.probs, labels=range(len(names)))),
+        "weights": trained.config.weights,
+        "gave_up": readers.get("promise"),
+        "seconds": seconds,
+        "processor_seconds": processor,
+    }
+
+
+def times_by_rows(experiment: Experiment, counts: Sequence[int]) -> list[dict[str, Any]]:
+    """Return the seconds of each way to learn from so many tweets: the median of some runs, in turn."""
+    folder = next(folder for folder in data_folders() if (folder / "sentiment140" / "headtail.parquet").is_file())
+    tweets = pl.read_parquet(folder / "sentiment140" / "headtail.parquet", columns=["text", "label"])
+    tweets = tweets.unique("text", maintain_order=True).sample(max(counts), seed=SEED, shuffle=True)
+    place = experiment.work / "small-tables"
+    place.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for count in counts:
+        table = place / f"{count}.csv"
+        tweets.head(count).write_csv(table)
+        runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+        for _ in range(1 if experiment.quick else REPEATS):
+            for way, command in WAYS.items():
+                runs[way].append(timed([word.format(table=table, out=place / "model") for word in command]))
+        lines.append({"rows": count} | {way: _medians(found) for way, found in runs.items()})
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+def timed(command: list[str]) -> dict[str, float]:
+    """Run a command as a user would, without a number of threads. Return its seconds, and those of processors."""
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"seconds": seconds, "processor_seconds": used}
+
+
+def _medians(runs: Sequence[dict[str, float]]) -> dict[str, float]:
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+if __name__ == "__main__":
+    main()
