@@ -3,9 +3,9 @@
     python -m benchmarks.small_tables
     python -m benchmarks.small_tables --quick
 
-Only training rows are read: a fifth of them, at most 3,000, is held out. Of the others, 100 to 1,000 are drawn. Two models
-learn from them: one cross-fits to the end, the other gives up on a transformer that promises too little. Then short texts
-are trained on by the command, from Python and by TF-IDF + logistic regression, each in a new process.
+Only training rows are read: a fifth of them, at most 3,000, is held out. Of the others, 100 to 1,000 are drawn. Two
+models learn from them: one cross-fits to the end, the other gives up on a transformer that promises too little. Then
+short texts are trained on by the command, from Python and by TF-IDF + logistic regression, each in a new process.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -110,7 +111,7 @@ def figures(cut: Cut, gain: float) -> dict[str, Any]:
         )
     seconds, processor = time.perf_counter() - began, time.process_time() - used
     answers = Predictor(trained).answer(cut.held_out.frame["text"].to_list())
-    names = [str(label) for label in trained.config.labels]
+    names = [str(label) for label in trained.config.label_set.names]
     truth = np.array([names.index(str(label)) for label in cut.held_out.frame["label"].to_list()])
     right = answers.probs.argmax(axis=1) == truth
     readers = trained.metrics.get("readers") or {}
@@ -126,23 +127,32 @@ def figures(cut: Cut, gain: float) -> dict[str, Any]:
 
 
 def times_by_rows(experiment: Experiment, counts: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the seconds of each way to learn from so many tweets: the median of some runs, in turn."""
+    """Return the seconds of each way to learn from so many tweets."""
     folder = next(folder for folder in data_folders() if (folder / "sentiment140" / "headtail.parquet").is_file())
     tweets = pl.read_parquet(folder / "sentiment140" / "headtail.parquet", columns=["text", "label"])
     tweets = tweets.unique("text", maintain_order=True).sample(max(counts), seed=SEED, shuffle=True)
-    place = experiment.work / "small-tables"
-    place.mkdir(parents=True, exist_ok=True)
+    repeats = 1 if experiment.quick else REPEATS
     lines = []
     for count in counts:
-        table = place / f"{count}.csv"
-        tweets.head(count).write_csv(table)
-        runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
-        for _ in range(1 if experiment.quick else REPEATS):
-            for way, command in WAYS.items():
-                runs[way].append(timed([word.format(table=table, out=place / "model") for word in command]))
-        lines.append({"rows": count} | {way: _medians(found) for way, found in runs.items()})
+        made_of = {"rows": count, "repeats": repeats}
+        line = partial(line_of_times, tweets.head(count), experiment.work / "small-tables", repeats)
+        lines.append({"rows": count} | experiment.kept(f"times-{count}", made_of, line))
         print(lines[-1], file=sys.stderr, flush=True)
     return lines
+
+
+def line_of_times(tweets: pl.DataFrame, place: Path, repeats: int) -> dict[str, Any]:
+    """Return the median of some runs of each way, in turn."""
+    place.mkdir(parents=True, exist_ok=True)
+    table = place / "tweets.csv"
+    tweets.write_csv(table)
+    runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+    for _ in range(repeats):
+        for way, command in WAYS.items():
+            runs[way].append(timed([word.format(table=table, out=place / "model") for word in command]))
+    return {
+        way: {name: statistics.median(run[name] for run in found) for name in found[0]} for way, found in runs.items()
+    }
 
 
 def timed(command: list[str]) -> dict[str, float]:
@@ -153,10 +163,6 @@ def timed(command: list[str]) -> dict[str, float]:
     seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"seconds": seconds, "processor_seconds": used}
-
-
-def _medians(runs: Sequence[dict[str, float]]) -> dict[str, float]:
-    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
 if __name__ == "__main__":
