@@ -1,4 +1,4 @@
-"""The tables about small tables, from benchmarks/results/small-tables.json."""
+"""The table about small tables, from benchmarks/results/small-tables.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from glassformer.experiments.published.table import markdown, short
 
 
 def small_tables(found: Document) -> Iterator[str]:
-    """Yield a table of answers and one of seconds, each line for so many rows."""
+    """Yield a table with a line for so many rows, and how often cross-fitting ended early."""
     answers, limits = found["answers"], sorted({line["drawn"] for line in found["answers"]})
     heads = ("rows", "tables", "accuracy", "early", "largest loss", "log loss", "early", "processor seconds", "early")
     yield markdown([heads, *(_line(limit, [line for line in answers if line["drawn"] == limit]) for limit in limits)])
@@ -21,8 +21,6 @@ def small_tables(found: Document) -> Iterator[str]:
         f"Means over the tables. Cross-fitting ended early in {len(ended)} of {counted(len(answers), 'training')}. In "
         f"{len(lost)} of them it would have given the transformer a weight in the end."
     )
-    yield "Seconds from the start of the process to the finished model, on tweets:"
-    yield markdown([("rows", "`train`", "`TextClassifier().fit`", "TF-IDF"), *map(_seconds, found["times"])])
 
 
 def _line(drawn: int, lines: list[Document]) -> tuple[str, ...]:
@@ -34,7 +32,3 @@ def _line(drawn: int, lines: list[Document]) -> tuple[str, ...]:
         f"{drawn:,}", str(len(lines)), *map(short, means("accuracy")), short(loss), *map(short, means("log_loss")),
         *(f"{seconds:.0f}" for seconds in means("processor_seconds")),
     )  # fmt: skip
-
-
-def _seconds(line: Document) -> tuple[str, ...]:
-    return (f"{line['rows']:,}", *(f"{line[way]['seconds']:.1f}" for way in ("train", "Python", "TF-IDF")))
