@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import os
 import resource
-import statistics
 import subprocess
 import sys
 import time
@@ -47,7 +46,6 @@ ROWS = (100, 300, 1_000)
 ROWS_OF_MANY_CLASSES = 300
 """`clinc150` has 150 classes: fewer rows have not two of each."""
 TIMED_ROWS = (100, 300, 1_000, 3_000, 8_000, 25_000)
-REPEATS = 3
 SEED = 0
 WAYS = {
     "train": [sys.executable, "-m", "glassformer", "train", "{table}", "--out", "{out}", "--overwrite"],
@@ -131,27 +129,20 @@ def times_by_rows(experiment: Experiment, counts: Sequence[int]) -> list[dict[st
     folder = next(folder for folder in data_folders() if (folder / "sentiment140" / "headtail.parquet").is_file())
     tweets = pl.read_parquet(folder / "sentiment140" / "headtail.parquet", columns=["text", "label"])
     tweets = tweets.unique("text", maintain_order=True).sample(max(counts), seed=SEED, shuffle=True)
-    repeats = 1 if experiment.quick else REPEATS
     lines = []
     for count in counts:
-        made_of = {"rows": count, "repeats": repeats}
-        line = partial(line_of_times, tweets.head(count), experiment.work / "small-tables", repeats)
-        lines.append({"rows": count} | experiment.kept(f"times-{count}", made_of, line))
+        line = partial(line_of_times, tweets.head(count), experiment.work / "small-tables")
+        lines.append({"rows": count} | experiment.kept(f"times-{count}", {"rows": count}, line))
         print(lines[-1], file=sys.stderr, flush=True)
     return lines
 
 
-def line_of_times(tweets: pl.DataFrame, place: Path, repeats: int) -> dict[str, Any]:
-    """Return the median of some runs of each way, in turn."""
+def line_of_times(tweets: pl.DataFrame, place: Path) -> dict[str, Any]:
     place.mkdir(parents=True, exist_ok=True)
     table = place / "tweets.csv"
     tweets.write_csv(table)
-    runs: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
-    for _ in range(repeats):
-        for way, command in WAYS.items():
-            runs[way].append(timed([word.format(table=table, out=place / "model") for word in command]))
     return {
-        way: {name: statistics.median(run[name] for run in found) for name in found[0]} for way, found in runs.items()
+        way: timed([word.format(table=table, out=place / "model") for word in command]) for way, command in WAYS.items()
     }
 
 
