@@ -90,5 +90,7 @@ def unchecked_shapes() -> Iterator[None]:
     """Export a model: the check of all shapes asks for the sizes, and an export would take them for fixed."""
     checking = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", checking)
+    try:
+        yield
+    finally:  # an export may be refused
+        jaxtyping.config.update("jaxtyping_disable", checking)

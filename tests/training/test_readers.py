@@ -17,6 +17,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.prediction import predictor as prediction
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
@@ -26,7 +27,7 @@ from glassformer.readers.joining import Joined, join
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.labels import training_readers as readers_module
 from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.labels.training_readers import weigh_readers
+from glassformer.targets.labels.training_readers import each_alone, weigh_readers
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.card import model_card
 from glassformer.training.loop import InterruptedTraining, NotANumberError
@@ -426,3 +427,18 @@ def test_several_labels_per_text_and_weights_of_classes() -> None:
 def test_without_a_counting_reader_smaller_tables_are_split(overrides: dict[str, Any], min_rows: int) -> None:
     assert load_recipe(overrides=overrides).validation.min_rows == min_rows
     assert load_recipe("default", overrides=overrides).validation.min_rows == min_rows
+
+
+def test_a_transformer_that_answers_alone_is_said() -> None:
+    figures = {
+        "counting_accuracy": 0.5,
+        "transformer_accuracy": 0.75,
+        "accuracy": 0.75,
+        "gain_in_nats": 20.0,
+        "held_out_rows": 40,
+    }
+    said = each_alone(Readers.weighing({"counting": 0.0, "transformer": 1.0}), figures)
+    assert said == (
+        "counting alone 0.5000, the transformer alone 0.7500. No other reader adds to it, so the model answers by the "
+        "transformer alone"
+    )

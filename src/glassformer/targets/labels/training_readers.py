@@ -147,6 +147,8 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
         return f"{alone}. No transformer was trained, so the model answers by {others}"
     if not readers.transformer.weight:
         return f"{alone}. These rows do not show that the transformer helps, so the model answers by {others} alone"
+    if not others:
+        return f"{alone}. No other reader adds to it, so the model answers by the transformer alone"
     lower, all_of = figures["gain_in_nats"] / figures["held_out_rows"], "both" if len(accuracies) == 2 else "all"
     return (
         f"{alone}, {all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
