@@ -19,7 +19,7 @@ def small_tables(found: Document) -> Iterator[str]:
     lost = [line for line in ended if line["whole"]["weights"].get("transformer")]
     yield (
         f"Means over the tables. Cross-fitting ended early in {len(ended)} of {counted(len(answers), 'training')}. In "
-        f"{len(lost)} of them it would have given the transformer a weight in the end."
+        f"{len(lost)} of them it would have given the transformer a weight."
     )
 
 
