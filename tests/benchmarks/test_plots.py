@@ -44,7 +44,7 @@ def test_every_plot_is_shown_in_the_docs_with_its_axes_named() -> None:
         text = (ROOT / "docs" / "pictures" / f"{name}.svg").read_text(encoding="utf-8")
         assert "prefers-color-scheme: dark" in text
         assert re.search(r"<title id=[^>]+>\w", text)
-        assert re.search(r"seconds of training|MB on disk|KL from the start, nats", text)
+        assert re.search(r"seconds of training|MB on disk|KL from the start, nats|>rows<", text)
 
 
 @pytest.mark.parametrize("name", ["accuracy-by-time", "accuracy-by-epoch", "speed-by-size"])
