@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.column_kinds import kind_of
-from glassformer.data.columns import find_columns, same_column
+from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.errors import UsageError
 
 ROWS = 60
@@ -110,6 +110,28 @@ def test_what_cannot_be_guessed_is_asked_for_with_the_candidates(header: str, wo
         find_columns(sample_of(header), "t.csv", text=None, label=None, group=None, labelled=True)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_the_only_column_of_numbers_is_learned_and_of_several_one_is_asked_for() -> None:
+    """Without a task, a table whose other columns are numbers is told how to learn one."""
+    asked: Wanted = {"text": None, "label": None, "number": True}
+    one = find_columns(sample_of("Message: messages, rent: floats, id: numbers"), "t.csv", labelled=True, **asked)
+    assert (one.label, one.notes[1]) == ("rent", f"number column: 'rent' ({len(set(VALUES['floats']))} values)")
+    assert (
+        find_columns(sample_of("Message: messages, label: classes, age: points"), "t.csv", labelled=True, **asked).label
+        == "age"
+    )
+    with pytest.raises(
+        UsageError, match=r"which column holds the number. Name it with `target=`. It may be:"
+    ) as caught:
+        find_columns(sample_of("Message: messages, a: floats, b: points"), "t.csv", labelled=True, **asked)
+    assert [line.split(":")[0].strip() for line in caught.value.listing] == ["'a'", "'b'"]
+    with pytest.raises(UsageError, match=r"no column holds numbers. Name the column with `target=`. The table has:"):
+        find_columns(sample_of("Message: messages, team: classes, s: states"), "t.csv", labelled=True, **asked)
+    with pytest.raises(UsageError, match=r"To learn a number, name its column with `target=`: 'a', 'b'\. The table"):
+        find_columns(
+            sample_of("Message: messages, a: floats, b: points"), "t.csv", labelled=True, text=None, number=False
+        )
 
 
 def test_inputs_are_no_candidates() -> None:

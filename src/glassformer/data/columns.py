@@ -27,6 +27,7 @@ CLEARLY = 2.0  # the text column found by content must beat the next one by this
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
 WORDS_OF_DATA = 4  # a column name with this many words is taken for a value of a first row of data
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
+_NUMBERS = ("whole numbers", "decimal numbers")
 
 Refusal = Callable[[pl.Series], str | None]
 
@@ -43,6 +44,8 @@ class Wanted(TypedDict, total=False):
     """The texts beside the first one. They are neither its column nor that of the label, and nor are the next."""
     beside: Sequence[str]
     """The columns beside the texts that are read."""
+    number: bool
+    """Whether a number is learned: its column holds numbers. False if it could be. Left out: nothing is learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +78,7 @@ def find_columns(
     `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
     only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
     dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
-    name.
+    name. If a number is learned, its column is the only other one with numbers.
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
@@ -99,7 +102,7 @@ def find_columns(
 
     free = [name for name in sample.columns if name not in (text, label, group, *kept)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
-    labels = _Labels(sample, wanted.get("multilabel"))
+    labels = _Labels(sample, wanted.get("multilabel"), wanted.get("number"))
     others = [name for name in free if name != text_by_name]
     named = _by_name(others, (*LABEL_NAMES, *MEASURE_NAMES), sample, labels.refusal) if labelled else None
     label_by_name = label or named
@@ -125,7 +128,8 @@ def find_columns(
     if found_label is not None and label is None:
         values = sample[found_label].n_unique()
         how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
-        notes.append(f"label column: {quoted(found_label)} ({how})")
+        what = "number" if labels.number else "label"
+        notes.append(f"{what} column: {quoted(found_label)} ({how})")
     others = [name for name in others if name != found_label]
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
@@ -225,11 +229,12 @@ def _textness(values: pl.Series) -> float:
 
 
 class _Labels:
-    """The columns of a sample as labels."""
+    """The columns of a sample as labels, or as numbers if these are learned."""
 
-    def __init__(self, sample: pl.DataFrame, multilabel: str | None) -> None:
+    def __init__(self, sample: pl.DataFrame, multilabel: str | None, number: bool | None) -> None:
         self.sample = sample
         self._separator = multilabel
+        self.number = number
 
     def refusal(self, values: pl.Series) -> str | None:
         """Why the values of a column are not guessed as labels, in a few words."""
@@ -238,6 +243,8 @@ class _Labels:
         if self._separator is not None:
             values = values.cast(pl.String).str.split(self._separator).explode(empty_as_null=True)
         kind = kind_of(values)
+        if self.number:
+            return None if kind in _NUMBERS else kind
         if kind not in ("words", "whole numbers"):
             return kind
         measure = kind == "whole numbers" and _tidy(values.name) not in LABEL_NAMES
@@ -250,22 +257,33 @@ class _Labels:
         values = self.sample[name]
         if is_opaque(values.dtype) or is_named_as_id(name) or self.refusal(values) is not None:
             return False
-        return 2 <= values.n_unique() <= min(MOST_CLASSES, len(values) // 2)
+        return 2 <= values.n_unique() <= (len(values) if self.number else min(MOST_CLASSES, len(values) // 2))
+
+    def numbers(self, names: Sequence[str]) -> list[str]:
+        """Return the columns that hold numbers and are not named as an id."""
+        return [name for name in names if not is_named_as_id(name) and kind_of(self.sample[name]) in _NUMBERS]
 
 
 def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept: Sequence[str]) -> str:
     sample = labels.sample
     if len(candidates) == 1 and len(sample.columns) == 2 and labels.refusal(sample[candidates[0]]) in (None, "empty"):
         return candidates[0]
-    few = [name for name in candidates if labels.few_values(name)] if len(candidates) <= MOST_COLUMNS else []
+    few = list(filter(labels.few_values, candidates)) if len(candidates) <= MOST_COLUMNS else []
     if len(few) == 1:
         return few[0]
-    if few:
+    rest = f"The table has{', beside the inputs in `columns=`' if kept else ''}:"
+    if few and labels.number:
+        why = "it is not clear which column holds the number. Name it with `target=`. It may be:"
+    elif few:
         why = "it is not clear which column holds the label. Name it with `label=`. It may be:"
+    elif labels.number:
+        why = f"no column holds numbers. Name the column with `target=`. {rest}"
     else:
+        found = labels.numbers(candidates[:MOST_COLUMNS]) if labels.number is False else []
+        number = f" To learn a number, name its column with `target=`: {', '.join(map(quoted, found[:5]))}."
         why = (
             "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
-            f"Name the column with `label=`. The table has{', beside the inputs in `columns=`' if kept else ''}:"
+            f"Name the column with `label=`.{number if found else ''} {rest}"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))
 

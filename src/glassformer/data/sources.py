@@ -106,6 +106,8 @@ class SourceConfig(BaseModel):
     def wanted(self) -> Wanted:
         """What is said about the columns."""
         names: Wanted = {"text": self.text, "label": self.label, "multilabel": self.multilabel}
+        if self.task in (None, "number"):
+            names["number"] = self.task == "number"
         return {**names, "other_texts": self.other_texts, "beside": self.columns}
 
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
