@@ -143,6 +143,14 @@ def test_what_more_labels_would_bring(tmp_path: Path) -> None:
     assert accuracies.split() == ["accuracy", *(f"{share:.1%}" for share in found["accuracies"])]
 
 
+def test_where_all_are_right_more_labels_bring_nothing_to_say(tmp_path: Path) -> None:
+    rows = [(f"{label * 3} {text}", label) for text, label in opinions(200)]
+    said = glassformer("labels", write_csv(tmp_path / "clean.csv", rows))
+    assert said.code == 0, said.err
+    assert "100.0%\n\n" in said.out.partition("more labels: ")[2]
+    assert "Estimate" not in said.out
+
+
 def test_ctrl_c_leaves_no_file(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = sorted(tmp_path.iterdir())
     monkeypatch.setattr("glassformer.cli.labels.progressing", lambda _: signal.raise_signal(signal.SIGINT))

@@ -87,6 +87,8 @@ def test_of_several_labels_the_headline_names_the_whole_answer() -> None:
     other = about(two, prediction=["fine"], probability=0.2)
     assert other.headline == "bad (20.0%), not given; given: fine"
     assert about(two, prediction=["bad"]).headline == "bad (80.0%)"
+    turned = ({"prediction": labels, "confidence": 0.973} for labels in (["drama"], ["bad", "fine"], []))
+    assert list(map(two.asked.shown, turned)) == ["drama (97.3%)", "bad, fine (97.3%)", "(no label) (97.3%)"]
 
 
 def about(found: Explanation, **changed: Any) -> Explanation:

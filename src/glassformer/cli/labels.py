@@ -271,6 +271,8 @@ def _show_curve(curve: LearningCurve) -> None:
     show("\nmore labels: what they would bring")
     for name, cells in zip(("rows learned from", "accuracy"), zip(*columns, strict=True), strict=True):
         show(f"  {name:17}" + "".join(f"{cell:>{width}}" for cell in cells))
+    if curve.accuracies[-1] == 1:
+        return
     gain, low, high = (f"{100 * share:.1f}" for share in (curve.gain.value, curve.gain.low, curve.gain.high))
     show(
         f"  Estimate: {curve.more:,} more rows of the same kind would add about {gain} percentage points of accuracy "

@@ -221,7 +221,8 @@ def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:
 def _reading_notes(store: TokenStore, config: FolderConfig) -> list[str]:
     unknown = float(np.mean(store.tokens == UNKNOWN_ID)) if len(store.tokens) else 0.0
     longer = int((store.lengths > config.model.max_seq_len - 1).sum())
-    notes = [f"{unknown:.1%} of the tokens are unknown to the vocabulary"]
+    share = f"{unknown:.1%}"
+    notes = [] if share == "0.0%" else [f"{share} of the tokens are unknown to the vocabulary"]
     if longer:
         notes.append(
             f"{longer:,} of {counted(len(store), 'text')} {'is' if longer == 1 else 'are'} longer than the window of "

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray, FloatArray
-from glassformer.data.wording import label_cell, percent
+from glassformer.data.wording import label_cell, label_text, percent
 from glassformer.errors import InputError, UsageError, brief_value
 from glassformer.explanation.asked import Asked, Goal
 from glassformer.explanation.shares import signed
@@ -157,7 +157,7 @@ class AskedLabel(Asked):
         }
 
     def shown(self, after: Mapping[str, Any]) -> str:
-        return f"{after['prediction']} ({percent(after['confidence'])})"
+        return f"{label_text(after['prediction'])} ({percent(after['confidence'])})"
 
 
 def _number_of(label: Any, labels: list[Any]) -> int:
