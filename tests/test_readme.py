@@ -94,7 +94,7 @@ def test_the_tutorial_runs_as_written(desk: Path) -> None:
     run_statement(program, {})
     for name in ("opinions-train.csv", "opinions-test.csv"):
         pl.read_csv(name)[:120].write_csv(name)
-    ran = commands(page)
+    ran = [command for command in commands(page) if not command.startswith("pip ")]  # the extras are installed
     assert len(ran) >= 10
     run_all(ran)
     assert pl.read_csv("answers.csv").columns[-1] == "needs_review"
