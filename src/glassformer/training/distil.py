@@ -208,16 +208,7 @@ def distil(
     teacher.student.check(recipe, temperature)
     keep_large_buffers()
     all_texts = _all_texts(texts, labelled)
-    train, held_out = split_documents(
-        Documents(texts=all_texts.texts, source=" and ".join(all_texts.sources)),
-        recipe.validation,
-        seed=recipe.training.seed,
-    )
-    splits = Splits(
-        train=_table(train, teacher),
-        validation=None if held_out is None else _table(held_out, teacher),
-        notes=_notes(all_texts),
-    )
+    splits = _splits(all_texts, teacher, recipe)
     check_head(recipe, teacher.labels)
     prepared = teacher.student(
         recipe=recipe_for_inputs(recipe, Sources(train=splits.train), None),
@@ -250,6 +241,19 @@ def distil(
             )
         way, clock = teacher.target.part("training"), time.perf_counter()
         return train_prepared(prepared, Kept(out=out), clock, observer, None, resume=resume, way=way)
+
+
+def _splits(all_texts: Unlabelled, teacher: Teacher, recipe: Recipe) -> Splits:
+    train, held_out = split_documents(
+        Documents(texts=all_texts.texts, source=" and ".join(all_texts.sources)),
+        recipe.validation,
+        seed=recipe.training.seed,
+    )
+    return Splits(
+        train=_table(train, teacher),
+        validation=None if held_out is None else _table(held_out, teacher),
+        notes=_notes(all_texts),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
