@@ -146,7 +146,7 @@ def test_validation_rows_of_the_user(table: Path, tmp_path: Path) -> None:
         (("--minutes", 0), "--minutes 0"),
         (("--minutes", "soon"), "Invalid value for '--minutes'"),
         (("--text", "words"), "words"),
-        (("--task", "number"), "is not a finite number"),
+        (("--task", "number"), "no column holds numbers"),
         (("--resume",), "holds no unfinished search"),
         (("--set", "model.counting=all"), "model.counting"),
     ],
