@@ -35,6 +35,17 @@ def test_text_and_label_are_found_by_content(tmp_path: Path) -> None:
     assert table.notes == ("text column: 'said' (the longest text)", "label column: 'what' (2 values)")
 
 
+def test_a_second_text_that_is_left_out_is_named_with_the_way_to_read_both(tmp_path: Path) -> None:
+    said, answers, names = LONG, [f"{text} indeed" for text in LONG], ["Ann B", "Cy D", "Ed F", "Gus H"]
+    path = csv_of(tmp_path, question=said, answer=answers, label=["x", "y", "x", "y"], author=names)
+    left_out = "text column: 'question' (by its name); left out: 'answer', which holds texts too"
+    (note,) = read_table(path, label="label", number=False).notes
+    assert note == f"{left_out}; to read both: `text='question'` `text='answer'`"
+    assert read_table(path, label="label").notes == (left_out,)  # for a model that reads one text
+    assert read_table(path, label="label", text="question", number=False).notes == ()
+    assert "answer" not in read_table(path, label="label", number=False, other_texts=["answer"]).notes[0]
+
+
 @pytest.mark.parametrize("order", [("said", "what"), ("what", "said")])
 def test_a_table_of_two_columns_needs_no_names(tmp_path: Path, order: tuple[str, str]) -> None:
     columns: dict[str, Sequence[object]] = {"said": LONG, "what": ["w", "x", "y", "z"]}

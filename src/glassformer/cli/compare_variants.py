@@ -10,7 +10,17 @@ import typer
 
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
-from glassformer.cli.output import command_line, duration, human_count, print_json, print_table, progressing, say, show
+from glassformer.cli.output import (
+    command_line,
+    duration,
+    human_count,
+    print_json,
+    print_table,
+    progressing,
+    say,
+    say_how_read,
+    show,
+)
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.data.locks import only_writer
@@ -59,6 +69,7 @@ def compare_variants(
     place = run.place
     source = reading.source(data)
     sources = read_sources(source, plan.variants[0].recipe.validation, run.data_dir)
+    say_how_read(sources.train, source.task)
     measured = None if test is None else _read_test(test, source, sources, run.data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
 

@@ -20,7 +20,7 @@ from glassformer.cli.options import (
     Test,
     given_settings,
 )
-from glassformer.cli.output import doing, duration, human_count, say, show, write_json
+from glassformer.cli.output import doing, duration, human_count, say, say_how_read, show, write_json
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -52,7 +52,6 @@ def doctor(
     from glassformer.data.sources import read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
-    from glassformer.targets.parts import part_of
     from glassformer.training.initial_weights import read_initial_weights
     from glassformer.training.recipe import load_recipe
 
@@ -65,10 +64,7 @@ def doctor(
     source = reading.source(data, test, start, init)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
-    for note in sources.train.notes:
-        say(note)
-    for doubt in part_of(source.task, "training").doubts(sources.train):
-        say(f"warning: {as_flags(doubt)}")
+    say_how_read(sources.train, source.task)
     diagnosis = diagnose(sources, chosen, task=source.task, device=place, init=start, on_check=_announce)
     diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
     if out is not None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.flags import as_flags
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown, as_typed
-from glassformer.cli.output import doing, one_line, print_json, progressing, say, show
+from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError, quoted
 
@@ -186,16 +185,12 @@ def _read(
     from glassformer.data.sources import read_sources
     from glassformer.data.splits import ValidationConfig
     from glassformer.labels.truth import truth_of
-    from glassformer.targets.parts import part_of
 
     source = reading.source(data, test)
     doing(f"reading {data}")
     whole = ValidationConfig(group=group or group_column(data, data_dir))
     sources = read_sources(source, whole, data_dir)
-    for note in sources.train.notes:
-        say(as_flags(note))
-    for doubt in part_of(source.task, "training").doubts(sources.train):
-        say(f"warning: {as_flags(doubt)}")
+    say_how_read(sources.train, source.task)
     return truth_of(sources.train, source.task, source.multilabel), sources.test
 
 

@@ -13,12 +13,16 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.torchrun import program
 from glassformer.errors import GlassformerError
+
+if TYPE_CHECKING:
+    from glassformer.data.sources import Task
+    from glassformer.data.table import Table
 
 LONGEST_ERROR = 560
 
@@ -52,6 +56,16 @@ def progressing(how_far: str) -> None:
 def hush() -> None:
     """From now on, write only results and errors, as the user wants quiet."""
     ACTIVITY.hush()
+
+
+def say_how_read(train: Table, task: Task | None) -> None:
+    """Say how the columns of a training table were found, and warn of one that may not be the right one."""
+    from glassformer.targets.parts import part_of
+
+    for note in train.notes:
+        say(as_flags(note))
+    for doubt in part_of(task, "training").doubts(train):
+        say(f"warning: {as_flags(doubt)}")
 
 
 def show(text: str = "", *, end: str = "\n") -> None:

@@ -20,6 +20,7 @@ from glassformer.cli.output import (
     print_table,
     progressing,
     say,
+    say_how_read,
     show,
 )
 from glassformer.cli.resume import resumable
@@ -71,6 +72,7 @@ def search(
     source = reading.source(data)
     doing(f"reading {data}")
     sources = read_sources(source, chosen.validation, run.data_dir)
+    say_how_read(sources.train, source.task)
     stopped = resumable(out, "the unfinished search is saved", unfinished=is_unfinished)
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(

@@ -25,6 +25,7 @@ MOST_CLASSES = 100  # a column with more distinct values is taken for a label on
 MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
+WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
 WORDS_OF_DATA = 4  # a column name with this many words is taken for a value of a first row of data
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 _NUMBERS = ("whole numbers", "decimal numbers")
@@ -44,8 +45,9 @@ class Wanted(TypedDict, total=False):
     """The texts beside the first one. They are neither its column nor that of the label, and nor are the next."""
     beside: Sequence[str]
     """The columns beside the texts that are read."""
-    number: bool
-    """Whether a number is learned: its column holds numbers. False if it could be. Left out: nothing is learned."""
+    number: bool | None
+    """Whether a number is learned: its column holds numbers. False if it could be. None if labels of another task are
+    learned. Left out: nothing is learned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,7 +126,9 @@ def find_columns(
 
     notes = []
     if text is None:
-        notes.append(f"text column: {quoted(found_text)} ({'by its name' if text_by_name else 'the longest text'})")
+        how = "by its name" if text_by_name else "the longest text"
+        unread = [name for name in others[:MOST_COLUMNS] if name != found_label and _is_text(sample[name])]
+        notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
         values = sample[found_label].n_unique()
         how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
@@ -226,6 +230,24 @@ def _textness(values: pl.Series) -> float:
         return 0.0
     present = values.drop_nulls()
     return float(present.str.len_chars().mean() or 0) * present.n_unique() / len(present)  # type: ignore[arg-type]
+
+
+def _said_of(unread: list[str], text: str, learned: bool) -> str:
+    """Say which texts are left out, and how to learn from them too."""
+    if not unread:
+        return ""
+    said = f"; left out: {', '.join(map(quoted, unread))}, which {'hold texts' if unread[1:] else 'holds texts'} too"
+    ways = " ".join(f"`text={name!r}`" for name in (text, *unread))
+    return f"{said}; to read {'all' if unread[1:] else 'both'}: {ways}" if learned else said
+
+
+def _is_text(values: pl.Series) -> bool:
+    """Whether a column holds texts of several words, most of which differ."""
+    if values.dtype != pl.String or kind_of(values) != "words":
+        return False
+    present = values.drop_nulls()
+    words = float(present.str.count_matches(r"\S+").mean() or 0)  # type: ignore[arg-type]
+    return words >= WORDS_OF_TEXT and 2 * present.n_unique() > len(present)
 
 
 class _Labels:

@@ -106,8 +106,7 @@ class SourceConfig(BaseModel):
     def wanted(self) -> Wanted:
         """What is said about the columns."""
         names: Wanted = {"text": self.text, "label": self.label, "multilabel": self.multilabel}
-        if self.task in (None, "number"):
-            names["number"] = self.task == "number"
+        names["number"] = self.task == "number" if self.task in (None, "number") else None
         return {**names, "other_texts": self.other_texts, "beside": self.columns}
 
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
