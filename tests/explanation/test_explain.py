@@ -147,6 +147,24 @@ def test_the_verdict_says_whether_to_trust(score: float, agreement: float, says:
     assert "too few words" in explain(Predictor(two_readers()), "loved it").verdict
 
 
+def test_an_answer_that_words_hardly_move_has_no_explanation_to_trust() -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    assert found.faithfulness is not None
+    words = tuple(dataclasses.replace(word, shares={"counting": 0.004, "transformer": -0.001}) for word in found.words)
+    checked = dataclasses.replace(found.faithfulness, score=1.0)
+    empty = dataclasses.replace(found, words=words, unexplained=0.0, faithfulness=checked)
+    assert empty.verdict == "There is nothing to explain: the words hardly move this answer."
+    assert empty.trusted is None
+
+
+def test_only_the_order_of_words_is_trusted_if_their_shares_do_not_add_up() -> None:
+    found = explain(Predictor(two_readers()), TEXT)
+    assert found.faithfulness is not None
+    checked = dataclasses.replace(found.faithfulness, score=1.0)
+    found = dataclasses.replace(found, margin=4.0, unexplained=-3.0, faithfulness=checked, agreement={})
+    assert found.verdict.startswith("The order of the words in this explanation can be trusted: by deletion of words")
+
+
 @pytest.mark.parametrize(("margin", "error", "said"), [(4.0, 0.9, False), (4.0, -1.1, True), (0.1, 0.2, False)])
 def test_the_verdict_says_that_shares_do_not_add_up(margin: float, error: float, said: bool) -> None:
     found = dataclasses.replace(explain(Predictor(two_readers()), TEXT), margin=margin, unexplained=error)

@@ -25,6 +25,7 @@ FAITHFUL = 0.9
 AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
 _UNEXPLAINED = 0.25  # of the margin, or of `Asked.least` if that is larger
+_LEAST_MOVED = 0.1  # of `Asked.least`: the sum of the shares, without signs, below which there is nothing to explain
 _WORDS_IN_PRINT = 8
 
 
@@ -142,8 +143,8 @@ class Explanation:
 
     @property
     def trusted(self) -> bool | None:
-        """Whether the explanation, not the answer, can be trusted. None if that was not checked."""
-        if self.faithfulness is None:
+        """Whether the explanation, not the answer, can be trusted. None if that says nothing (see `verdict`)."""
+        if self.faithfulness is None or self._is_empty:
             return None
         return self.faithfulness.score >= FAITHFUL and not self.median_agreement < AGREEING
 
@@ -155,13 +156,24 @@ class Explanation:
         asked = self.asked
         if abs(self.unexplained) > _UNEXPLAINED * max(asked.least, abs(self.margin - asked.offset)):
             return (
-                f"{self._by_deletion} The shares do not add up: {asked.written(self.unexplained)} of the {asked.whole} "
-                f"of {asked.written(self.margin)} is not explained."
+                f"{self._by_deletion('The order of the words in this explanation')} The shares do not add up: "
+                f"{asked.written(self.unexplained)} of the {asked.whole} of {asked.written(self.margin)} is not "
+                "explained."
             )
-        return self._by_deletion
+        return self._by_deletion("This explanation")
 
     @property
-    def _by_deletion(self) -> str:
+    def _is_empty(self) -> bool:
+        return sum(abs(word.total) for word in self.words) < _LEAST_MOVED * self.asked.least
+
+    def _by_deletion(self, trusted: str) -> str:
+        """Say what the check by deletion of words found.
+
+        Args:
+            trusted: what can be trusted if the shares did well.
+        """
+        if self._is_empty:
+            return "There is nothing to explain: the words hardly move this answer."
         found = self.faithfulness
         if found is None:
             return "The text has too few words to check this explanation by deleting some of them."
@@ -175,7 +187,7 @@ class Explanation:
                 f"Do not rely on the order of the words in this explanation: {checked}, but other methods rank the "
                 f"words differently (median rank correlation {self.median_agreement:.2f})."
             )
-        return f"This explanation can be trusted: {checked}. It says what moved the answer, which may be wrong."
+        return f"{trusted} can be trusted: {checked}. It says what moved the answer, which may be wrong."
 
     @property
     def median_agreement(self) -> float:
