@@ -64,6 +64,14 @@ def test_a_line_of_the_table_is_named_as_it_is(capsys: pytest.CaptureFixture[str
     assert "two: 2 runs\n" in said
 
 
+def test_the_reader_that_is_fitted_is_named_while_it_takes_long() -> None:
+    now: list[str] = []
+    with patch("glassformer.cli.live.doing", now.append), LiveView() as view:
+        view.on_message("fitting the character-lstm reader to all 240 rows")
+        view.on_message("stage 2 of 2: training on 240 rows")
+    assert now == ["fitting the character-lstm reader to all 240 rows"]
+
+
 def test_the_training_of_several_is_counted_beside_the_epoch() -> None:
     view = LiveView()
     shown: list[str] = []

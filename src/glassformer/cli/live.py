@@ -128,6 +128,12 @@ class LiveView(Live):
         self.move(report.step_of_epoch, report.steps_per_epoch, epoch=epoch, figures=figures)
         progressing(f"{epoch}, {report.step_of_epoch / report.steps_per_epoch:.0%}: {figures}")
 
+    def on_message(self, text: str) -> None:
+        """Show a message of the library. The reader that is fitted is named until the next step."""
+        super().on_message(text)
+        if text.startswith("fitting "):
+            doing(text)
+
     def on_epoch(self, row: dict[str, float]) -> None:
         """Show the epoch's figures as a line that stays."""
         parts = []
