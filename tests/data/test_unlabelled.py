@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.documents import Documents, admitted, read_unlabelled
+from glassformer.data.inputs import BEGIN, END
 from glassformer.errors import UsageError
 
 
@@ -35,6 +36,13 @@ def test_texts_are_equal_as_in_a_split() -> None:
     )
     assert kept.texts.to_list() == ["tea"]
     assert kept.left_out == {"test": 1}
+
+
+def test_rows_that_differ_in_a_column_do_not_repeat_each_other() -> None:
+    cheap, dear = (f"{BEGIN}price={price}{END}a film" for price in ("below 5", "5 or more"))
+    kept = admitted([documents(cheap, dear, f"{cheap} ")])
+    assert (kept.texts.to_list(), kept.left_out) == ([cheap, dear], {"repeated": 1})
+    assert admitted([documents(cheap, dear, "tea")], test=pl.Series([dear])).texts.to_list() == ["tea"]
 
 
 def test_without_a_source_there_is_no_text() -> None:

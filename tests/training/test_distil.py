@@ -2,6 +2,7 @@ import dataclasses
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 import torch
 
 from glassformer.data.arrays import FloatArray
-from glassformer.data.documents import Documents
+from glassformer.data.documents import Documents, admitted
+from glassformer.data.inputs import BEGIN, END, without_columns
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.errors import UsageError
@@ -19,8 +21,9 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_distil import Distillation
 from glassformer.targets.number.training import train_number
+from glassformer.targets.number.training_distil import NumberStudent
 from glassformer.training.classification import TrainingData
-from glassformer.training.distil import Known, Teacher, distil, student_recipe
+from glassformer.training.distil import Known, Teacher, _splits, distil, student_recipe
 from glassformer.training.loop import InterruptedTraining
 from glassformer.training.recipe import Recipe
 from tests.training.samples import N_CLASSES, SMALL, VOCAB_SIZE, Memory, config, opinions, recipe, table, toy_data
@@ -292,6 +295,22 @@ def test_the_labels_of_a_table_must_be_those_of_the_teacher(both_readers: Traine
     read = taught(both_readers).read_labelled(str(file))
     assert isinstance(read, Table)
     assert read.frame["label"].to_list() == ["bad", "good"] * 4
+
+
+def test_rows_that_differ_in_a_column_are_all_held_out_or_all_learned() -> None:
+    rows = [f"{BEGIN}price={price}{END}film {number}" for number in range(40) for price in ("low", "high")]
+    splits = _splits(admitted([documents(rows)]), SimpleNamespace(inputs=None), of_student())  # type: ignore[arg-type]
+    assert splits.validation is not None
+    learned, held_out = (table.frame["text"].to_list() for table in (splits.train, splits.validation))
+    assert sorted([*learned, *held_out]) == sorted(rows)
+    assert not set(map(without_columns, learned)) & set(map(without_columns, held_out))
+
+
+def test_a_student_of_a_number_says_by_what_it_is_measured() -> None:
+    found = {"validation_agreement": 0.974, "validation_r2": 0.5071}
+    said = "its answers to held-out texts have R² 0.9740 with those of its teacher, runs/big"
+    assert NumberStudent.measured(found, "runs/big") == f"{said}, and R² 0.5071 with the numbers of the table"
+    assert NumberStudent.measured({"validation_agreement": 0.974}, "runs/big") == said
 
 
 def numbered(count: int, first: int = 0) -> Table:

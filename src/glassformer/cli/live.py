@@ -33,6 +33,10 @@ _OF_ROUNDS = {
 """The figures of a round of reinforcement learning, and how they are written."""
 
 
+_SAID = {"agreement": "agreement with the teacher", "r2": "R² with the numbers of the table"}
+"""How figures of a student are called, which is measured by its teacher and by known numbers."""
+
+
 class Live:
     """A bar with these columns, and lines above it. The bar appears with its first task.
 
@@ -139,7 +143,9 @@ class LiveView(Live):
         parts = []
         for which, said in (("train", ""), ("validation", "validation ")):
             figures = {name.removeprefix(f"{which}_"): row[name] for name in row if name.startswith(f"{which}_")}
-            shown = " ".join(f"{name.replace('_', ' ')} {value:.4f}" for name, value in figures.items())
+            shown = " ".join(
+                f"{_SAID.get(name, name.replace('_', ' '))} {value:.4f}" for name, value in figures.items()
+            )
             parts += [said + shown] if shown else []
         self.line(f"epoch {row['epoch']:.0f}: {'  '.join(parts)}  {self._speed}  {duration(row['seconds'])}")
         doing("finishing the epoch")  # until the next step

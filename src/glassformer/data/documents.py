@@ -23,7 +23,7 @@ from glassformer.data.lines import decoded as decoded_line
 from glassformer.data.rows import FORMATS, OPENERS, check_file
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.splits import ValidationConfig, digest_of
-from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, text_keys
+from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, row_keys, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -252,6 +252,8 @@ def admitted(
 ) -> Unlabelled:
     """Leave out every text that is held out, is read already, or occurred before. Texts are equal as in `text_keys`.
 
+    Rows of several inputs that differ in a column do not repeat each other.
+
     Raises:
         UsageError: all texts of a source are left out.
     """
@@ -262,9 +264,10 @@ def admitted(
     for source in documents:
         texts, here = source.texts, dict.fromkeys(_LEFT_OUT, 0)
         for reason, keys in seen.items():
-            known_already = text_keys(texts).is_in(keys.implode())
+            own = row_keys(texts) if reason == "repeated" else text_keys(texts)
+            known_already = own.is_in(keys.implode())
             if reason == "repeated":
-                known_already |= ~text_keys(texts).is_first_distinct()
+                known_already |= ~own.is_first_distinct()
             here[reason] = int(known_already.sum())
             texts = texts.filter(~known_already)
         if texts.is_empty():
@@ -274,7 +277,7 @@ def admitted(
                 "name other texts, or leave it out"
             )
         kept.append(texts)
-        seen["repeated"] = pl.concat([seen["repeated"], text_keys(texts)])
+        seen["repeated"] = pl.concat([seen["repeated"], row_keys(texts)])
         left_out = {reason: number + here[reason] for reason, number in left_out.items()}
     return Unlabelled(
         texts=pl.concat(kept) if kept else pl.Series([], dtype=pl.String),

@@ -175,6 +175,11 @@ def text_keys(texts: pl.Series) -> pl.Series:
     return texts.str.replace_all(MARK, "").str.normalize("NFC").str.strip_chars()
 
 
+def row_keys(texts: pl.Series) -> pl.Series:
+    """Return a key for each row. Of several inputs, the columns beside the texts count too (see `text_keys`)."""
+    return texts.str.extract_all(MARK).list.join("") + text_keys(texts)
+
+
 def row_list(rows: list[int], *, most: int = 5) -> str:
     """Return row numbers for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
     if len(rows) == 1:

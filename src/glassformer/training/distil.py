@@ -25,7 +25,7 @@ from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources, read_like_training
 from glassformer.data.splits import Splits, fingerprint
-from glassformer.data.table import Table
+from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.memory import keep_large_buffers
@@ -244,16 +244,13 @@ def distil(
 
 
 def _splits(all_texts: Unlabelled, teacher: Teacher, recipe: Recipe) -> Splits:
-    train, held_out = split_documents(
-        Documents(texts=all_texts.texts, source=" and ".join(all_texts.sources)),
-        recipe.validation,
-        seed=recipe.training.seed,
-    )
-    return Splits(
-        train=_table(train, teacher),
-        validation=None if held_out is None else _table(held_out, teacher),
-        notes=_notes(all_texts),
-    )
+    """Split the texts. Rows with the same text in other columns are all held out, or all learned."""
+    rows, keys = all_texts.texts, text_keys(all_texts.texts)
+    documents = Documents(texts=rows.filter(keys.is_first_distinct()), source=" and ".join(all_texts.sources))
+    _, held_out = split_documents(documents, recipe.validation, seed=recipe.training.seed)
+    chosen = keys.is_in(text_keys(rows.clear() if held_out is None else held_out.texts).implode())
+    learned, validation = (_table(replace(documents, texts=rows.filter(side)), teacher) for side in (~chosen, chosen))
+    return Splits(train=learned, validation=None if held_out is None else validation, notes=_notes(all_texts))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -43,8 +43,11 @@ class NumberStudent(PreparedStudent, PreparedNumber):
 
     @classmethod
     def measured(cls, best: Mapping[str, float], teacher: str) -> str:
-        known = f", and R² {figure(best['validation_r2'])} with the known numbers" if "validation_r2" in best else ""
-        return f"R² {figure(best['validation_agreement'])} with the answers of {teacher} to held-out texts{known}"
+        known = (
+            f", and R² {figure(best['validation_r2'])} with the numbers of the table" if "validation_r2" in best else ""
+        )
+        agreement = figure(best["validation_agreement"])
+        return f"its answers to held-out texts have R² {agreement} with those of its teacher, {teacher}{known}"
 
     @property
     def train_labels(self) -> FloatArray:  # one number for each text
