@@ -77,12 +77,12 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def opened(browser: Browser, path: Path, **settings: Any) -> Iterator[Page]:
+def opened(browser: Browser, path: Path, named: str = "reviews", **settings: Any) -> Iterator[Page]:
     """Open a page from its file with the network off, wait for its model, and see that it asks for nothing."""
     context = browser.new_context(offline=True, **settings)
     page = context.new_page()
     said, asked = open_quietly(page, path)
-    expect(page.locator("#names")).to_have_text("reviews", timeout=60_000)
+    expect(page.locator("#names")).to_have_text(named, timeout=60_000)
     yield page
     assert page.locator("#alert").is_hidden()
     assert said == []
@@ -117,6 +117,9 @@ def test_counting_alone_answers_as_in_python(browser: Browser, small: Path, tmp_
         assert ask(page, "answer", " \n\x1f\u3000")["prediction"] is None
 
 
+OF_A_NUMBER = "reviews: score"
+
+
 def of_a_number(folder: Path, **weights: float) -> TrainedModel:
     """A model of a number with these weights of its readers, as its folder holds it."""
     of_numbers(folder / "model")
@@ -137,7 +140,9 @@ def test_a_number_is_answered_with_its_interval(browser: Browser, tmp_path: Path
     trained = of_a_number(tmp_path, transformer=0.0)
     model, path = Predictor(trained), page_of(trained, tmp_path / "out", runtime=None)
     texts = ["a superb film 3", "the awful song", *TEXTS]
-    with opened(browser, path, bypass_csp=True) as page:
+    assert f"<title>{OF_A_NUMBER} · glassformer</title>" in path.read_text()
+    with opened(browser, path, OF_A_NUMBER, bypass_csp=True) as page:
+        assert page.title() == f"{OF_A_NUMBER} · glassformer"
         assert_same_numbers(page, model, texts)
         assert len({ask(page, "answer", text)["prediction"] for text in texts[:2]}) == 2
         assert ask(page, "answer", " ")["interval_low"] is None
@@ -156,7 +161,7 @@ def test_a_number_is_answered_with_its_interval(browser: Browser, tmp_path: Path
 @with_runtime
 def test_both_readers_answer_a_number_as_in_python(browser: Browser, tmp_path: Path) -> None:
     trained = of_a_number(tmp_path, transformer=0.5)
-    with opened(browser, page_of(trained, tmp_path / "out")) as page:
+    with opened(browser, page_of(trained, tmp_path / "out"), OF_A_NUMBER) as page:
         assert_same_numbers(page, Predictor(trained), TEXTS)
 
 

@@ -171,7 +171,7 @@ def _page(trained: TrainedModel, name: str, files: dict[str, bytes], ort: Browse
     )
     parts = {
         "policy": policy,
-        "name": escape(config["name"]),
+        "name": escape(f"{name}: {config['target']}" if "target" in config else name),
         "icon": f"data:image/svg+xml;base64,{_letters(asset('pages', 'icon.svg').encode())}",
         "style": style,
         "files": "\n".join(

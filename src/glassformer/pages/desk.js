@@ -21,8 +21,9 @@ export class Desk {
     if (field.value) this.read(); // a browser may keep what was typed when the page is loaded again
   }
 
+  /** The names of the models, and what a number is. */
   static showNames(models) {
-    const names = new Intl.ListFormat("en").format(models.map(({ name }) => name));
+    const names = new Intl.ListFormat("en").format(models.map(({ name, target }) => (target ? `${name}: ${target}` : name)));
     document.title = `${names} · glassformer`;
     byId("names").textContent = names;
   }
