@@ -78,7 +78,7 @@ def test_everything_is_shown_and_escaped() -> None:
         "probable name",
         "<td>1,234</td>",
         "<td>8, 9</td>",
-        ".625<small>.500 – .750</small>",
+        ".625<small>.500 to .750</small>",
         "too few texts",
         "right for 90.0% of the training texts and 80.0%",
         "in 500 training texts and in held-out texts",

@@ -31,6 +31,7 @@ def table(tmp_path: Path) -> Path:
 def test_the_duel_on_the_terminal_and_the_report(reviews: Trained, table: Path) -> None:
     said = glassformer("evaluate", reviews.folder, table)
     assert said.code == 0
+    assert re.search(r"the model +\d\.\d{4}  \d\.\d{4} to \d\.\d{4} ", said.out)
     for words in (*BASELINES, "the model", "95% interval", "calibration error", f"{table}: 15 texts"):
         assert words in said.out
     assert "training the baselines on all 230 rows that the model saw" in said.err

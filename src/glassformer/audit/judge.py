@@ -234,8 +234,8 @@ def _attack(found: Attack) -> Finding:
     return Finding(
         check=f"membership by {found.by}",
         level="worth knowing" if is_better_than_chance(found) else "good",
-        found=f"an attacker {told}: AUC {_decimals(area.value)} ({_decimals(area.low)}–{_decimals(area.high)}; chance "
-        f".500){caught}",
+        found=f"an attacker {told}: AUC {_decimals(area.value)} ({_decimals(area.low)} to {_decimals(area.high)}; "
+        f"chance .500){caught}",
         advice=_advice(found) if is_better_than_chance(found) else "",
     )
 

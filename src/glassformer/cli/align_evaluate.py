@@ -69,7 +69,7 @@ def evaluate(
     for name in names:
         form = ".0%" if name in SHARES else ".2f"
         cells = [figures[name] for figures in measured.values()]
-        rows.append([NAMES[name], *(f"{c['value']:{form}} [{c['low']:{form}}–{c['high']:{form}}]" for c in cells)])
+        rows.append([NAMES[name], *(f"{c['value']:{form}} ({c['low']:{form}} to {c['high']:{form}})" for c in cells)])
     print_table(rows)
     if len(stages) > 1:
         last = stages[-1]

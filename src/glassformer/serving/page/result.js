@@ -5,7 +5,7 @@ import { counted, el, percent, short, shortened, table } from "./dom.js";
 const ENDS = 120; // characters of either end of a long text
 
 const share = (value) => value.toFixed(3).replace(/^(-?)0/, "$1").replace("-", "−");
-const interval = ({ low, high }) => `${share(low)} – ${share(high)}`;
+const interval = ({ low, high }) => `${share(low)} to ${share(high)}`;
 
 export function drawResult(result, { onBaselines, baselines, onText }) {
   const several = result.answers.length > 1;

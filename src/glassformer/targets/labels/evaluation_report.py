@@ -49,7 +49,7 @@ def _figures(evaluation: LabelEvaluation) -> dict[str, str]:
 def _plain_cells(contestant: LabelContestant) -> list[str]:
     metrics, accuracy = contestant.metrics, contestant.metrics.accuracy
     figures = (metrics.macro_f1.value, metrics.log_loss)
-    span = f"{accuracy.low:.4f}-{accuracy.high:.4f}"
+    span = f"{accuracy.low:.4f} to {accuracy.high:.4f}"
     return [f"{accuracy.value:.4f}", span, *(f"{value:.4f}" for value in figures)]
 
 
