@@ -33,6 +33,7 @@ def test_a_table_on_standard_output_and_the_rest_on_standard_error(table: Path, 
     ]  # fmt: skip
     assert sorted(line.split()[0] for line in lines[3:5]) == ["layer", "rms"]
     assert any(line.startswith("norm: ") for line in lines)
+    assert "label column: 'label' (by its name)" in said.err
     assert "2 variants × 2 seeds, 3 steps each: 4 runs; about " in said.err
     assert "4/4 layer, seed 1: accuracy " in said.err
     assert "note: 2 seeds show only large differences" in said.err

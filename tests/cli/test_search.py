@@ -42,6 +42,7 @@ def test_a_table_a_verdict_and_the_next_command(
     assert "17 rows were held out from the search" in said.out.splitlines()[0]
     assert "the recipe as it is" in said.out
     assert f"page: {tmp_path / 's' / 'search.html'}" in said.out
+    assert "label column: 'label' (by its name)" in said.err
     assert "17 of 84 rows are held out from the search" in said.err
     assert "rung 1, 2 candidates: a third of the steps, part 1 of the rows" in said.err
     assert "note: 17 held-out rows show only large differences" in said.err

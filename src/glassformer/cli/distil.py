@@ -31,7 +31,9 @@ def distil(
         Path,
         typer.Argument(callback=model_folder, help="The model to learn from: a model folder or an exported model."),
     ],
-    into: Annotated[str, typer.Option(help="The student: tiny, small or base, or a recipe (a name or a TOML file).")],
+    into: Annotated[
+        str, typer.Option(help="Size of the student: tiny, small or base. Or a recipe: its name or a TOML file.")
+    ],
     out: OutFolder,
     texts: Annotated[
         list[str] | None,

@@ -55,7 +55,8 @@ Method = Annotated[
 Nearest = Annotated[
     bool,
     typer.Option(
-        "--nearest", help="Show the training texts that are nearest to the text. Needs a model of train --keep-texts."
+        "--nearest",
+        help="Show the training texts that are nearest to the text. The model must be trained with --keep-texts.",
     ),
 ]
 
@@ -84,17 +85,19 @@ def explain(
     above: Annotated[
         float | None,
         typer.Option(
-            metavar="<float>", help="Of a number: --counterfactual moves it above this. Default: out of its interval."
+            metavar="<float>",
+            help="With --counterfactual, for a number: move the answer above this. Default: out of its interval.",
         ),
     ] = None,
-    below: Annotated[
-        float | None, typer.Option(metavar="<float>", help="Of a number: --counterfactual moves it below this.")
-    ] = None,
+    below: Annotated[float | None, typer.Option(metavar="<float>", help="As --above: move it below this.")] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Show what each attention head adds to the answer, and where it looks.")
     ] = False,
     neighbours: Annotated[
-        bool, typer.Option("--neighbours", help="Show the nearest words, in the embeddings, of the strongest words.")
+        bool,
+        typer.Option(
+            "--neighbours", help="For each of the strongest words, show the words with the nearest embeddings."
+        ),
     ] = False,
     nearest: Nearest = False,
     html: Annotated[Path | None, typer.Option(help="Also write a page with the explanation to this file.")] = None,

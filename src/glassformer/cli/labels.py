@@ -31,29 +31,34 @@ def labels(
     data: Learned,
     apply: Annotated[
         Path | None,
-        typer.Option(help="The file of findings or of --next, with your labels filled in. Writes the mended table."),
+        typer.Option(
+            help="Write the mended table, from a file of findings or of --next in which you filled in labels."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The file for the findings: .csv, .tsv or .jsonl, each also with .gz. Default: TABLE-to-check.csv "
-            "beside the table. With --apply, the mended table. Default: TABLE-mended with the ending of the table."
+            help="The file to write: .csv, .tsv or .jsonl, each also with .gz. Default, beside the table: "
+            "TABLE-to-check.csv; with --apply TABLE-mended, with the ending of the table."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     test: Annotated[
-        str | None, typer.Option(help="Your test table. Rows whose text is in it, or nearly, are listed too.")
+        str | None,
+        typer.Option(
+            help="Your test table. Rows with the same or nearly the same text as one of its rows are listed too."
+        ),
     ] = None,
     prefill: Annotated[
-        bool, typer.Option("--prefill", help="Fill in new_label with what is suggested, for you to correct.")
+        bool, typer.Option("--prefill", help="Fill the column new_label with suggestions, for you to correct.")
     ] = False,
     next_: Annotated[
         tuple[int, Path] | None,
         typer.Option(
             "--next",
             metavar="NUMBER FILE",
-            help="Choose so many unlabelled texts of FILE that are worth labelling next. Default of --out: "
-            "FILE-to-label.csv.",
+            help="From FILE, which has no labels, choose the NUMBER texts that are most worth labelling. Default of "
+            "--out: FILE-to-label.csv.",
         ),
     ] = None,
     group: Group = None,

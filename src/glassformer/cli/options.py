@@ -62,7 +62,7 @@ Group = Annotated[
     ),
 ]
 Init = Annotated[
-    str | None, typer.Option(help="Start from these weights: a model folder, or hf:… for a BERT-like checkpoint.")
+    str | None, typer.Option(help="Start from these weights: a model folder, or hf:NAME for a BERT-like checkpoint.")
 ]
 Settings = Annotated[
     list[str] | None,
@@ -205,7 +205,7 @@ class Reading:
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column to learn, like --label. Its content decides whether it is a number or ordered classes."
+            help="Column to learn, in place of --label. Its values decide: a number, ordered classes or classes."
         ),
     ] = None
     task: Annotated[
@@ -213,8 +213,8 @@ class Reading:
         typer.Option(
             "--task",
             metavar="<task>",
-            help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: classes; "
-            "several if cells clearly hold several labels; with --target what the column holds.",
+            help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: with "
+            "--target, what the column holds. Else several if cells clearly hold several labels, or classes.",
         ),
     ] = None
     order: Annotated[
@@ -222,7 +222,7 @@ class Reading:
         typer.Option(
             metavar="<labels>",
             help="Ordered classes from lowest to highest, with commas in between: 'bad,fair,good'. A name with a comma "
-            "stands in double quotes. Default: by number.",
+            "stands in double quotes. Default: classes that are numbers, by their size.",
         ),
     ] = None
     multilabel: Annotated[
