@@ -31,6 +31,12 @@ def write_csv(path: Path, rows: Sequence[tuple[str, ...]], header: tuple[str, ..
     return path
 
 
+def keep_lines(path: Path, count: int) -> None:
+    """Drop all lines but the first."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:count]), encoding="utf-8")
+
+
 def review_rows(count: int) -> list[tuple[str, str]]:
     draw = random.Random(3)
     words = {POSITIVE: ("good", "fine", "great"), NEGATIVE: ("bad", "dull", "poor")}

@@ -12,6 +12,7 @@ from glassformer.cli.output import LONGEST_ERROR, print_json, print_table, say, 
 from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, harmless, nothing_lost
 from tests.cli.terminal import QUICK, Outcome, glassformer
+from tests.matrix.samples import ALONE
 from tests.prediction.language import trained_language_model
 from tests.running import COMMAND
 from tests.trained import Trained, write_csv
@@ -168,7 +169,7 @@ def test_a_stream_that_is_closed_is_no_traceback(arguments: str, code: int, clos
 def test_a_run_goes_on_without_anybody_listening(reviews: Trained, tmp_path: Path) -> None:
     """Nothing reads standard error, standard output is closed: the model is trained all the same."""
     out = tmp_path / "model"
-    done = shell(f"$G train {reviews.table} --out {out} {' '.join(QUICK)} 2>&1 >&- <&- | head -n 1")
+    done = shell(f"$G train {reviews.table} --out {out} {' '.join((*QUICK, *ALONE))} 2>&1 >&- <&- | head -n 1")
     assert done.returncode == 0
     assert (out / "config.json").is_file()
 

@@ -16,7 +16,7 @@ from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerC
 from glassformer.training.training_config import PretrainingConfig
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.prediction.language import SMALL, trained_language_model
-from tests.trained import Trained, write_csv
+from tests.trained import Trained, keep_lines, write_csv
 
 SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
 FEW: dict[str, int] = {
@@ -56,8 +56,11 @@ def stages(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     """From a language model to two that were steered."""
     folder = tmp_path_factory.mktemp("path")
     records, preferences = folder / "records" / "pairs.jsonl", folder / "records" / "preferences.jsonl"
+    pairs = glassformer("align", "pairs", "polarity", "--chosen", "positive", "--out", folder / "records")
+    for file in (records, preferences):
+        keep_lines(file, 400)
     said = {
-        "pairs": glassformer("align", "pairs", "polarity", "--chosen", "positive", "--out", folder / "records"),
+        "pairs": pairs,
         "sft": glassformer("align", "sft", base, records, "--out", folder / "sft", *SHORT),
         "reward": glassformer("align", "reward", folder / "sft", preferences, "--out", folder / "reward", *SHORT),
     }

@@ -83,7 +83,7 @@ def test_a_difference_is_paired_and_draws_whole_groups() -> None:
 @pytest.mark.parametrize("few", [50, 10_000])
 def test_a_search_for_models_of_a_number(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "FEW_ROWS", few)
-    recipe, sources = load_recipe(None, overrides=SMALL | {"training.epochs": 3}), Sources(train=prices())
+    recipe, sources = load_recipe(None, overrides=SMALL | {"training.epochs": 1}), Sources(train=prices())
     found = search(sources, recipe, tmp_path / "s", minutes=20, task="number", over=OVER[:2], watcher=Notes())
     assert [figure.name for figure in found.figures] == ["R²", "mean absolute error"]
     assert found.deciding.key == "r2"
