@@ -31,7 +31,7 @@ def _plain_cells(contestant: Contestant[NumberMetrics]) -> list[str]:
         figure(r2.value),
         f"{figure(r2.low)} to {figure(r2.high)}",
         short(contestant.metrics.mae.value),
-        "-" if spearman is None else figure(spearman.value),
+        "–" if spearman is None else figure(spearman.value),
     ]
 
 
