@@ -31,7 +31,7 @@ WORDS = TokenizerConfig(kind="bpe", vocab_size=512, lowercase=False, normalizati
 
 
 def opinions() -> dict[str, list[Pair]]:
-    """400 favourable and 400 unfavourable ones, of the simplest sentences of the grammar."""
+    """300 favourable and 300 unfavourable ones, of the simplest sentences of the grammar."""
     rng = random.Random(0)
 
     def opinion(words: list[str]) -> Pair:
@@ -39,7 +39,7 @@ def opinions() -> dict[str, list[Pair]]:
         return question(f"the {rng.choice(polarity.SUBJECTS)} {rng.choice(['is', 'was', 'seems'])} {judged}")
 
     return {
-        label: [opinion(words) for _ in range(400)]
+        label: [opinion(words) for _ in range(300)]
         for label, words in (("positive", polarity.PRAISE), ("negative", polarity.BLAME))
     }
 
@@ -79,7 +79,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Start, Path, list[
     tuned = fine_tune(Run(start=begin, config=FineTuningConfig(epochs=5), out=folder / "sft"), pairs, source="opinions")
     start = Start(trained=tuned, folder=folder / "sft")
     train_reward_model(
-        Run(start=start, config=RewardConfig(epochs=5, members=2), out=folder / "reward"), compared, source="opinions"
+        Run(start=start, config=RewardConfig(epochs=3, members=2), out=folder / "reward"), compared, source="opinions"
     )
     return start, folder / "reward", compared
 
