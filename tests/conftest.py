@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import register_random, settings
 
-from tests.fits import remember_fits
+from tests.fits import remember_fits, remember_graphs
 from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
@@ -22,6 +22,7 @@ torch.set_num_threads(1)
 pytest_plugins = ["tests.trained"]
 
 remember_fits()
+remember_graphs()
 
 # Keep the bytecode of modules and tests: compiling takes a process that tests start one second, and pytest ten.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

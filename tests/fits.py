@@ -1,23 +1,37 @@
-"""Remember what the counting reader has fitted: most tests that train do so on the same few rows.
+"""Remember what takes long and is made again and again: fits of the counting reader, and ONNX graphs of transformers.
 
-A fit is a function of its rows, labels and weights. Where a test changed what it looks at, it is made anew.
+A fit is a function of its rows, labels and weights, a graph of the model. Where a test changed what they look at, they
+are made anew.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
+import pickle
+from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+
+from glassformer.exporting import onnx
 from glassformer.readers.counting import fitting, matrices, problem
 
 _MOST_ROWS = 5_000
 _LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem)]
 _fit = fitting._Problem.fit
 _found: dict[tuple[Any, ...], Any] = {}
+_write, _export = onnx.write_transformer, torch.onnx.export
+_graphs: dict[bytes, bytes] = {}
 
 
 def remember_fits() -> None:
     vars(fitting)["_Problem"].fit = _remembering
+
+
+def remember_graphs() -> None:
+    vars(onnx)["write_transformer"] = _write_once
 
 
 def _remembering(problem: Any, plan: Any, rows: Any) -> Any:
@@ -46,3 +60,35 @@ def _digest(problem: Any) -> bytes:
         vars(problem)["digest"] = seen.digest()
     digest: bytes = vars(problem)["digest"]
     return digest
+
+
+def _write_once(model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
+    model.cpu().eval()  # as writing leaves it
+    key = _Whole.digest((model, vocab_size, max_seq_len))
+    if key is None or torch.onnx.export is not _export:
+        _write(model, path, vocab_size, max_seq_len)
+    elif key in _graphs:
+        path.write_bytes(_graphs[key])
+    else:
+        _write(model, path, vocab_size, max_seq_len)
+        if [path] == list(path.parent.glob(f"{path.name}*")):  # and no file of weights beside it
+            _graphs[key] = path.read_bytes()
+
+
+class _Whole(pickle.Pickler):
+    """Writes all that a model holds, and of a tensor its values alone."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return NotImplemented
+        return bytearray, (value.detach().numpy().tobytes(),), {"is": (str(value.dtype), tuple(value.shape))}
+
+    @classmethod
+    def digest(cls, value: object) -> bytes | None:
+        """Return a digest, or None if something is defined inside a function."""
+        file = io.BytesIO()
+        try:
+            cls(file).dump(value)
+        except (AttributeError, pickle.PicklingError):
+            return None
+        return hashlib.blake2b(file.getvalue()).digest()
