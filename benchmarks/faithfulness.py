@@ -36,6 +36,7 @@ from glassformer.explanation.faithfulness import Margins, measure_faithfulness
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.training.recipe import load_recipe
 
 TEXTS: Mapping[str, int] = {"polarity": 300, "disaster-tweets": 300, "imdb": 50}
@@ -110,7 +111,7 @@ def _remembering(predictor: Predictor, text: str) -> Margins:
         if new := [each for each in dict.fromkeys(texts) if each not in known]:
             logits = predictor.logits(new)
             known.update(zip(new, (logits[:, best] - logits[:, rival]).tolist(), strict=True))
-        return np.array([known[each] for each in texts]) / predictor.trained.config.target.temperature
+        return np.array([known[each] for each in texts]) / labels_of(predictor.trained.config.target).temperature
 
     return margins
 

@@ -29,6 +29,7 @@ from glassformer.data.splits import fingerprint, make_splits
 from glassformer.errors import GlassformerError
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.targets.probabilities import confidences_of, probabilities
 from glassformer.targets.review import Thresholds
@@ -71,7 +72,7 @@ def held_out_probabilities(prepared: Prepared, predictor: Predictor) -> FloatArr
         raise GlassformerError("this needs validation rows and both readers")
     by_transformer = predictor.reader_logits(validation.frame["text"].to_list())["transformer"]
     logits = config.readers.counting.weight * learned.held_out["counting"] + by_transformer
-    return probabilities(logits, temperature=config.target.temperature, multilabel=False).astype(np.float32)
+    return probabilities(logits, temperature=labels_of(config.target).temperature, multilabel=False).astype(np.float32)
 
 
 def add_thresholds(folder: Path, probs: FloatArray, labels: np.ndarray[Any, Any]) -> None:

@@ -39,6 +39,7 @@ from glassformer.models.language_model import LanguageModel
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
+from glassformer.targets.labels.target import labels_of
 from glassformer.training.recipe import load_pretraining_recipe, load_recipe
 
 LIKED = "positive"
@@ -125,7 +126,7 @@ def halves(table: Table) -> tuple[Table, Table]:
 def _probability(folder: Path) -> Judge:
     """Return a judge: the probability that a classifier gives to the label `LIKED`."""
     predictor = Predictor.load(folder)
-    column = list(map(str, predictor.trained.config.target.labels)).index(LIKED)
+    column = list(map(str, labels_of(predictor.trained.config.target).labels)).index(LIKED)
     return lambda texts: predictor.answer(texts).probs[:, column]
 
 

@@ -9,6 +9,7 @@ import pytest
 from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 
@@ -25,7 +26,7 @@ def test_the_texts_that_only_the_transformer_gets_right() -> None:
     texts = [row[0] for row in rows]
     predictor = Predictor(trained)
     assert trained.counting is not None
-    names = trained.config.target.labels
+    names = labels_of(trained.config.target).labels
     answered = zip(trained.counting.scores(texts), predictor.alone("transformer", texts), strict=True)
     found = [(names[counting.argmax()], names[transformer.argmax()]) for counting, transformer in answered]
     assert found == [(counting, transformer) for _, _, counting, transformer in rows]

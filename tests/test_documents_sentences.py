@@ -14,6 +14,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.table import Table
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe
 
@@ -88,5 +89,9 @@ def test_the_order_of_the_labels_in_the_data_changes_no_answer(predictor: Predic
     sentences = labelled()
     begins_with_positive = dict(sorted(sentences.items(), key=lambda item: item[1], reverse=True))
     other = train(begins_with_positive)
-    assert other.trained.config.target.labels == predictor.trained.config.target.labels == ("negative", "positive")
+    assert (
+        labels_of(other.trained.config.target).labels
+        == labels_of(predictor.trained.config.target).labels
+        == ("negative", "positive")
+    )
     assert dict(zip(ASKED, answers(other, list(ASKED)).predictions(), strict=True)) == ASKED

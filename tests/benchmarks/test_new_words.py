@@ -8,6 +8,7 @@ import torch
 from benchmarks.new_words import OURS, UNKNOWN, over_words, summary, trained_afterwards
 from glassformer.data.table import Table
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.words.learners import EMBEDDINGS
 from tests.words.samples import KNOWN, trained_on_known
@@ -65,7 +66,7 @@ def test_afterwards_only_the_embeddings_of_the_words_are_trained(monkeypatch: py
 
     monkeypatch.setattr("benchmarks.new_words.train_classifier", kept)
     texts = [f"{word} {KNOWN[number]}" for number, word in enumerate(["zork", "blah"] * 15)]
-    labels = [str(blind.config.target.labels[number % 2]) for number in range(len(texts))]
+    labels = [str(labels_of(blind.config.target).labels[number % 2]) for number in range(len(texts))]
     frame = pl.DataFrame({"row": range(1, len(texts) + 1), "text": texts, "label": labels})
     table = Table(frame=frame, source="texts.csv", text_column="text", label_column="label")
     found = trained_afterwards(blind, ["zork", "blah"], table, seed=2)

@@ -25,6 +25,7 @@ from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_m
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
+from glassformer.targets.labels.target import labels_of
 from tests.browser.chromium import CHROMIUM, open_quietly
 from tests.browser.test_web_modules import HAND_PICKED
 from tests.explanation.test_explain import two_readers
@@ -202,7 +203,7 @@ def test_rows_of_several_inputs_are_answered_as_in_python(browser: Browser, tmp_
         changed = [ROW, ROW | {"shop": None}, ROW | {"review": "the  is thin"}]
         logits = model.logits([INPUTS.compose(row) for row in changed])
         first, second = np.argsort(-logits[0])[:2]
-        margins = (logits[:, first] - logits[:, second]) / trained.config.target.temperature
+        margins = (logits[:, first] - logits[:, second]) / labels_of(trained.config.target).temperature
         assert words["shop=Berlin"]["total"] == pytest.approx(margins[0] - margins[1], abs=1e-4)
         assert words["plot"]["total"] == pytest.approx(margins[0] - margins[2], abs=1e-4)
         page.locator(WORDS).nth(0).focus()
@@ -238,7 +239,7 @@ def test_words_are_coloured_by_leaving_each_out(browser: Browser, tmp_path: Path
     model = as_saved(trained, tmp_path)
     logits = model.logits([TEXT, TEXT.replace("thin", ""), TEXT.replace("loved", "")])
     first, second = np.argsort(-logits[0])[:2]
-    margins = (logits[:, first] - logits[:, second]) / trained.config.target.temperature
+    margins = (logits[:, first] - logits[:, second]) / labels_of(trained.config.target).temperature
     with opened(browser, page_of(trained, tmp_path / "out")) as page:
         found = ask(page, "explanation", TEXT)
         words = {word["word"]: word for word in found["words"]}
@@ -248,8 +249,8 @@ def test_words_are_coloured_by_leaving_each_out(browser: Browser, tmp_path: Path
             assert words[word]["counting"] + words[word]["transformer"] == pytest.approx(words[word]["total"])
             assert TEXT[words[word]["start"] : words[word]["end"]] == word
         assert (found["label"], found["rival"]) == (
-            trained.config.target.labels[first],
-            trained.config.target.labels[second],
+            labels_of(trained.config.target).labels[first],
+            labels_of(trained.config.target).labels[second],
         )
         typed(page)
         expect(page.locator(WORDS)).to_have_count(9)

@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 
 from glassformer import TextClassifier
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
@@ -149,7 +150,7 @@ def test_each_reader_is_measured_alone(
     if alone:
         predictor = Predictor.load(folder)
         logits = predictor.reader_logits([text for text, _ in UNSEEN_ROWS])["counting"] / 2.0
-        truth = [predictor.trained.config.target.labels.index(label) for _, label in UNSEEN_ROWS]
+        truth = [labels_of(predictor.trained.config.target).labels.index(label) for _, label in UNSEEN_ROWS]
         loss = -log_softmax(logits, axis=1)[range(15), truth].mean()
         assert alone[0]["metrics"]["log_loss"] == pytest.approx(loss, abs=1e-4)
 

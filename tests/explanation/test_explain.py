@@ -15,6 +15,7 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
+from glassformer.targets.labels.target import labels_of
 from tests.explanation.test_counting import reader
 from tests.prediction.keeping import keeping
 from tests.prediction.samples import SMALL, small_trained_model
@@ -26,7 +27,9 @@ def two_readers(*, transformer: float = 0.7, **settings: Any) -> TrainedModel:
     trained = small_trained_model(model=SMALL.model_copy(update={"counting": "auto"}), temperature=1.5, **settings)
     weights = Readers.weighing({"counting": 0.4, "transformer": transformer})
     config = trained.config.model_copy(update={"readers": weights})
-    return dataclasses.replace(trained, config=config, readers={"counting": reader(len(trained.config.target.labels))})
+    return dataclasses.replace(
+        trained, config=config, readers={"counting": reader(len(labels_of(trained.config.target).labels))}
+    )
 
 
 @pytest.mark.parametrize("method", ["integrated-gradients", "gradient-x-input", "occlusion"])

@@ -26,6 +26,7 @@ from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from tests.checkpoints import FAMILIES
@@ -66,7 +67,7 @@ def theirs_of(folder: Path, texts: list[str]) -> tuple[dict[str, Any], np.ndarra
 
 
 def ours_of(trained: TrainedModel, texts: list[str]) -> np.ndarray[Any, Any]:
-    return Predictor(trained).logits(texts) / trained.config.target.temperature
+    return Predictor(trained).logits(texts) / labels_of(trained.config.target).temperature
 
 
 def assert_equal(trained: TrainedModel, folder: Path) -> None:

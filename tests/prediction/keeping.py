@@ -7,6 +7,7 @@ from typing import Any
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.vectors import unit_vectors
+from glassformer.targets.labels.target import labels_of
 from tests.prediction.samples import WORDS
 
 TEXTS = (
@@ -22,7 +23,7 @@ LABELS = (0, 2, 0, 2, 1, 1)
 
 def keeping(trained: TrainedModel, texts: tuple[str, ...] = TEXTS, labels: Any = LABELS) -> TrainedModel:
     """The model with these training texts, from row 10 on, and labels of these numbers."""
-    known = trained.config.target.labels
+    known = labels_of(trained.config.target).labels
     kept = partial(
         KeptTexts,
         rows=tuple(range(10, 10 + len(texts))),

@@ -9,6 +9,7 @@ import pytest
 from glassformer.prediction.folder_config import FORMAT_VERSION
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 
 FOLDERS = Path(__file__).parent / "version_7"
 ANSWERS: dict[str, Any] = json.loads((FOLDERS / "answers.json").read_text())
@@ -36,4 +37,4 @@ def test_the_targets_are_those_of_the_older_settings() -> None:
     assert (number.target.kind, number.target.names, number.format) == ("number", None, "glassformer-number")
     assert number.weights == {"counting": 1.036154, "transformer": 0.3}
     assert (ordered.target.kind, ordered.format) == ("ordered", "glassformer-classifier")
-    assert ordered.target.labels == ("awful", "poor", "fair", "fine", "superb")
+    assert labels_of(ordered.target).labels == ("awful", "poor", "fair", "fine", "superb")

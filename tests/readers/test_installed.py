@@ -18,6 +18,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.readers.reader import checked, installed
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.labels.target import labels_of
 from tests.cli.terminal import glassformer, misused
 from tests.trained import write_csv
 
@@ -86,7 +87,10 @@ def test_it_is_weighed_and_kept_in_the_model_folder(model: Path) -> None:
     again = Predictor(trained).scores([RISING, FALLING])[NAME]
     assert (
         again.argmax(axis=1)
-        == [trained.config.target.labels.index("rising"), trained.config.target.labels.index("falling")]
+        == [
+            labels_of(trained.config.target).labels.index("rising"),
+            labels_of(trained.config.target).labels.index("falling"),
+        ]
     ).all()
 
 
@@ -103,7 +107,9 @@ def test_every_command_takes_it(model: Path, tmp_path: Path) -> None:
     predictor = Predictor(load_model(model, CLASSIFIER))
     whole, without = predictor.reader_logits([RISING, RISING.removesuffix("code")])[NAME]
     lost = float((whole - without) @ ([-1, 1] if explained["label"] == "rising" else [1, -1]))
-    assert explained["words"][1][NAME] == pytest.approx(lost / predictor.trained.config.target.temperature, rel=1e-4)
+    assert explained["words"][1][NAME] == pytest.approx(
+        lost / labels_of(predictor.trained.config.target).temperature, rel=1e-4
+    )
     refused = glassformer("export", model, "--format", "web", "--out", tmp_path / "web")
     misused(refused, f"this model also asks '{NAME}' of another package, whose Python no browser runs")
     alone = glassformer("export", model, "--format", "transformers", "--out", tmp_path / "alone")

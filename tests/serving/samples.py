@@ -11,6 +11,7 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.number.training import train_number
 from glassformer.training.recipe import load_recipe
 from tests.explanation.test_explain import two_readers
@@ -41,7 +42,7 @@ def of_rows() -> TrainedModel:
     config = trained.config.model_copy(
         update={"model": model, "inputs": INPUTS, "vocab_size": tokenizer.vocab_size},
     )
-    classifier = randomise(Classifier(model, tokenizer.vocab_size, len(config.target.labels))).eval()
+    classifier = randomise(Classifier(model, tokenizer.vocab_size, len(labels_of(config.target).labels))).eval()
     return replace(trained, config=config, model=classifier, tokenizer=tokenizer)
 
 

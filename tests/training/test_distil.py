@@ -18,8 +18,10 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_distil import Distillation
+from glassformer.targets.number.target import number_of
 from glassformer.targets.number.training import train_number
 from glassformer.targets.number.training_distil import NumberStudent
 from glassformer.training.classification import TrainingData
@@ -146,7 +148,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert abs(answers.probs - expected.probs).mean() < 0.1
     assert student.counting is None
     assert student.config.readers is None
-    assert student.config.target.labels == both_readers.config.target.labels
+    assert labels_of(student.config.target).labels == labels_of(both_readers.config.target).labels
     record = student.config.data
     assert (record["source"], record["rows"], record["validation_rows"]) == ("more.txt", 112, 28)
     assert record["teacher"]["name"] == "runs/big"
@@ -210,7 +212,7 @@ def test_labels_keep_their_types(both_readers: TrainedModel) -> None:
     target = both_readers.config.target.model_copy(update={"labels": (0, 1)})
     numbered = both_readers.config.model_copy(update={"target": target})
     student = distil(taught(dataclasses.replace(both_readers, config=numbered)), [documents()], of_student(epochs=1))
-    assert student.config.target.labels == (0, 1)
+    assert labels_of(student.config.target).labels == (0, 1)
 
 
 def test_a_student_can_teach(both_readers: TrainedModel) -> None:
@@ -327,7 +329,7 @@ def test_a_student_learns_the_number_of_its_teacher_and_needs_known_ones_for_int
     best = alone.metrics["best"]
     assert best["validation_agreement"] > 0.9
     assert "validation_r2" not in best
-    assert alone.config.target.scale == trained.config.target.scale
+    assert number_of(alone.config.target).scale == number_of(trained.config.target).scale
     assert "number_doubts" not in alone.metrics
     predictor = Predictor(alone)
     assert predictor.notes == [
@@ -354,4 +356,4 @@ def test_ordered_classes_stay_ordered() -> None:
     rows = dataclasses.replace(opinions(80), order=("good", "bad"))
     trained = train_classifier(Sources(train=rows), recipe(epochs=1).model_copy(update={"model": SMALL}))
     student = distil(taught(trained), [documents()], of_student(epochs=1))
-    assert (student.config.target.kind, student.config.target.labels) == ("ordered", ("good", "bad"))
+    assert (student.config.target.kind, labels_of(student.config.target).labels) == ("ordered", ("good", "bad"))

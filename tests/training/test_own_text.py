@@ -13,6 +13,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
@@ -50,7 +51,7 @@ def assert_same(one: TrainedModel, other: TrainedModel) -> None:
     for name, tensor in one.model.state_dict().items():
         assert torch.equal(tensor, others[name]), name
     assert one.tokenizer.to_json() == other.tokenizer.to_json()
-    assert one.config.target.temperature == other.config.target.temperature
+    assert labels_of(one.config.target).temperature == labels_of(other.config.target).temperature
 
 
 def apart_from_seconds(record: dict[str, Any]) -> dict[str, Any]:

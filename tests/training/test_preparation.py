@@ -11,6 +11,7 @@ from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.errors import UsageError
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.preparation import Prepared, prepare
@@ -36,7 +37,7 @@ def test_a_run_begins_with_what_is_prepared(tmp_path: Path) -> None:
     chosen = recipe(learning_rate=1e-30, weight_decay=0.0, epochs=1)  # steps that leave no trace
     trained = train_classifier(sources(), chosen, out=tmp_path, on_prepared=heard.append)
     before = prepare(sources(), chosen)
-    assert before.labels.names == trained.config.target.labels
+    assert before.labels.names == labels_of(trained.config.target).labels
     assert before.tokenizer.vocabulary() == trained.tokenizer.vocabulary()
     assert fingerprint(before.splits.train) == trained.config.data["fingerprint"]
     for name, tensor in trained.model.state_dict().items():

@@ -26,6 +26,7 @@ from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import Joined, join
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.labels import training_readers as readers_module
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_readers import each_alone, weigh_readers
 from glassformer.targets.probabilities import probabilities
@@ -65,7 +66,9 @@ def test_both_readers_add_up_to_the_answer() -> None:
     assert list(by_reader) == ["counting", "transformer"]
     np.testing.assert_allclose(predictor.logits(NEW), by_reader["counting"] + by_reader["transformer"], atol=1e-6)
     answers = predictor.answer(NEW)
-    together = probabilities(predictor.logits(NEW), temperature=trained.config.target.temperature, multilabel=False)
+    together = probabilities(
+        predictor.logits(NEW), temperature=labels_of(trained.config.target).temperature, multilabel=False
+    )
     np.testing.assert_allclose(answers.probs, together, atol=1e-6)
     margins = answers.margins()
     ranked = np.sort(answers.probs, axis=1)

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
@@ -166,7 +167,7 @@ def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Pat
         assert (killed / name).read_bytes() == (whole / name).read_bytes()
     one, other = load_model(killed, CLASSIFIER), load_model(whole, CLASSIFIER)
     assert figures(one.metrics["history"]) == figures(other.metrics["history"])
-    assert one.config.target.temperature == other.config.target.temperature
+    assert labels_of(one.config.target).temperature == labels_of(other.config.target).temperature
 
 
 def interrupted(out: Path, **values: Any) -> None:
@@ -183,7 +184,10 @@ def test_a_run_is_resumed_where_it_stopped(tmp_path: Path) -> None:
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
     ends = [load_file(tmp_path / out / "model.safetensors") for out in ("whole", "out")]
     assert all(torch.equal(tensor, ends[1][name]) for name, tensor in ends[0].items())
-    assert load_model(tmp_path / "out", CLASSIFIER).config.target.temperature == whole.config.target.temperature
+    assert (
+        labels_of(load_model(tmp_path / "out", CLASSIFIER).config.target).temperature
+        == labels_of(whole.config.target).temperature
+    )
     assert not (tmp_path / "out" / "checkpoint").exists()
 
 

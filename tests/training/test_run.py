@@ -17,6 +17,7 @@ from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import from_memory, train_classifier
 from glassformer.training import preparation
 from glassformer.training.card import model_card
@@ -98,7 +99,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     }
     loaded = load_model(folder, CLASSIFIER)
     assert loaded.config == trained.config
-    assert loaded.config.target.labels == ("bad", "good")
+    assert labels_of(loaded.config.target).labels == ("bad", "good")
     assert loaded.config.recipe == small.model_dump(mode="json")
     assert loaded.config.data["read_as"] == source.model_dump(mode="json")
     assert (loaded.config.data["rows"], loaded.config.data["validation_rows"]) == (96, 24)
@@ -138,7 +139,7 @@ def test_without_validation_the_card_claims_nothing(tmp_path: Path) -> None:
     card = (tmp_path / "README.md").read_text()
     assert "No rows were held out" in card
     assert "not calibrated" in card
-    assert trained.config.target.temperature == 1.0
+    assert labels_of(trained.config.target).temperature == 1.0
     assert "held_out_answers" not in trained.metrics
 
 
@@ -178,10 +179,13 @@ def test_the_temperature_is_fitted_on_the_validation_rows(tmp_path: Path) -> Non
         texts, labels = rows.frame["text"].to_list(), trained.config.label_set.encode(rows)
         return fit_temperature(Predictor(trained).logits(texts), labels, multilabel=False)
 
-    assert trained.config.target.temperature == pytest.approx(fitted(validation), rel=1e-4)
-    assert trained.config.target.temperature > 1.2
-    assert trained.config.target.temperature > 1.2 * fitted(train)
-    assert load_model(tmp_path, CLASSIFIER).config.target.temperature == trained.config.target.temperature
+    assert labels_of(trained.config.target).temperature == pytest.approx(fitted(validation), rel=1e-4)
+    assert labels_of(trained.config.target).temperature > 1.2
+    assert labels_of(trained.config.target).temperature > 1.2 * fitted(train)
+    assert (
+        labels_of(load_model(tmp_path, CLASSIFIER).config.target).temperature
+        == labels_of(trained.config.target).temperature
+    )
 
 
 def test_overwriting_replaces_the_model(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.tracing.snapshot import take
 from glassformer.tracing.time_lapse import TimeLapse
@@ -76,7 +77,7 @@ def test_training_is_the_same_with_and_without_snapshots() -> None:
     weights = taken.model.state_dict()
     for name, tensor in without.model.state_dict().items():
         assert torch.equal(tensor, weights[name]), name
-    assert taken.config.target.temperature == without.config.target.temperature
+    assert labels_of(taken.config.target).temperature == labels_of(without.config.target).temperature
 
 
 def test_snapshots_are_spread_over_the_steps_and_closer_at_the_start() -> None:

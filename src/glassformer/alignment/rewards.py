@@ -28,6 +28,7 @@ from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import REWARD_MODEL, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting import reader as counting
+from glassformer.targets.labels.target import labels_of
 
 Judge = Callable[[list[str]], Sequence[float]]
 """A function that takes whole texts, prompts included, and returns one number for each. Higher is better."""
@@ -216,7 +217,7 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
     predictor = Predictor.load(folder, device=device)
     target = predictor.trained.config.target
     target.check_labels(f"`reward={name!r}`")
-    labels = [str(known) for known in target.labels]
+    labels = [str(known) for known in labels_of(target).labels]
     if label not in labels:
         raise UsageError(f"`reward={name!r}`: no such label; the classifier has {', '.join(labels)}")
     column = labels.index(label)

@@ -1,4 +1,8 @@
-"""What is to be learned from a label column: classes, several labels per text, ordered classes, or a number."""
+"""What is to be learned from a label column: classes, several labels per text, ordered classes, or a number.
+
+The kind of answer is chosen here, before there is a target. So this file, `SourceConfig.wanted` and `read_sources`
+compare names of tasks; everything after them asks the target.
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import Named, TextEstimator
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import from_memory
 from glassformer.targets.probabilities import THRESHOLD
 from glassformer.training.loop import Observer
@@ -178,7 +179,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         return lambda trained: from_memory(
             trained,
-            tuple(by_name[str(name)] for name in trained.config.target.labels),
+            tuple(by_name[str(name)] for name in labels_of(trained.config.target).labels),
             fold_labels=self.fold_labels,
             label_columns=columns,
         )
@@ -187,11 +188,12 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         super()._take(predictor)
         config = predictor.trained.config
         columns = config.remembered.data.label_columns
-        labels = np.array(config.target.labels)
+        known = labels_of(config.target).labels
+        labels = np.array(known)
         # The model sorts numbers by size, also if they are text. A matrix of labels keeps its columns.
         self._order = np.argsort(labels, kind="stable")
         if columns is not None:
-            self._order = np.array([config.target.labels.index(column) for column in columns])
+            self._order = np.array([known.index(column) for column in columns])
         self.classes_ = labels[self._order]
 
     @classmethod

@@ -9,6 +9,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import given_by, one_hot
 
 WORST_ERRORS = 20
@@ -59,7 +60,8 @@ def explain_worst(predictor: Predictor, errors: Sequence[WorstError]) -> tuple[W
     With one label per text, the margin is that of the right label over the answer. With several, it is the logit of the
     label that is wrong. Rows of several inputs are laid out for people.
     """
-    known = dict(zip(predictor.trained.config.label_set.names, predictor.trained.config.target.labels, strict=True))
+    target = labels_of(predictor.trained.config.target)
+    known = dict(zip(target.names, target.labels, strict=True))
     chosen = [number for number, error in enumerate(errors) if len(error.text) <= LONGEST_EXPLAINED][:EXPLAINED]
     inputs = predictor.trained.config.inputs
     found = [error.model_copy(update={"text": Layout.of(error.text, inputs).text}) for error in errors]

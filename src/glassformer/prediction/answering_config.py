@@ -16,10 +16,12 @@ from glassformer.readers.counting.unlike import UnlikeConfig
 from glassformer.readers.reader import HEAVIEST
 from glassformer.targets.labels.target import Classes, OrderedClasses, SeveralLabels
 from glassformer.targets.number.target import Number
+from glassformer.targets.parts import folder_of
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
+from glassformer.targets.target import Target
 
 if TYPE_CHECKING:
-    AnyTarget = Any  # what a kind of answer has besides `Target` is asked where the kind is known
+    AnyTarget = Target  # `labels_of` and `number_of` give what a kind of answer has besides
 else:
     AnyTarget = Annotated[Classes | OrderedClasses | SeveralLabels | Number, Field(discriminator="kind")]
 TRANSFORMER = "transformer"
@@ -80,7 +82,7 @@ class AnsweringConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     formats: ClassVar[dict[str, str]] = {}
-    """The values of `format` for labels and for a number."""
+    """The value of `format` for each folder of `targets/`."""
 
     vocab_size: int
     tokenizer: TokenizerConfig
@@ -100,7 +102,7 @@ class AnsweringConfig(BaseModel):
         fields = _with_target(found)
         target = fields["target"]
         kind = target.get("kind") if isinstance(target, Mapping) else getattr(target, "kind", None)
-        return {"format": cls.formats["number" if kind == "number" else "labels"]} | fields if cls.formats else fields
+        return {"format": cls.formats[folder_of(kind)]} | fields if cls.formats else fields
 
     @property
     def n_classes(self) -> int:

@@ -14,6 +14,11 @@ def part(folder: str, room: str) -> Any:
     return import_module(f"glassformer.targets.{folder}.{room}").PART
 
 
+def folder_of(kind: str | None) -> str:
+    """Return the folder of `targets/` with what a kind of answer (`Target.kind`, or a task) adds to the rooms."""
+    return "number" if kind == "number" else "labels"
+
+
 def part_of(task: str | None, room: str) -> Any:
     """Return what the kind of answer that a task learns adds to a room (see `SourceConfig.task`)."""
-    return part("number" if task == "number" else "labels", room)
+    return part(folder_of(task), room)

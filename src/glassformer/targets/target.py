@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.number.held_out import Mean
-from glassformer.targets.parts import part
+from glassformer.targets.parts import part_of
 from glassformer.targets.review import Thresholds
 
 
@@ -52,7 +52,7 @@ class Target(BaseModel, ABC):
 
     def part(self, room: str) -> Any:
         """Return what this kind of answer adds to a room: see `parts.py`."""
-        return part(type(self).__module__.split(".")[-2], room)
+        return part_of(self.kind, room)
 
     @property
     @abstractmethod

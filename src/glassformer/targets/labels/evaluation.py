@@ -51,7 +51,7 @@ from glassformer.targets.labels.evaluation_result import (
     LabelInputShare,
 )
 from glassformer.targets.labels.evaluation_steps import label_steps
-from glassformer.targets.labels.target import Labels
+from glassformer.targets.labels.target import Labels, labels_of
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
@@ -256,7 +256,7 @@ class LabelledRows(MeasuredRows):
 
     @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
-        target = trained.config.target
+        target = labels_of(trained.config.target)
         kind = {"multilabel": target.multilabel, "ordered": target.ordered, "temperature": target.temperature}
         return super().of(trained, table, truth, class_names=target.names, **kind, **about)
 

@@ -21,6 +21,7 @@ from glassformer.experiments.judging import Figure, Judge, Rating
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels import training
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.loop import NotANumberError
 
@@ -77,7 +78,7 @@ class LabelJudge(Judge):
         )
 
     def rows(self, trained: TrainedModel, table: Table) -> dict[str, Array]:
-        config, target = trained.config, trained.config.target
+        config, target = trained.config, labels_of(trained.config.target)
         logits = Predictor(trained).logits(table.frame["text"].to_list())
         if not np.isfinite(logits).all():
             raise NotANumberError("the answers are NaN or infinite")

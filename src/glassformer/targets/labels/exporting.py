@@ -12,6 +12,7 @@ from glassformer.evaluation.metrics import measure
 from glassformer.exporting.expressed import Checked, Expressed
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.target import labels_of
 
 LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
 """An export in int8 must give so many texts the same labels, and may lose so much of the macro F1."""
@@ -52,7 +53,7 @@ def _changed(checked: Checked) -> str | None:
 
 
 def _line(trained: TrainedModel) -> tuple[float, float]:
-    config, target = trained.config, trained.config.target
+    config, target = trained.config, labels_of(trained.config.target)
     if config.n_classes == 1 and not target.multilabel:
         raise UsageError("it has one label, so there is nothing to decide; transformers would take it for a regression")
     if config.readers is None:
@@ -70,7 +71,7 @@ def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
 
 
 def _page(trained: TrainedModel) -> dict[str, Any]:
-    target = trained.config.target
+    target = labels_of(trained.config.target)
     labels = [str(label) for label in target.labels]
     return {"multilabel": target.multilabel, "temperature": target.temperature, "labels": labels}
 

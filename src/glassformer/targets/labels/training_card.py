@@ -8,12 +8,13 @@ from glassformer.data.wording import counted
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.labels.target import labels_of
 from glassformer.training.card import Said
 
 
 def _answers(trained: TrainedModel) -> str:
     kind = "any number of the labels" if trained.config.target.multilabel else "one of the labels"
-    return f"{kind}: {', '.join(str(label) for label in trained.config.target.labels)}."
+    return f"{kind}: {', '.join(str(label) for label in labels_of(trained.config.target).labels)}."
 
 
 _AS_PART = {"counting": "a counting reader", "transformer": "the transformer"}
@@ -45,10 +46,11 @@ def _measured(trained: TrainedModel) -> list[str]:
         trained.metrics.get("readers"),
         config.data["validation_rows"],
     )
+    temperature = labels_of(config.target).temperature
     calibrated = (
         "Probabilities are not calibrated: too few held-out rows, or no mistake among them."
-        if config.target.temperature == 1
-        else f"Logits are divided by a temperature of {config.target.temperature:.3f} before they become probabilities."
+        if temperature == 1
+        else f"Logits are divided by a temperature of {temperature:.3f} before they become probabilities."
     )
     return [_validation(config, best, readers, rows), calibrated]
 
@@ -81,9 +83,9 @@ def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, A
 
 
 def _figures(trained: TrainedModel) -> dict[str, Any]:
-    config, metrics = trained.config, trained.metrics
+    target, metrics = labels_of(trained.config.target), trained.metrics
     readers = {"readers": metrics.get("readers"), "best": metrics["best"]}
-    return {"labels": list(config.target.labels), "temperature": config.target.temperature, **readers}
+    return {"labels": list(target.labels), "temperature": target.temperature, **readers}
 
 
 def _in_short(trained: TrainedModel) -> str:
