@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,15 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID
+from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
 from glassformer.prediction.nearest import check_has_vectors
 from glassformer.prediction.vectors import unit_vectors
+from glassformer.readers.counting.unlike import Seen
+from glassformer.targets.target import Target
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
 from glassformer.training.initial_weights import InitialWeights
@@ -36,7 +41,7 @@ from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
-from glassformer.training.unfinished import run_to_end, work_in
+from glassformer.training.unfinished import run_to_end, versions, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -293,7 +298,56 @@ def _digest(table: Table, column: str) -> str | None:
     return hashlib.sha256(json.dumps(table.frame[column].to_list()).encode()).hexdigest()
 
 
-def data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
+def finished_model(
+    trainer: Trainer[nn.Module],
+    prepared: Prepared,
+    source: SourceConfig | None,
+    learned: LearnedReaders | None,
+    crossed: Crossed | None,
+    pretraining: dict[str, Any],
+    *,
+    target: Target,
+    readers: Readers | None,
+    seen: Seen | None,
+    metrics: dict[str, Any],
+) -> TrainedModel:
+    """Return the model as the model folder will hold it.
+
+    Args:
+        crossed: what cross-fitting found.
+        pretraining: the record of pre-training. Empty if there was none.
+        metrics: the figures of held-out rows.
+    """
+    state, recipe, init = trainer.state, prepared.recipe, prepared.init
+    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
+    pretrained = {"pretraining": pretraining} if pretraining else {}
+    config = FolderConfig(
+        model=recipe.model,
+        vocab_size=prepared.tokenizer.vocab_size,
+        tokenizer=recipe.tokenizer,
+        target=target,
+        readers=readers,
+        unlike=None if seen is None else seen.config,
+        inputs=prepared.splits.train.inputs,
+        data=_data_record(prepared.splits, source) | prepared.record | pretrained,
+        init=None if init is None else init.record,
+        new_words=() if init is None else init.new_words,
+        recipe=recipe.model_dump(mode="json"),
+        versions=versions(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
+    )
+    return TrainedModel(
+        config=config,
+        model=trainer.model.cpu().eval(),
+        tokenizer=prepared.tokenizer,
+        metrics=state.metrics() | metrics,
+        readers={} if learned is None else learned.kept(readers),
+        seen=seen,
+    )
+
+
+def _data_record(splits: Splits, source: SourceConfig | None) -> dict[str, Any]:
     train, validation = splits.train, splits.validation
     return {
         "source": train.source,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import UTC, datetime
 from typing import Any
 
 from torch import nn
@@ -15,7 +14,6 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
@@ -26,8 +24,7 @@ from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.readers import LearnedReaders
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Way, data_record, train_model
-from glassformer.training.unfinished import versions
+from glassformer.training.run import Way, finished_model, train_model
 from glassformer.training.unlike import learn_seen
 
 
@@ -66,13 +63,8 @@ def _finished(
     crossed: Crossed | None,
     pretraining: dict[str, Any],
 ) -> tuple[TrainedModel, HeldOutLabels | None]:
-    """Calibrate on the held-out rows. Return the model as the model folder will hold it, and these rows.
-
-    Args:
-        crossed: what cross-fitting found.
-        pretraining: the record of pre-training. Empty if there was none.
-    """
-    state, recipe, labels, init = trainer.state, prepared.recipe, prepared.labels, prepared.init
+    """Calibrate on the held-out rows. Return the model, and these rows: see `finished_model` for the arguments."""
+    recipe, labels = prepared.recipe, prepared.labels
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
     untrained = recipe.training.counting_alone
     logits = None if crossed is None else crossed.logits
@@ -87,43 +79,19 @@ def _finished(
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
-    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
-    seconds += pretraining.get("seconds", 0)
     seen, unseen = None, None
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
     held_out = HeldOutLabels.of(prepared, readers, learned, logits)
     figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
-    config = FolderConfig(
-        model=recipe.model,
-        vocab_size=prepared.tokenizer.vocab_size,
-        tokenizer=recipe.tokenizer,
-        target=labels_target(
-            prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
-        ),
-        readers=readers,
-        unlike=None if seen is None else seen.config,
-        inputs=prepared.splits.train.inputs,
-        data=data_record(prepared.splits, source)
-        | prepared.record
-        | ({"pretraining": pretraining} if pretraining else {}),
-        init=None if init is None else init.record,
-        new_words=() if init is None else init.new_words,
-        recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(seconds, 2),
+    target = labels_target(
+        prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
     )
-    trained = TrainedModel(
-        config=config,
-        model=trainer.model.cpu().eval(),
-        tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | figures,
-        readers={} if learned is None else learned.kept(readers),
-        seen=seen,
-    )
-    return trained, held_out
+    return finished_model(
+        trainer, prepared, source, learned, crossed, pretraining,
+        target=target, readers=readers, seen=seen, metrics=figures,
+    ), held_out  # fmt: skip
 
 
 def _doubts(table: Table) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -25,7 +24,6 @@ from glassformer.errors import UsageError
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
@@ -45,8 +43,7 @@ from glassformer.training.loop import Observer, Trainer
 from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Way, data_record, train_model
-from glassformer.training.unfinished import versions
+from glassformer.training.run import Way, finished_model, train_model
 from glassformer.training.unlike import learn_seen
 
 
@@ -184,7 +181,7 @@ def _finished(
 ) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     """Weigh the readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
     assert isinstance(prepared, PreparedNumber)
-    state, recipe, data = trainer.state, prepared.recipe, prepared.data
+    recipe, data = prepared.recipe, prepared.data
     transformer = None if crossed is None or crossed.logits is None else crossed.logits[:, 0]
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
@@ -193,42 +190,23 @@ def _finished(
     rows = _held_out_rows(prepared, learned, off)
     if held_out is not None and crossed is not None and crossed.broken is not None:
         held_out = held_out.model_copy(update={"cut_short": True})
-    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
     splits, seen = prepared.splits, None
     if recipe.training.keep_seen_words:
         seen, unseen = learn_seen(splits.train, splits.validation)
         if held_out is not None and seen is not None and unseen is not None:
             held_out = held_out.model_copy(update=unseen_figures(unseen, seen.config.threshold))
-    config = FolderConfig(
-        model=recipe.model,
-        target=Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias),
-        readers=readers,
-        vocab_size=prepared.tokenizer.vocab_size,
-        tokenizer=recipe.tokenizer,
-        unlike=None if seen is None else seen.config,
-        inputs=splits.train.inputs,
-        data=data_record(splits, source) | prepared.record | ({"pretraining": pretraining} if pretraining else {}),
-        init=None if prepared.init is None else prepared.init.record,
-        new_words=() if prepared.init is None else prepared.init.new_words,
-        recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
-    )
+    target = Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias)
+    metrics = _held_out_metrics(prepared, source, held_out, rows)
+    trained = finished_model(
+        trainer, prepared, source, learned, crossed, pretraining,
+        target=target, readers=readers, seen=seen, metrics=metrics,
+    )  # fmt: skip
     if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
         rows_in_words = counted(held_out.rows, "held-out row")
         if held_out.folds > 1:
             rows_in_words = f"all {held_out.rows:,} rows, each answered without having been learned"
-        said = readers_in_words(held_out, config.weights)
+        said = readers_in_words(held_out, trained.config.weights)
         trainer.observer.on_message(f"readers: R² on {rows_in_words}: {said}")
-    trained = TrainedModel(
-        config=config,
-        model=trainer.model.cpu().eval(),
-        tokenizer=prepared.tokenizer,
-        metrics=state.metrics() | _held_out_metrics(prepared, source, held_out, rows),
-        readers={} if learned is None else learned.kept(readers),
-        seen=seen,
-    )
     return trained, rows
 
 
