@@ -1,6 +1,7 @@
 import csv
 import json
 import random
+import shlex
 import signal
 from pathlib import Path
 
@@ -60,6 +61,25 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert after == before
 
 
+@pytest.mark.usefixtures("table")
+def test_the_commands_of_the_page_run_in_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "test.csv", [ROWS[5], *opinions(10, 7)])
+    write_csv(tmp_path / "more.csv", [(text,) for text, _ in opinions(60, 8)], ("text",))
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "labels.md"
+    commands = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("    glassformer")]
+    assert len(commands) == 5
+    for command in commands:
+        to_label = tmp_path / "more-to-label.csv"
+        if to_label.exists():
+            pl.read_csv(to_label).with_columns(label=pl.col("suggested_label")).write_csv(to_label)
+        said = glassformer(*shlex.split(command, comments=True)[1:])
+        assert said.code == 0, said.err
+    mended, everything = lines_of(tmp_path / "reviews-mended.csv"), lines_of(tmp_path / "all.csv")
+    assert everything[: len(mended)] == mended
+    assert len(everything) == len(mended) + 50
+
+
 def test_json_quiet_and_other_formats(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "found.jsonl"
     said = glassformer("labels", table, "--out", out, "--json", "--quiet", "--prefill", "--test", table)
@@ -102,8 +122,9 @@ def test_rows_of_the_test_table_are_shown(table: Path, tmp_path: Path) -> None:
 
 
 def test_doubts_of_a_model_that_knows_little_come_with_a_warning(tmp_path: Path) -> None:
-    draw = random.Random(1)
-    table = write_csv(tmp_path / "r.csv", [(text, draw.choice(("good", "bad"))) for text, _ in opinions(200)])
+    draw = random.Random(3)
+    rows = [(text, label if draw.random() < 0.15 else draw.choice(("good", "bad"))) for text, label in opinions(300)]
+    table = write_csv(tmp_path / "r.csv", rows)
     said = glassformer("labels", table)
     assert said.code == 0, said.err
     assert "warning: this model knows little about your labels" in said.err
@@ -116,7 +137,8 @@ def test_a_model_that_knows_nothing_says_so_and_changes_nothing(tmp_path: Path) 
     said = glassformer("labels", table, "--prefill")
     assert said.code == 0, said.err
     assert (
-        "This model is no better than always giving the most frequent label, so it cannot tell which rows" in said.out
+        "This model is not clearly better than always giving the most frequent label, so it cannot tell which rows"
+        in said.out
     )
     assert "same text, other label: 0 rows" in said.out
     assert all(words not in said.out for words in ("probably wrong", "Estimate", "more labels", "more rows of"))

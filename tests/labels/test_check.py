@@ -1,5 +1,6 @@
 import random
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -15,6 +16,7 @@ from glassformer.labels.findings import (
     REPEAT,
     WRONG,
     LabelCheck,
+    knows_nothing,
     schema,
 )
 from glassformer.labels.repeats import Repeats
@@ -159,3 +161,18 @@ def test_bad_input_is_one_sentence() -> None:
         check_table(truth_in([("the same", "good"), ("the same", "bad")] * 6))
     with pytest.raises(InputError, match="3 groups for more texts"):
         check_labels([text for text, _ in ROWS], [label for _, label in ROWS], groups=[1, 2, 3])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 7])
+def test_labels_without_meaning_are_not_doubted_by_chance(seed: int) -> None:
+    draw = random.Random(seed)
+    check = check_table(truth_in([(text, draw.choice(("good", "bad"))) for text, _ in opinions(120, seed)]))
+    assert check.agreement > check.majority
+    assert check.knows_nothing
+    assert check.of_kind(WRONG).is_empty()
+
+
+def test_a_gain_must_be_larger_than_chance() -> None:
+    of_one = np.repeat((1.0, 0.0), (60, 40))
+    for right, nothing in ((61, True), (64, False), (60, True), (59, True)):
+        assert knows_nothing(np.repeat((1.0, 0.0), (right, 100 - right)), of_one) == nothing

@@ -13,7 +13,7 @@ from glassformer import check_labels
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 from glassformer.labels.check import check_table
-from glassformer.labels.findings import CONFLICT, NEAR_REPEAT, REPEAT, WRONG
+from glassformer.labels.findings import CONFLICT, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG
 from glassformer.labels.labelled import read_labelled, rows_to_label
 from glassformer.labels.mend import mend, read_changes
 from glassformer.labels.to_label import to_label
@@ -133,6 +133,32 @@ def test_numbers_that_are_far_from_their_answers_are_doubtful() -> None:
     clean = check_table(truth_of(table_of(measured()), "number"))
     assert clean.agreement > 0.5
     assert not clean.knows_little
+
+
+def test_nearly_the_same_texts_may_have_other_numbers() -> None:
+    """Only the same text with the same number is dropped, and only numbers that are far apart are a doubt."""
+    draw = np.random.default_rng(1)
+    ends = ("near the river", "with a garden", "above the shops")
+    rows = [
+        (f"{rooms} room flat in house {house} of the old town {end}", f"{100 * rooms + draw.normal() * 9:.1f}")
+        for end in ends for house in range(10, 20) for rooms in range(2, 7)
+    ]  # fmt: skip
+    text, number = rows[7]
+    rows += [(text, number), (rows[9][0], f"{float(rows[9][1]) + 0.1:.1f}")]  # rows 151 and 152
+    rows += [(f"{rows[20][0]} today", "1500"), (rows[40][0], "260")]
+    check = check_table(truth_of(table_of(rows), "number"))
+    assert check.of_kind(REPEAT).select("row", "other_row").rows() == [(151, 8)]
+    values = [float(number) for _, number in rows]
+    for row, other in check.of_kind(NEAR_REPEAT).select("row", "other_row").iter_rows():
+        assert values[row - 1] == values[other - 1]
+    near = check.of_kind(NEAR_CONFLICT).select("row", "other_row").rows()
+    assert (153, 21) in near
+    doubted = set(check.of_kind(WRONG)["row"])
+    assert all(doubted & set(pair) for pair in near)  # the model knows that other rooms have other numbers
+    assert {154, 41} <= set(check.of_kind(CONFLICT)["row"])  # which of the two is right is left to the reader
+    filled = check.to_fill_in(prefill=True).drop_nulls("new_label")
+    assert set(filled["why"]) == {WRONG, REPEAT}
+    assert filled.filter(pl.col("new_label") == "drop")["row"].to_list() == [151]
 
 
 def test_readers_disagree_most_about_the_number_to_label_next() -> None:

@@ -246,8 +246,8 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
     show(f"Each row was answered by a model that has not seen it. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(
-            f"This model is no better than always giving {truth.one_answer}, so it cannot tell which rows are wrong: "
-            "add rows, or check that the texts say what you want to learn."
+            f"This model is not clearly better than always giving {truth.one_answer}, so it cannot tell which rows are "
+            "wrong: add rows, or check that the texts say what you want to learn."
         )
     elif check.knows_little:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")

@@ -78,9 +78,9 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     """Look for wrong labels, contradictions and repeated texts in a table.
 
     Each row is answered by a counting reader that has not seen it, nor any row with nearly the same text or of the same
-    group. No row of the test table is learned from. If these answers are no better than always the most frequent label,
-    nothing is suggested, and no label is doubted. Rows may have several inputs: a text is then the same if all texts
-    of the row are, and labels contradict each other only if the columns beside the texts are equal too.
+    group. No row of the test table is learned from. If these answers are not clearly better than always the most
+    frequent label, nothing is suggested, and no label is doubted. Rows may have several inputs: a text is then the same
+    if all texts of the row are, and labels contradict each other only if the columns beside the texts are equal too.
 
     Args:
         truth: the labels of the table. The column `group` of its frame is respected if there is one.
@@ -105,8 +105,8 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
         raise UsageError(f"{table.source}: all rows are of one group or have the same text, so none can be held out")
     folds = folds_apart(strata, groups)
     answers = truth.answers(texts, folds, _told(on_progress, "answering each row by a model that has not seen it"))
-    agreement, majority = truth.agreement(answers)
-    curve, doubts, trusted = None, NO_DOUBTS, not knows_nothing(agreement, majority)
+    right, of_one = truth.agreement(answers)
+    curve, doubts, trusted = None, NO_DOUBTS, not knows_nothing(right, of_one)
     if trusted:
         curve = truth.curve(texts, folds, answers, _told(on_progress, "learning from parts of the rows"))
         doubts = truth.doubts(answers)
@@ -124,8 +124,9 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
         findings=pl.concat(parts),
         rows=len(texts),
         labels=truth.names,
-        agreement=agreement,
-        majority=majority,
+        agreement=float(right.mean()),
+        majority=float(of_one.mean()),
+        knows_nothing=not trusted,
         estimated_wrong=estimated_wrong,
         curve=curve,
     )
@@ -190,7 +191,7 @@ class _Found:
 
 def _conflicts_and_repeats(found: _Found, repeats: Repeats) -> Iterator[pl.DataFrame]:
     """Yield findings about rows with the same text, then those about rows with nearly the same text."""
-    text, numbers = repeats.text_of_row, found.numbers
+    text, kinds, numbers = repeats.text_of_row, found.truth.kinds, found.numbers
     _, first = np.unique(text, return_index=True)  # the first row of each text
     unlike = found.truth.unlike(text, found.answers)
 
@@ -206,10 +207,13 @@ def _conflicts_and_repeats(found: _Found, repeats: Repeats) -> Iterator[pl.DataF
     one, other, similarity = one[order], other[order], similarity[order]
     yield found.of_labels(NEAR_CONFLICT, first[one], first[other], similarity)
 
-    rows = np.flatnonzero((unlike < 0) & (first[text] != np.arange(len(text))))
-    yield found.of_rows(REPEAT, rows, other_row=numbers[first[text[rows]]])
+    _, places, of_row = np.unique(np.stack([text, kinds], axis=1), axis=0, return_index=True, return_inverse=True)
+    earliest = places[of_row.reshape(-1)]  # the first row with the same text and label
+    rows = np.flatnonzero((unlike < 0) & (earliest != np.arange(len(text))))
+    yield found.of_rows(REPEAT, rows, other_row=numbers[earliest[rows]])
 
-    one, other, similarity = repeats.nearest(~differ & (near[1] < near[0]) & ~np.isin(near[0], one))
+    equal = kinds[first[near[0]]] == kinds[first[near[1]]]
+    one, other, similarity = repeats.nearest(equal & (near[1] < near[0]) & ~np.isin(near[0], one))
     order = np.lexsort((one, -similarity))
     rows = first[one[order]]
     yield found.of_rows(NEAR_REPEAT, rows, other_row=numbers[first[other[order]]], similarity=similarity[order])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.data.arrays import Numbers
 from glassformer.labels.learning_curve import LearningCurve
 
 WRONG = "probably wrong"
@@ -19,6 +21,7 @@ WHYS = (WRONG, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
 """The kinds of findings, in the order in which they are listed."""
 OF_LABELS = (WRONG, CONFLICT, NEAR_CONFLICT)
 """Those that are about the label. The others are about texts that occur more than once."""
+_UNCERTAIN_OF_NUMBERS = (CONFLICT, NEAR_CONFLICT, NEAR_REPEAT, NEAR_TEST)
 OF_TEST = (IN_TEST, NEAR_TEST)
 """Those whose other row is one of the test table."""
 
@@ -27,6 +30,7 @@ DROP = "drop"
 NONE = "none"
 """The word for a text to which no label applies, in tables with several labels per text."""
 NEW_LABEL = "new_label"
+_CLEARLY = 1.645  # standard errors: the 95% quantile of the normal distribution
 _LEAST_GAIN = 0.2  # of what is left above the most frequent label
 
 
@@ -41,9 +45,18 @@ def knows_little(agreement: float, majority: float) -> bool:
     return agreement - majority < _LEAST_GAIN * (1 - majority)
 
 
-def knows_nothing(agreement: float, majority: float) -> bool:
-    """Return whether a model that agrees with so many labels is no better than always the most frequent one."""
-    return agreement <= majority
+def knows_nothing(right: Numbers, of_one: Numbers) -> bool:
+    """Return whether answers are not clearly better than one answer to all rows.
+
+    They are if the mean gain of a row is above 0 in a one-sided test at 5%: more than 1.645 standard errors. In some
+    tables, answers to labels without any meaning agree a little more often than the most frequent label by chance.
+
+    Args:
+        right: (rows,) how right each answer is: 1 if it agrees with the label.
+        of_one: (rows,) the same for the one answer.
+    """
+    gains = right - of_one
+    return bool(gains.mean() <= _CLEARLY * gains.std() / math.sqrt(len(gains)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +71,10 @@ class LabelCheck:
             characters of both texts that both have.
         rows: how many rows were checked.
         labels: the labels of the table. A number has none.
-        agreement: the share of rows whose label the held-out model gives; of numbers R² of the rows that are not
-            doubtful.
-        majority: the share of rows with the most frequent label; of numbers 0.
+        agreement: the share of rows whose label the held-out model gives; of several labels the share of their yes and
+            no; of numbers R² of the rows that are not doubtful.
+        majority: the same for the most frequent label, or the more frequent of yes and no; of numbers 0.
+        knows_nothing: whether the model is not clearly better than that. Then no label is doubted.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
             numbers, and if the model knows nothing.
         curve: what more rows would bring. None if there are too few rows to tell, or the model knows nothing.
@@ -71,13 +85,9 @@ class LabelCheck:
     labels: tuple[str, ...]
     agreement: float
     majority: float
+    knows_nothing: bool
     estimated_wrong: float | None
     curve: LearningCurve | None
-
-    @property
-    def knows_nothing(self) -> bool:
-        """Whether the held-out model is no better than always the most frequent label. Then no label is doubted."""
-        return knows_nothing(self.agreement, self.majority)
 
     @property
     def knows_little(self) -> bool:
@@ -93,7 +103,9 @@ class LabelCheck:
 
         Args:
             prefill: suggest what to do, once for each row: the suggested label, if it is another one, for findings
-                about labels; `drop` for the others.
+                about labels; `drop` for the others. Of numbers, nothing for texts that are only nearly the same, which
+                may well differ in what the number is about, and nothing where the same text has other numbers: the
+                answer is neither of them.
         """
         if not prefill:
             return self.findings.with_columns(pl.lit(None, pl.String).alias(NEW_LABEL))
@@ -101,4 +113,6 @@ class LabelCheck:
         other = pl.when(pl.col("suggested_label") != pl.col("label")).then(pl.col("suggested_label"))
         drop = pl.lit(None if DROP in self.labels else DROP, pl.String)
         new = pl.when(of_labels).then(other).otherwise(drop)
+        if not self.labels:
+            new = pl.when(~pl.col("why").is_in(_UNCERTAIN_OF_NUMBERS)).then(new)
         return self.findings.with_columns(pl.when(pl.col("row").is_first_distinct()).then(new).alias(NEW_LABEL))

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from glassformer.data.arrays import Array
+from glassformer.data.arrays import Array, Numbers
 from glassformer.data.spellings import label_key
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
@@ -108,6 +108,11 @@ class Truth(ABC):
     def strata(self) -> Array:
         """(rows,) numbers whose proportions each fold keeps. Raises `UsageError` if the labels cannot be learned."""
 
+    @property
+    @abstractmethod
+    def kinds(self) -> Array:
+        """(rows,) numbers that tell labels apart: only rows with the same label have the same."""
+
     @abstractmethod
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:
         """Answer each row by a counting reader that has not seen it: (rows, …)."""
@@ -131,8 +136,8 @@ class Truth(ABC):
         """Return what the model says of some rows."""
 
     @abstractmethod
-    def agreement(self, answers: Array) -> tuple[float, float]:
-        """Return how well the answers agree with the labels, and how well one answer to all rows does."""
+    def agreement(self, answers: Array) -> tuple[Numbers, Numbers]:
+        """Return how well the answer to each row agrees with its label, and how well one answer to all rows does."""
 
     @abstractmethod
     def unlike(self, text: Array, answers: Array) -> Array:
@@ -144,7 +149,7 @@ class Truth(ABC):
 
     @abstractmethod
     def differ(self, one: Array, other: Array, answers: Array) -> Array:
-        """Return whether the labels of rows contradict those of other rows."""
+        """Return whether the labels of rows contradict those of other rows with nearly the same text."""
 
     @abstractmethod
     def unsure(self, texts: Sequence[str], folds: Sequence[Fold], new: Sequence[str]) -> Unsure:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from glassformer.data.arrays import Array
+from glassformer.data.arrays import Array, Numbers
 from glassformer.data.in_memory import as_table
 from glassformer.data.labels import LabelSet, in_order
 from glassformer.data.spellings import flat_labels
@@ -62,6 +62,10 @@ class OneLabel(Truth):
     def strata(self) -> Array:
         return self.values
 
+    @property
+    def kinds(self) -> Array:
+        return self.strata
+
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:
         n_classes = len(self.names)
         return held_out_probabilities(texts, self.values, folds, n_classes=n_classes, on_progress=on_progress)
@@ -86,11 +90,12 @@ class OneLabel(Truth):
         cells = [self.names[number] for number in best]
         return Suggested(cells=cells, measures=np.round(answers[rows, best], 4))
 
-    def agreement(self, answers: Array) -> tuple[float, float]:
-        return float(self.right(answers).mean()), float(np.bincount(self.strata).max() / len(self.strata))
+    def agreement(self, answers: Array) -> tuple[Numbers, Numbers]:
+        most_frequent = np.bincount(self.strata).argmax()
+        return self.right(answers).astype(np.float64), (self.strata == most_frequent).astype(np.float64)
 
     def unlike(self, text: Array, answers: Array) -> Array:  # noqa: ARG002
-        kinds = self.strata
+        kinds = self.kinds
         _, first = np.unique(text, return_index=True)
         apart = kinds != kinds[first[text]]
         of_text = np.full(len(first), -1)  # the first row of each text with another label than the first of all
@@ -99,7 +104,7 @@ class OneLabel(Truth):
         return np.where(apart, first[text], of_text[text])
 
     def differ(self, one: Array, other: Array, answers: Array) -> Array:  # noqa: ARG002
-        return np.asarray(self.strata[one] != self.strata[other])
+        return np.asarray(self.kinds[one] != self.kinds[other])
 
     def unsure(self, texts: Sequence[str], folds: Sequence[Fold], new: Sequence[str]) -> Unsure:
         n_classes = len(self.names)
@@ -145,7 +150,7 @@ class SeveralLabels(OneLabel):
     """Several labels for each text, or none: each is a yes or no of its own, with a probability of yes."""
 
     to_type: ClassVar = f"all labels of the row, {NONE}"
-    one_answer: ClassVar = "the most frequent set of labels"
+    one_answer: ClassVar = "the more frequent of yes and no"
 
     @cached_property
     def cells(self) -> list[str]:
@@ -165,6 +170,11 @@ class SeveralLabels(OneLabel):
 
     def right(self, answers: Array) -> Array:
         return right_rows(answers - THRESHOLD, self.values)
+
+    def agreement(self, answers: Array) -> tuple[Numbers, Numbers]:
+        """Return the share of yes and no of each row that agrees: each of them is doubted by itself."""
+        given = self.values > 0
+        return ((answers >= THRESHOLD) == given).mean(axis=1), ((given.mean(axis=0) > 0.5) == given).mean(axis=1)
 
     def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
         """Doubt each yes and no. What is suggested changes those that are doubtful, and leaves the others."""
@@ -197,8 +207,8 @@ class SeveralLabels(OneLabel):
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (
-            f"{check.agreement:.1%} of the answers agree with all labels of the row. The most frequent set of labels "
-            f"has {check.majority:.1%} of the rows."
+            f"{check.agreement:.1%} of the answers, a yes or no for each label, agree with the labels. Always the more "
+            f"frequent of yes and no would agree with {check.majority:.1%}."
         )
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:

@@ -69,6 +69,10 @@ class NumberTruth(Truth):
         return strata_of(self.values)
 
     @property
+    def kinds(self) -> Array:
+        return self.values
+
+    @property
     def _learned(self) -> Numbers:
         learned: Numbers = (self.values - self.values.mean()) / self.values.std()
         return learned
@@ -102,13 +106,14 @@ class NumberTruth(Truth):
         deviation = (third - first) / _OF_NORMAL or off.std() or 1.0
         return Suggested(cells=_cells(answers[rows]), measures=np.round(np.abs(off[rows]) / deviation, 1))
 
-    def agreement(self, answers: Array) -> tuple[float, float]:
-        """Return R² of the rows that are not doubtful: a single typing error can be most of all squared errors.
+    def agreement(self, answers: Array) -> tuple[Numbers, Numbers]:
+        """Return values of the rows that are not doubtful: a typing error alone can be most of all squared errors.
 
-        It is 0 for the mean of these numbers.
+        Their mean is R², which is 0 for the mean of these numbers.
         """
         numbers, answered = (np.delete(each, self._far(answers)) for each in (self.values, answers))
-        return 1 - float(np.square(numbers - answered).mean() / max(numbers.var(), 1e-300)), 0.0
+        variance = max(numbers.var(), 1e-300)
+        return tuple(1 - np.square(numbers - each) / variance for each in (answered, numbers.mean()))
 
     def _apart(self, answers: Array) -> float:
         """Return how far numbers of one text may be apart: an interval that 90% of the errors are in."""
@@ -122,7 +127,17 @@ class NumberTruth(Truth):
         return np.where(np.maximum(below, above) > self._apart(answers), np.where(below > above, lowest, highest), -1)
 
     def differ(self, one: Array, other: Array, answers: Array) -> Array:
-        return np.asarray(np.abs(self.values[one] - self.values[other]) > self._apart(answers))
+        """Nearly the same texts may well have other numbers ("5 rooms", "6 rooms"), so only what is far apart counts.
+
+        That is as far as the two fences of doubtful numbers. The errors must be as far apart too, so one of the numbers
+        is doubtful: otherwise the model sees in the texts why they differ.
+        """
+        off = self.values - answers
+        first, third = np.quantile(off, (0.25, 0.75))
+        if first == third:
+            return np.zeros(len(one), bool)
+        apart = np.minimum(*(np.abs(each[one] - each[other]) for each in (self.values, off)))
+        return np.asarray(apart > (2 * _FENCE + 1) * (third - first))
 
     def unsure(self, texts: Sequence[str], folds: Sequence[Fold], new: Sequence[str]) -> Unsure:
         """Answer by the readers of all folds. The model is least sure where they disagree most."""
