@@ -1,33 +1,18 @@
-import json
 from pathlib import Path
 from typing import Any
 
 from benchmarks.tables import kinds
 from benchmarks.tables_common import fill
-
-BLOCK = "# A page\n\n<!-- {} -->\nold\n<!-- end -->\n\nmore\n"
-PROVENANCE: dict[str, Any] = {
-    "command": "python -m benchmarks.a imdb",
-    "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
-    | {"threads": 3, "processor": "Abacus 7"},
-    "versions": {"torch": "2.13.0"},
-    "commit": "0123456789abcdef",
-}
+from tests.benchmarks.samples import BLOCK, shown
 
 
 def estimate(value: float) -> dict[str, float]:
     return {"value": value, "low": value - 0.1, "high": value + 0.2}
 
 
-def shown(kind: str, folder: Path, document: dict[str, Any]) -> str:
-    file = folder / kind / "imdb.json"
-    file.parent.mkdir()
-    file.write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = fill(BLOCK.format(f"{kind}: imdb"), kinds(folder))
-    assert fill(text, kinds(folder)) == text
+def shown_of_imdb(kind: str, folder: Path, document: dict[str, Any]) -> str:
+    text = shown(kind, "imdb", folder, document)
     assert text.startswith(f"# A page\n\n<!-- {kind}: imdb -->\n| ")
-    assert text.endswith("\n<!-- end -->\n\nmore\n")
-    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; `p" in text
     return text
 
 
@@ -63,7 +48,7 @@ def test_language_models_side_by_side(tmp_path: Path) -> None:
         "minutes": 20.0,
         "seed": 4,
     }
-    text = shown("language-model", tmp_path, document)
+    text = shown_of_imdb("language-model", tmp_path, document)
     assert "| ours, preset `small` | 1.2500 [1.1500, 1.4500] | – | 1,234 | 5,678 |" in text
     assert "| Kneser–Ney, order 5 | 1.5000 [1.4000, 1.7000] | 0.2500 [0.1500, 0.4500] | 30 n-grams | 9 |" in text
     assert "| ours, preset `small` | 40 | – | 3,000 | 7 |" in text
@@ -90,7 +75,7 @@ def test_steered_policies_beside_what_they_were(tmp_path: Path) -> None:
             }
         },
     }
-    text = shown("steering", tmp_path, document)
+    text = shown_of_imdb("steering", tmp_path, document)
     assert "| before | 0.500 [0.400, 0.700] | 0.00 | 0.75 | 39 |" in text
     assert "| PPO, 2 seeds | .875 ± .062 | 3.00 ± 0.50 | 0.75 ± 0.00 |  |" in text
     assert "| gain over before | A |\n| --- | --- |\n| PPO | +.375 [+.275, +.575] |" in text

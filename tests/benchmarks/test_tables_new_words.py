@@ -1,35 +1,14 @@
-import json
 import re
 from pathlib import Path
-from typing import Any
 
 from benchmarks.experiment import RESULTS, ROOT
 from benchmarks.tables import kinds
 from benchmarks.tables_common import fill
-
-BLOCK = "# A page\n\n<!-- new-words: {} -->\nold\n<!-- end -->\n\nmore\n"
-PROVENANCE: dict[str, Any] = {
-    "command": "python -m benchmarks.a imdb",
-    "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
-    | {"threads": 3, "processor": "Abacus 7"},
-    "versions": {"torch": "2.13.0"},
-    "commit": "0123456789abcdef",
-}
+from tests.benchmarks.samples import shown
 
 
 def estimate(value: float, width: float = 0.1) -> dict[str, float]:
     return {"value": value, "low": value - width, "high": value + 2 * width}
-
-
-def shown(name: str, folder: Path, document: dict[str, Any]) -> str:
-    (folder / "new-words").mkdir()
-    (folder / "new-words" / f"{name}.json").write_text(json.dumps(document | PROVENANCE), encoding="utf-8")
-    text = fill(BLOCK.format(name), kinds(folder))
-    assert fill(text, kinds(folder)) == text
-    assert text.startswith(f"# A page\n\n<!-- new-words: {name} -->\n")
-    assert text.endswith("\n<!-- end -->\n\nmore\n")
-    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; `p" in text
-    return text
 
 
 def test_every_result_is_shown_and_what_has_none_is_said(tmp_path: Path) -> None:
@@ -53,7 +32,7 @@ def test_a_classifiers_words(tmp_path: Path) -> None:
             "random": of_kind | {"learned": [3, 3], "of_test_texts": 5_678},
         },
     }
-    text = shown("imdb", tmp_path, document)
+    text = shown("new-words", "imdb", tmp_path, document)
     assert "bear on the label: 3 hidden, 2 to 3 learned; 1,234 test texts contain such a word. The first" in text
     assert "one in each text gives 2 different words.\n\n| read" in text
     assert "Random words" not in text
@@ -82,7 +61,7 @@ def test_a_language_models_words(tmp_path: Path) -> None:
         "steps": 700,
         "conditions": {"unknown token": {"after": estimate(5.0)}, "map, placed (ours)": ours},
     }
-    text = shown("lm-imdb", tmp_path, document)
+    text = shown("new-words", "lm-imdb", tmp_path, document)
     assert "| unknown token | 5.000 [4.900, 5.200] | – | – | – | – |" in text
     row = "4.875 [4.775, 5.075] | −0.125 [−0.225, +0.075] | 8.0 [7.0, 10.0] | 1.25 [1.15, 1.45] | +0.50 [−0.50, +2.50]"
     assert f"| map, placed (ours) | {row} |" in text

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.limits import Limits
 from tests.browser.chromium import CHROMIUM
-from tests.browser.serving import complaints, running
+from tests.browser.serving import running
 from tests.browser.test_serve import WORDS
 from tests.serving.samples import TEXT, served
 from tests.trained import Trained
@@ -28,7 +28,7 @@ DROP = """([name, content]) => {
 
 
 @pytest.fixture(scope="module")
-def two(reviews: Trained) -> Iterator[str]:
+def url(reviews: Trained) -> Iterator[str]:
     """A trained model beside one with random weights, which has other labels."""
     models = served("trained", Predictor.load(reviews.folder).trained, reviews.folder) | served("random")
     with chdir(reviews.table.parent), running(models, limits=Limits(table_rows=400)) as url:
@@ -36,14 +36,9 @@ def two(reviews: Trained) -> Iterator[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, two: str) -> Iterator[Page]:
-    opened = browser.new_page()
-    said = complaints(opened)
-    opened.goto(two)
-    expect(opened.locator(".choose")).to_be_visible()
-    yield opened
-    assert said == []
-    opened.close()
+def page(page: Page) -> Page:
+    expect(page.locator(".choose")).to_be_visible()
+    return page
 
 
 def test_two_models_answer_side_by_side(page: Page) -> None:
@@ -126,10 +121,10 @@ def test_columns_are_named_and_a_row_is_looked_into(page: Page) -> None:
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
 def test_two_models_and_a_table_can_be_read_and_fit(
-    browser: Browser, two: str, reviews: Trained, scheme: Any, width: int
+    browser: Browser, url: str, reviews: Trained, scheme: Any, width: int
 ) -> None:
     page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.goto(two)
+    page.goto(url)
     expect(page.locator(".choose")).to_be_visible()
     typed_in_both(page)
     page.locator("input[type=file]").set_input_files(reviews.table)

@@ -1,24 +1,12 @@
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 import pytest
 
 from glassformer.data.labels import LabelSet, conflicting_rows
-from glassformer.data.table import Table
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError
-
-
-def table_of(labels: list[str] | list[list[str]], texts: list[str] | None = None) -> Table:
-    frame = pl.DataFrame({"text": texts or [f"text {n}" for n in range(len(labels))], "label": labels})
-    return Table(
-        frame=frame.with_row_index("row", offset=1),
-        source="a.csv",
-        text_column="text",
-        label_column="label",
-        multilabel=bool(labels) and isinstance(labels[0], list),
-    )
+from tests.data.samples import table_of
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,7 @@
-import polars as pl
 import pytest
 
 from glassformer.data.spellings import fold_labels, label_key, spellings, stand_ins, table_spellings
-from glassformer.data.table import Table
-
-
-def table_of(labels: list[str] | list[list[str]], texts: list[str] | None = None) -> Table:
-    frame = pl.DataFrame({"text": texts or [f"text {n}" for n in range(len(labels))], "label": labels})
-    return Table(
-        frame=frame.with_row_index("row", offset=1),
-        source="a.csv",
-        text_column="text",
-        label_column="label",
-        multilabel=isinstance(labels[0], list),
-    )
+from tests.data.samples import table_of
 
 
 @pytest.mark.parametrize(

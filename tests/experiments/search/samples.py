@@ -10,12 +10,15 @@ from glassformer.experiments.search.trial import TrialRun
 from glassformer.training.recipe import Recipe, load_recipe
 from tests.training.samples import opinions
 
-SMALL = {
+MODEL = {
     "model.d_model": 16,
     "model.n_layers": 1,
     "model.n_heads": 2,
     "model.d_ff": 24,
     "model.max_seq_len": 24,
+}
+SMALL = {
+    **MODEL,
     "model.counting": "none",
     "training.epochs": 1,
     "training.min_steps_per_epoch": 3,

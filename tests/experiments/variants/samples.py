@@ -8,14 +8,11 @@ from glassformer.experiments.variants.comparison import compare_variants
 from glassformer.experiments.variants.comparison_result import VariantComparison
 from glassformer.experiments.variants.plan import Plan, plan_variants
 from glassformer.experiments.variants.variant_run import VariantRun
+from tests.experiments.search.samples import MODEL
 from tests.training.samples import opinions
 
 SMALL = {
-    "model.d_model": 16,
-    "model.n_layers": 1,
-    "model.n_heads": 2,
-    "model.d_ff": 24,
-    "model.max_seq_len": 24,
+    **MODEL,
     "validation.min_rows": 0,
     "training.batch_size": 10,
     "training.precision": "float32",
