@@ -11,7 +11,7 @@ from glassformer.data.sources import SourceConfig, Task, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tasks import find_task, is_scale, separator_of
 from glassformer.errors import UsageError
-from tests.data.test_labels import table_of
+from tests.data.samples import table_of
 
 
 def written(folder: Path, labels: Sequence[object]) -> SourceConfig:
