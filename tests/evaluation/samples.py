@@ -1,5 +1,7 @@
 """Small synthetic evaluations for the tests of the report."""
 
+from functools import cache
+
 import numpy as np
 
 from glassformer.evaluation.evaluate import evaluate
@@ -23,6 +25,7 @@ for _row, _accuracy in zip(HISTORY[:3], (0.68, 0.84, 0.81), strict=True):
     _row["validation_accuracy"] = _accuracy
 
 
+@cache
 def sample_evaluation(
     n: int = 397,
     n_classes: int = 3,

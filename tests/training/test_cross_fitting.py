@@ -122,21 +122,24 @@ def test_a_kept_promise_changes_nothing(gains: Any) -> None:
     assert figures(trained.metrics["history"]) == figures(train_classifier(ROWS, plain).metrics["history"])
 
 
-@pytest.mark.parametrize("steps", [1, 20, 40, 140])
-def test_a_resumed_run_ends_in_the_same_place(steps: int, gains: Any, tmp_path: Path) -> None:
+def stop_at(steps: int) -> Callable[[int], None]:
+    return lambda step: signal.raise_signal(signal.SIGINT) if step == steps else None
+
+
+def test_a_resumed_run_ends_in_the_same_place(gains: Any, tmp_path: Path) -> None:
     """With snapshots, the transformer is trained on all rows all the same: that training may be interrupted, too."""
     gains(lambda rows: 4.0 if rows == 15 else 0.0)
     whole = train_classifier(ROWS, fast(), snapshots=Snapshots(2))
-    stop = Memory(lambda step: signal.raise_signal(signal.SIGINT) if step == steps else None)
-    with pytest.raises(InterruptedTraining):
-        train_classifier(ROWS, fast(), out=tmp_path, observer=stop, snapshots=Snapshots(2))
-    memory = Memory()
-    resumed = train_classifier(ROWS, fast(), out=tmp_path, resume=True, observer=memory, snapshots=Snapshots(2))
-    theirs, ours = (model.metrics["readers"]["promise"] for model in (whole, resumed))
-    assert {**ours, "seconds": 0} == {**theirs, "seconds": 0}
-    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
-    assert len(resumed.metrics["history"]) == 8
-    assert memory.steps[-1].training == 5
+    for steps in (1, 20, 40, 140):
+        out, memory = tmp_path / str(steps), Memory()
+        with pytest.raises(InterruptedTraining):
+            train_classifier(ROWS, fast(), out=out, observer=Memory(stop_at(steps)), snapshots=Snapshots(2))
+        resumed = train_classifier(ROWS, fast(), out=out, resume=True, observer=memory, snapshots=Snapshots(2))
+        theirs, ours = (model.metrics["readers"]["promise"] for model in (whole, resumed))
+        assert {**ours, "seconds": 0} == {**theirs, "seconds": 0}, steps
+        assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"]), steps
+        assert len(resumed.metrics["history"]) == 8
+        assert memory.steps[-1].training == 5
 
 
 def test_the_promise_of_all_rows_is_the_gain_that_decides_the_weight() -> None:
