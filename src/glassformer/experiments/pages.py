@@ -5,15 +5,11 @@ They follow the reader's light or dark scheme. Everything that comes from the us
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from markupsafe import Markup
-
 from glassformer.data.wording import counted
 from glassformer.evaluation.charts import Dot, interval_chart, interval_charts
-from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import seconds
 from glassformer.evaluation.verdict import p_value, share, signed
 from glassformer.experiments.search.effects import FEWEST_TRIALS
@@ -78,17 +74,10 @@ def _rendered(kind: str, found: Any, **values: Any) -> str:
         f"experiments/{kind}/page",
         kind=kind,
         found=found,
-        with_interval=_with_interval,
         measured_with=_measured_with,
         **wording,
         **values,
     )
-
-
-def _with_interval(estimate: Estimate, show: Callable[[float], str]) -> Markup:
-    """Return a figure with its interval below it."""
-    figure, low, high = map(show, (estimate.value, estimate.low, estimate.high))
-    return Markup(f"{figure}<small>{low} to {high}</small>")
 
 
 def _sentence(text: str) -> str:
