@@ -128,6 +128,12 @@ def test_the_only_column_of_numbers_is_learned_and_of_several_one_is_asked_for()
     assert [line.split(":")[0].strip() for line in caught.value.listing] == ["'a'", "'b'"]
     with pytest.raises(UsageError, match=r"no column holds numbers. Name the column with `target=`. The table has:"):
         find_columns(sample_of("Message: messages, team: classes, s: states"), "t.csv", labelled=True, **asked)
+    prices = ["on request" if row % 5 == 0 else str(row) for row in range(len(VALUES["messages"]))]
+    mixed = sample_of("Message: messages, team: classes").with_columns(
+        price=pl.Series(prices), id=pl.Series(range(len(prices)))
+    )
+    with pytest.raises(UsageError, match=r"no column holds numbers \(in 'price', some cells are not numbers: name it"):
+        find_columns(mixed, "t.csv", labelled=True, **asked)
     with pytest.raises(UsageError, match=r"To learn a number, name its column with `target=`: 'a', 'b'\. The table"):
         find_columns(
             sample_of("Message: messages, a: floats, b: points"), "t.csv", labelled=True, text=None, number=False

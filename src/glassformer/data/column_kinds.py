@@ -77,5 +77,13 @@ def is_opaque(dtype: pl.DataType) -> bool:
     return dtype.is_nested() or dtype in (pl.Binary, pl.Duration)
 
 
+def holds_some_numbers(values: pl.Series) -> bool:
+    """Whether a column holds words, and at least half of its values are numbers."""
+    if is_named_as_id(values.name) or kind_of(values) != "words":
+        return False
+    present = values.drop_nulls().cast(pl.String).str.strip_chars()
+    return 2 * present.str.contains(_NUMBER).sum() >= len(present)
+
+
 def _most(values: pl.Series, pattern: str) -> bool:
     return float(values.str.contains(pattern).mean() or 0) >= MOST  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 
 import polars as pl
 
-from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
+from glassformer.data.column_kinds import holds_some_numbers, is_named_as_id, is_near_unique, is_opaque, kind_of
 from glassformer.errors import UsageError, quoted
 
 TEXT_NAMES = (
@@ -299,7 +299,9 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
     elif few:
         why = "it is not clear which column holds the label. Name it with `label=`. It may be:"
     elif labels.number:
-        why = f"no column holds numbers. Name the column with `target=`. {rest}"
+        mixed = [quoted(name) for name in candidates[:MOST_COLUMNS] if holds_some_numbers(sample[name])]
+        but = f" (in {', '.join(mixed)}, some cells are not numbers: name it to see which)" if mixed else ""
+        why = f"no column holds numbers{but}. Name the column with `target=`. {rest}"
     else:
         found = labels.numbers(candidates[:MOST_COLUMNS]) if labels.number is False else []
         number = f" To learn a number, name its column with `target=`: {', '.join(map(quoted, found[:5]))}."

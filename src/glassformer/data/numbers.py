@@ -10,6 +10,7 @@ from glassformer.data.table import Table, row_list
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
+_SHOWN = 3  # different cells
 MOST = 1e100  # the squares of larger numbers could not be added up
 
 
@@ -23,14 +24,16 @@ def numbers_of(table: Table) -> Numbers:
     usable = numbers.is_not_null() & numbers.is_finite().fill_null(value=False) & (numbers.abs() < MOST)
     if not usable.all():
         odd = table.frame.filter(~usable.fill_null(value=False))
-        label, rows = odd["label"][0], odd.filter(pl.col("label") == odd["label"][0])["row"].to_list()
-        others = odd["label"].n_unique() - 1
-        more = f", nor {'is' if others == 1 else 'are'} {counted(others, 'other value')}" if others else ""
-        comma = " Write decimals with a point: 3.5." if "," in label else ""
+        rows = odd.group_by("label", maintain_order=True).agg("row")
+        shown = [f"{quoted(label)} ({row_list(numbers)})" for label, numbers in rows.head(_SHOWN).iter_rows()]
+        if (others := rows.height - _SHOWN) > 0:
+            shown.append(counted(others, "other value"))
+        *before, last = shown
+        wrong = f"{', '.join(before)} and {last} are not finite numbers" if before else f"{last} is not a finite number"
+        comma = " Write decimals with a point: 3.5." if odd["label"].str.contains(",").any() else ""
         raise UsageError(
-            f"{table.source}, column {quoted(table.label_column)}: {quoted(label)} ({row_list(rows)}) is not a finite "
-            f"number{more}.{comma} Correct these rows or leave the cell empty. If the labels are classes, say so: "
-            "`task='classes'`"
+            f"{table.source}, column {quoted(table.label_column)}: {wrong}.{comma} Correct these rows or leave "
+            "the cell empty. If the labels are classes, say so: `task='classes'`"
         )
     found: Numbers = numbers.to_numpy().astype(np.float64)
     return found
