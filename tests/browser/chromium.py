@@ -1,8 +1,10 @@
 """The browser of this machine, and how a page is opened in it."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -36,3 +38,12 @@ def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
     page.on("request", lambda request: asked.append(request.url))
     page.goto(path.as_uri())
     return said, [url for url in asked if url != path.as_uri()]
+
+
+def check_it_can_be_read(page: Page, width: int, selectors: Sequence[str] = ()) -> None:
+    """Nothing is wider than the page, what is selected has enough contrast, and axe finds no fault."""
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in selectors:
+        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    assert results.violations_count == 0, results.generate_report()

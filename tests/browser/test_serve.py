@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
-from tests.browser.chromium import CHROMIUM, CONTRAST
+from tests.browser.chromium import CHROMIUM, CONTRAST, check_it_can_be_read
 from tests.browser.serving import complaints, running
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping
@@ -268,11 +268,7 @@ def test_the_nearest_training_texts_can_be_read_and_fit(browser: Browser, scheme
         typed(page)
         expect(page.locator(".near-texts li")).to_have_count(4)
         page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        for selector in (".near-texts .soft", ".near-texts b", ".near-texts .text"):
-            assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
-        results = Axe().run(page, options={"resultTypes": ["violations"]})
-        assert results.violations_count == 0, results.generate_report()
+        check_it_can_be_read(page, width, (".near-texts .soft", ".near-texts b", ".near-texts .text"))
         page.close()
 
 
