@@ -116,19 +116,37 @@ class Kept:
     worded: Callable[[Any], Any] | None = None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ended:
+    """A run after its last step.
+
+    Attributes:
+        source: where the rows were read from. None if they came from memory.
+        crossed: what cross-fitting found.
+        pretraining: the record of pre-training. Empty if there was none.
+    """
+
+    trainer: Trainer[nn.Module]
+    prepared: Prepared
+    source: SourceConfig | None
+    learned: LearnedReaders | None
+    crossed: Crossed | None
+    pretraining: dict[str, Any]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Way:
     """What differs between runs that learn labels and a number.
 
     `lessons` returns what the readers beside the transformer learn. `gain` says how much the transformer helps with
     held-out rows. `finish` returns the model and its held-out rows
-    (see `_finished`). `warn` says what a user should know about the model, and `doubts` what is doubtful about a table.
+    (see `finished_model`). `warn` says what a user should know about the model, and `doubts` what is doubtful about a table.
     """
 
     prepare: Callable[..., Prepared]
     lessons: Callable[[Prepared], Lessons]
     gain: Gain
-    finish: Callable[..., tuple[TrainedModel, HeldOut | None]]
+    finish: Callable[[Ended], tuple[TrainedModel, HeldOut | None]]
     warn: Callable[[TrainedModel, Splits, Observer], None]
     doubts: Callable[[Table], list[str]]
 
@@ -178,8 +196,17 @@ def _trained(
     if kept.snapshots is not None:
         kept.snapshots.begin(prepared, trainer)
 
+    ended = Ended(
+        trainer=trainer,
+        prepared=prepared,
+        source=kept.source,
+        learned=learned,
+        crossed=crossed,
+        pretraining=pretraining,
+    )
+
     def save() -> Any:
-        trained, held_out = way.finish(trainer, prepared, kept.source, learned, crossed, pretraining)
+        trained, held_out = way.finish(ended)
         trained.metrics.update({"time_plan": planned} if planned else {})
         if kept.texts:
             observer.on_message("keeping the training texts: whoever has the model can read them")
@@ -299,12 +326,7 @@ def _digest(table: Table, column: str) -> str | None:
 
 
 def finished_model(
-    trainer: Trainer[nn.Module],
-    prepared: Prepared,
-    source: SourceConfig | None,
-    learned: LearnedReaders | None,
-    crossed: Crossed | None,
-    pretraining: dict[str, Any],
+    run: Ended,
     *,
     target: Target,
     readers: Readers | None,
@@ -314,12 +336,11 @@ def finished_model(
     """Return the model as the model folder will hold it.
 
     Args:
-        crossed: what cross-fitting found.
-        pretraining: the record of pre-training. Empty if there was none.
         metrics: the figures of held-out rows.
     """
-    state, recipe, init = trainer.state, prepared.recipe, prepared.init
-    seconds = state.seconds + (learned.seconds if learned else 0) + (crossed.seconds if crossed else 0)
+    prepared, state, learned = run.prepared, run.trainer.state, run.learned
+    recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
+    seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
     pretrained = {"pretraining": pretraining} if pretraining else {}
     config = FolderConfig(
         model=recipe.model,
@@ -329,7 +350,7 @@ def finished_model(
         readers=readers,
         unlike=None if seen is None else seen.config,
         inputs=prepared.splits.train.inputs,
-        data=_data_record(prepared.splits, source) | prepared.record | pretrained,
+        data=_data_record(prepared.splits, run.source) | prepared.record | pretrained,
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),
@@ -339,7 +360,7 @@ def finished_model(
     )
     return TrainedModel(
         config=config,
-        model=trainer.model.cpu().eval(),
+        model=run.trainer.model.cpu().eval(),
         tokenizer=prepared.tokenizer,
         metrics=state.metrics() | metrics,
         readers={} if learned is None else learned.kept(readers),

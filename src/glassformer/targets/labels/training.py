@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from torch import nn
-
 from glassformer.data.labels import unlike_labels
-from glassformer.data.sources import SourceConfig, Sources
+from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -19,12 +17,10 @@ from glassformer.prediction.scoring import logits_of, score
 from glassformer.targets.labels.target import labels_target
 from glassformer.targets.labels.training_held_out import HeldOutLabels, held_out_figures
 from glassformer.targets.labels.training_readers import gain_of, lessons_of, readers_in_words, weigh_readers
-from glassformer.training.cross_fitting import Crossed
-from glassformer.training.loop import Observer, Trainer
-from glassformer.training.preparation import Prepared, prepare
-from glassformer.training.readers import LearnedReaders
+from glassformer.training.loop import Observer
+from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Way, finished_model, train_model
+from glassformer.training.run import Ended, Way, finished_model, train_model
 from glassformer.training.unlike import learn_seen
 
 
@@ -55,27 +51,24 @@ def _warn_of_no_progress(trained: TrainedModel, splits: Splits, observer: Observ
         )
 
 
-def _finished(
-    trainer: Trainer[nn.Module],
-    prepared: Prepared,
-    source: SourceConfig | None,
-    learned: LearnedReaders | None,
-    crossed: Crossed | None,
-    pretraining: dict[str, Any],
-) -> tuple[TrainedModel, HeldOutLabels | None]:
-    """Calibrate on the held-out rows. Return the model, and these rows: see `finished_model` for the arguments."""
+def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
+    """Calibrate on the held-out rows. Return the model, and these rows."""
+    prepared, learned, crossed = run.prepared, run.learned, run.crossed
     recipe, labels = prepared.recipe, prepared.labels
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
     untrained = recipe.training.counting_alone
     logits = None if crossed is None else crossed.logits
     if data.validation is not None and not untrained:
         logits = score(
-            logits_of(trainer.model), data.validation, max_seq_len=recipe.model.max_seq_len, n_classes=len(labels.names)
+            logits_of(run.trainer.model),
+            data.validation,
+            max_seq_len=recipe.model.max_seq_len,
+            n_classes=len(labels.names),
         )
     if learned is not None:
         readers, temperature, weighed = weigh_readers(learned, logits)
         weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
-        trainer.observer.on_message(readers_in_words(readers, weighed))
+        run.trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
     elif logits is not None and prepared.held_out_labels is not None:
         temperature = fit_temperature(logits, prepared.held_out_labels, multilabel=labels.multilabel)
@@ -84,14 +77,11 @@ def _finished(
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
     held_out = HeldOutLabels.of(prepared, readers, learned, logits)
-    figures |= held_out_figures(held_out, prepared, source, temperature, unseen, threshold)
+    figures |= held_out_figures(held_out, prepared, run.source, temperature, unseen, threshold)
     target = labels_target(
         prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
     )
-    return finished_model(
-        trainer, prepared, source, learned, crossed, pretraining,
-        target=target, readers=readers, seen=seen, metrics=figures,
-    ), held_out  # fmt: skip
+    return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
 
 
 def _doubts(table: Table) -> list[str]:

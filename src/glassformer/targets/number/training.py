@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from scipy.stats import spearmanr
-from torch import Tensor, nn
+from torch import Tensor
 
 from glassformer.data.arrays import FloatArray, Numbers
 from glassformer.data.labels import LabelSet
@@ -38,12 +38,11 @@ from glassformer.targets.number.training_regression import (
     number_losses,
 )
 from glassformer.tracing.snapshot import Scored
-from glassformer.training.cross_fitting import Crossed
-from glassformer.training.loop import Observer, Trainer
+from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared, check_head, prepare
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Way, finished_model, train_model
+from glassformer.training.run import Ended, Way, finished_model, train_model
 from glassformer.training.unlike import learn_seen
 
 
@@ -171,21 +170,15 @@ def _lessons(prepared: Prepared) -> Lessons:
     )
 
 
-def _finished(
-    trainer: Trainer[nn.Module],
-    prepared: Prepared,
-    source: SourceConfig | None,
-    learned: LearnedReaders | None,
-    crossed: Crossed | None,
-    pretraining: dict[str, Any],
-) -> tuple[TrainedModel, HeldOutNumberRows | None]:
+def _finished(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     """Weigh the readers by the held-out rows. Return the model as the model folder will hold it, and these rows."""
+    prepared, learned, crossed = run.prepared, run.learned, run.crossed
     assert isinstance(prepared, PreparedNumber)
     recipe, data = prepared.recipe, prepared.data
     transformer = None if crossed is None or crossed.logits is None else crossed.logits[:, 0]
     if data.validation is not None and not recipe.training.counting_alone:
         window = recipe.model.max_seq_len
-        transformer = score(logits_of(trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
+        transformer = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
     bias, readers, held_out, off = _weighed(prepared, learned, transformer)
     rows = _held_out_rows(prepared, learned, off)
     if held_out is not None and crossed is not None and crossed.broken is not None:
@@ -196,17 +189,14 @@ def _finished(
         if held_out is not None and seen is not None and unseen is not None:
             held_out = held_out.model_copy(update=unseen_figures(unseen, seen.config.threshold))
     target = Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias)
-    metrics = _held_out_metrics(prepared, source, held_out, rows)
-    trained = finished_model(
-        trainer, prepared, source, learned, crossed, pretraining,
-        target=target, readers=readers, seen=seen, metrics=metrics,
-    )  # fmt: skip
+    metrics = _held_out_metrics(prepared, run.source, held_out, rows)
+    trained = finished_model(run, target=target, readers=readers, seen=seen, metrics=metrics)
     if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
         rows_in_words = counted(held_out.rows, "held-out row")
         if held_out.folds > 1:
             rows_in_words = f"all {held_out.rows:,} rows, each answered without having been learned"
         said = readers_in_words(held_out, trained.config.weights)
-        trainer.observer.on_message(f"readers: R² on {rows_in_words}: {said}")
+        run.trainer.observer.on_message(f"readers: R² on {rows_in_words}: {said}")
     return trained, rows
 
 
