@@ -139,8 +139,8 @@ class Way:
     """What differs between runs that learn labels and a number.
 
     `lessons` returns what the readers beside the transformer learn. `gain` says how much the transformer helps with
-    held-out rows. `finish` returns the model and its held-out rows
-    (see `finished_model`). `warn` says what a user should know about the model, and `doubts` what is doubtful about a table.
+    held-out rows. `finish` returns the model (see `finished_model`) and its held-out rows. `warn` says what a user
+    should know about the model, and `doubts` what is doubtful about a table.
     """
 
     prepare: Callable[..., Prepared]

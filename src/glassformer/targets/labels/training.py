@@ -59,12 +59,8 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     untrained = recipe.training.counting_alone
     logits = None if crossed is None else crossed.logits
     if data.validation is not None and not untrained:
-        logits = score(
-            logits_of(run.trainer.model),
-            data.validation,
-            max_seq_len=recipe.model.max_seq_len,
-            n_classes=len(labels.names),
-        )
+        window, n_classes = recipe.model.max_seq_len, len(labels.names)
+        logits = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=n_classes)
     if learned is not None:
         readers, temperature, weighed = weigh_readers(learned, logits)
         weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
