@@ -20,7 +20,7 @@ from glassformer.data.input_columns import composer
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
 from glassformer.data.lines import decoded as decoded_line
-from glassformer.data.rows import FORMATS, OPENERS, check_file
+from glassformer.data.rows import DAMAGE, FORMATS, OPENERS, check_file
 from glassformer.data.shards import batches_of, files_of
 from glassformer.data.splits import ValidationConfig, digest_of
 from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, row_keys, text_keys
@@ -28,7 +28,9 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 PLAIN = (".txt", ".text", ".md")
-"""The extensions of plain text."""
+"""The extensions of plain text. One of a compression may follow."""
+_BYTES_FOR_A_NUL = 10_000
+"""In so many bytes, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,7 @@ def read_documents(
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
     """
-    if source not in KNOWN and Path(source).suffix.lower() in PLAIN:
+    if source not in KNOWN and is_plain(Path(source)):
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))
@@ -104,13 +106,25 @@ def _paragraphs(path: Path) -> Documents:
     return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(f"{len(paragraphs):,} {kind}",))
 
 
+def is_plain(path: Path) -> bool:
+    """Whether the extension is that of plain text."""
+    last = path.suffix.lower()
+    return (Path(path.stem).suffix.lower() if last in OPENERS else last) in PLAIN
+
+
 def decoded(path: Path) -> str:
     """Return the text of a file in UTF-8. Raises `UsageError` if it is in another encoding, or not a text file."""
-    raw = check_file(path).read_bytes()
+    try:
+        with OPENERS.get(path.suffix.lower(), open)(check_file(path), "rb") as stream:
+            raw: bytes = stream.read()
+    except DAMAGE as error:
+        raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UsageError(f"{path} is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > utf8-{path.name}")
     raw = raw.removeprefix(codecs.BOM_UTF8)
-    if (nul := raw.find(b"\0")) >= 0:
+    if (nul := raw.find(b"\0")) >= 0 and raw.count(b"\0") * _BYTES_FOR_A_NUL <= len(raw):
+        raw, nul = raw.replace(b"\0", b" "), -1
+    if nul >= 0:
         line = raw.count(b"\n", 0, nul) + 1
         raise UsageError(
             f"{path}, line {line}: a NUL byte, so this is not a text file, or it is UTF-16 (convert it with iconv)"
@@ -227,9 +241,7 @@ def _folder(path: Path) -> Documents:
     files = sorted(
         file
         for file in path.rglob("*")
-        if file.suffix.lower() in PLAIN
-        and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+        if is_plain(file) and file.is_file() and not any(part.startswith(".") for part in file.relative_to(path).parts)
     )
     if not files:
         raise UsageError(

@@ -34,10 +34,11 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".jsonl": "json", ".ndjson": "json", ".json": "json", ".parquet": "parquet"}
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 MOST_DIGITS = 100
-_DAMAGE = (
+DAMAGE = (
     *(EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, NotImplementedError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
+"""What reading a damaged file raises."""
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 EXCEL = (".xlsx", ".xls", ".ods")
 
@@ -93,7 +94,7 @@ def read_batches(
         for batch in batches or _text_batches(source, kind, rows_per_batch, on_delimited):
             empty = False
             yield batch
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
     if empty:
         raise UsageError(f"{name} has a header but no rows below it.")

@@ -12,6 +12,8 @@ from glassformer.explanation.attribution import METHODS
 from glassformer.explanation.occluding import SHAPLEY_WORDS
 from glassformer.explanation.question import Question
 from glassformer.explanation.reading import of_words
+from glassformer.readers.body.reader import BodyReader
+from glassformer.readers.counting.ngrams import words_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +30,7 @@ class ReaderShares:
 
 
 def shares_by_reader(question: Question, method: str | None = None) -> dict[str, ReaderShares]:
-    """Return the shares of each reader that is asked. Those of counting are exact.
+    """Return the shares of each reader that is asked. Those of counting and of the body are exact.
 
     Args:
         method: a key of `METHODS`, for the transformer; see `default_method`.
@@ -60,6 +62,14 @@ def _counted(question: Question, name: str, method: str) -> ReaderShares:  # noq
     return ReaderShares(words=counted.words @ direction, nothing=float(counted.bias @ direction))
 
 
+def _averaged(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
+    reader, cut = question.predictor.trained.readers[name], question.text
+    assert isinstance(reader, BodyReader)
+    direction, shares = question.direction_of(name), np.zeros(len(cut.words))
+    np.add.at(shares, cut.of_counted, reader.of_words(words_of(cut.text)) @ direction)
+    return ReaderShares(words=shares, nothing=float(reader.bias @ direction))
+
+
 def _attended(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
     reading = question.reading
     assert reading is not None  # it has a weight
@@ -77,6 +87,7 @@ def _left_out(question: Question, name: str, method: str) -> ReaderShares:  # no
 
 _EXPLAINED: Mapping[str, Callable[[Question, str, str], ReaderShares]] = {
     "counting": _counted,
+    "body": _averaged,
     "transformer": _attended,
 }
 """How readers are explained that can say more than their scores."""

@@ -24,9 +24,9 @@ from glassformer.exporting.onnx import Int8RefusedError, write_onnx
 from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.readers.reader import BUILT_IN
 
 PAGE_FILE = "index.html"
+_IN_BROWSERS = ("counting", "transformer")
 _WORKER = ("inputs", "tokenizer", "counting", "unseen", "transformer", "answering", "files")
 _SHARED = (
     "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "fields", "words", "latest",
@@ -69,10 +69,10 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             what `write_onnx` raises.
         GlassformerError, OSError, SafetensorError: see `write_onnx`.
     """
-    if theirs := [quoted(name) for name in trained.config.weights if name not in BUILT_IN]:
+    if theirs := [quoted(name) for name in trained.config.weights if name not in _IN_BROWSERS]:
         raise UsageError(
-            f"the page runs glassformer's own readers alone, and this model also asks {' and '.join(theirs)} of "
-            "another package, whose Python no browser runs; `format='onnx'` exports it for `glassformer predict`"
+            "the page runs the counting reader and the transformer alone, and this model also asks "
+            f"{' and '.join(theirs)}, which no browser runs; `format='onnx'` exports it for `glassformer predict`"
         )
     ort = None
     if not trained.config.transformer_is_silent:

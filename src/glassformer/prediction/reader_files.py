@@ -10,6 +10,7 @@ from pathlib import Path
 
 from glassformer.errors import GlassformerError
 from glassformer.prediction.answering_config import TRANSFORMER, AnsweringConfig
+from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, n_outputs
 from glassformer.readers.reader import Reader, installed
 
@@ -33,7 +34,7 @@ def read_readers(folder: Path, config: AnsweringConfig) -> dict[str, Reader]:
         GlassformerError: a file is missing or damaged, or does not match the model.
     """
     names = [name for name in config.weights if name != TRANSFORMER]
-    return {name: _counting(folder, config) if name == "counting" else _installed(folder, name) for name in names}
+    return {name: _counting(folder, config) if name == "counting" else _beside(folder, name, config) for name in names}
 
 
 def _counting(folder: Path, config: AnsweringConfig) -> CountingReader:
@@ -45,8 +46,19 @@ def _counting(folder: Path, config: AnsweringConfig) -> CountingReader:
     return reader
 
 
-def _installed(folder: Path, name: str) -> Reader:
-    kind, place = installed(name), folder / READERS_FOLDER / name
+def _beside(folder: Path, name: str, config: AnsweringConfig) -> Reader:
+    kind, place = kind_of_reader(name), folder / READERS_FOLDER / name
     if not place.is_dir():
         raise GlassformerError(f"{place} is missing, which config.json names; copy the whole folder again")
-    return kind.load(place)
+    reader = kind.load(place)
+    if isinstance(reader, BodyReader) and len(reader.bias) != config.target.width:
+        raise GlassformerError(f"{place} does not match config.json; copy the whole folder again")
+    return reader
+
+
+def kind_of_reader(name: str) -> type[Reader]:
+    """Return the class of a reader beside the transformer. Raises `UsageError` if no package adds it."""
+    return _OURS[name] if name in _OURS else installed(name)
+
+
+_OURS: Mapping[str, type[Reader]] = {"counting": CountingReader, "body": BodyReader}

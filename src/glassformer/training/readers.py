@@ -16,10 +16,13 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
+from glassformer.models.model_config import DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
-from glassformer.readers.counting.reader import CountingReader
+from glassformer.prediction.reader_files import kind_of_reader
+from glassformer.readers.body.fitting import fit_body
+from glassformer.readers.body.vectors import Body
 from glassformer.readers.folds import folds_of, repeats_few
-from glassformer.readers.reader import BUILT_IN, FittedReader, Fold, Reader, Rows, fit_installed, installed
+from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.training.loop import Observer
 from glassformer.training.preparation import Prepared
 from glassformer.training.unfinished import keep_held_out, kept_held_out
@@ -29,6 +32,7 @@ GAIN = 3.32
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
 TOO_LITTLE = "The first held-out rows promised too little of a transformer"
+_WITHOUT_DOUBT = ("counting", "body")
 J = TypeVar("J")
 
 
@@ -96,15 +100,24 @@ def learn_readers(
     if not names:
         return None
     for name in names:
-        if name not in BUILT_IN:
-            installed(name)  # it is refused before others are fitted
+        kind_of_reader(name)  # it is refused before others are fitted
+    body = body_of(prepared.recipe.model)
     lessons = lessons_of(prepared)
     folds, groups = folds_for(prepared, lessons.strata, observer)
-    fitted = {name: _fit_or_read(prepared, name, lessons, folds, groups, observer) for name in names}
+
+    def fit(name: str, rows: Rows) -> FittedReader:
+        return fit_installed(name, rows, folds) if name != "body" or body is None else fit_body(body, rows, folds)
+
+    fitted = {name: _fit_or_read(prepared, name, lessons, (folds, groups), fit, observer) for name in names}
     held_out = np.concatenate([fold.held_out for fold in folds])
     return LearnedReaders(
         fitted=fitted, folds=folds, truth=lessons.truth[held_out], row_weights=lessons.weights[held_out]
     )
+
+
+def body_of(model: DesignConfig) -> Body | None:
+    """Return the body that the body reader of a model is fitted with. Raises `UsageError` if its folder holds none."""
+    return Body.load(Path(model.body)) if isinstance(model, ModelConfig) and model.body != "none" else None
 
 
 def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:
@@ -130,8 +143,8 @@ def _fit_or_read(
     prepared: Prepared,
     name: str,
     lessons: Lessons,
-    folds: Sequence[Fold],
-    groups: Array | None,
+    cut: tuple[Sequence[Fold], Array | None],
+    fit: Callable[[str, Rows], FittedReader],
     observer: Observer,
 ) -> FittedReader:
     tables = prepared.splits.tables
@@ -142,7 +155,7 @@ def _fit_or_read(
         observer.on_message(f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}")
         texts = pl.concat([table.frame["text"] for table in tables], rechunk=False)
         if name == "counting":
-            fitted = lessons.fit_counting(texts, folds, groups)
+            fitted = lessons.fit_counting(texts, *cut)
         else:
             rows = Rows(
                 texts=texts.to_list(),
@@ -155,7 +168,7 @@ def _fit_or_read(
             )
             with torch.random.fork_rng(devices=[]):  # training goes on with the numbers of its own seed
                 torch.manual_seed(rows.seed)
-                fitted = fit_installed(name, rows, folds)
+                fitted = fit(name, rows)
         if work is not None:
             _keep(work, fitted)
     return fitted
@@ -164,7 +177,10 @@ def _fit_or_read(
 def helpful(
     names: Sequence[str], joined: Callable[[Sequence[str]], J], gains: Callable[[J, J], bool]
 ) -> tuple[list[str], J]:
-    """Choose readers: the first one, and then each that makes the answers to held-out rows clearly better.
+    """Choose readers: those without a doubt, and then each that makes the answers to held-out rows clearly better.
+
+    Counting and the body are without a doubt: both were better together than alone on nearly all tables, and a few rows
+    cannot show it. The weight that one of them gets may still be 0. Without them, it is the first reader.
 
     Args:
         joined: fits the weights of some readers.
@@ -173,9 +189,9 @@ def helpful(
     Returns:
         Their names, and the result of `joined` for them.
     """
-    chosen = list(names[:1])
+    chosen = [name for name in names if name in _WITHOUT_DOUBT] or list(names[:1])
     found = joined(chosen)
-    for name in names[1:]:
+    for name in names[len(chosen) :]:
         more = joined([*chosen, name])
         if gains(found, more):
             chosen.append(name)
@@ -201,7 +217,7 @@ def _kept(work: Path | None, name: str) -> FittedReader | None:
     if work is None or found is None:
         return None
     try:
-        reader = CountingReader.load(work) if name == "counting" else installed(name).load(work)
+        reader = kind_of_reader(name).load(work)
     except GlassformerError:  # damaged: fit again
         return None
     return FittedReader(reader=reader, held_out=found[0], seconds=found[1])

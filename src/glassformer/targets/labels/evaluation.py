@@ -57,7 +57,8 @@ from glassformer.targets.review import Thresholds
 
 _DESCRIPTIONS = {
     "counting": "the model’s logistic regression on n-grams of words and characters",
-    "transformer": "the model without its counting reader",
+    "body": "the model’s logistic regression on the mean of the vectors of words",
+    "transformer": "the model without the readers beside its transformer",
 }
 
 

@@ -10,7 +10,11 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.target import number_of
 from glassformer.training.card import Said
 
-_AS_PART = {"counting": "ridge regression on n-grams", "transformer": "the transformer"}
+_AS_PART = {
+    "counting": "ridge regression on n-grams",
+    "body": "ridge regression on word vectors",
+    "transformer": "the transformer",
+}
 
 
 def _learned(trained: TrainedModel) -> str:

@@ -1,0 +1,109 @@
+"""`glassformer embeddings`: learn vectors of words from texts without labels."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from glassformer.cli.options import Again, DataDir, Shown, TextColumn
+from glassformer.cli.output import doing, duration, human_count, print_json, show
+from glassformer.cli.resume import resumable
+from glassformer.data.wording import counted
+from glassformer.errors import GlassformerError, UsageError
+
+if TYPE_CHECKING:
+    from glassformer.data.documents import Documents
+    from glassformer.readers.body.vectors import Body
+
+_SHOWN, _NEAREST, _FROM, _STEP = 5, 5, 200, 300  # frequent words, but not the most frequent ones
+
+
+def embeddings(
+    texts: Annotated[
+        list[str],
+        typer.Argument(help="Text files, tables with a column of texts, or known data sets, in any language."),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    text: TextColumn = None,
+    dims: Annotated[int, typer.Option(help="How many numbers a vector has.")] = 200,
+    window: Annotated[int, typer.Option(help="How many words to each side of a word are its neighbours.")] = 10,
+    most_words: Annotated[int, typer.Option(help="How many words get a vector, the most frequent ones.")] = 60_000,
+    min_count: Annotated[int, typer.Option(help="How often a word must occur to get a vector.")] = 8,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    data_dir: DataDir = None,
+    *,
+    again: Again,
+    shown: Shown,
+) -> None:
+    """Learn vectors of words, and of their pieces, from texts without labels. Models read with them: a body."""
+    from pydantic import ValidationError
+
+    from glassformer.data.documents import read_documents
+    from glassformer.data.files import folder_written_aside
+    from glassformer.data.known import KNOWN
+    from glassformer.data.rows import check_file
+    from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
+    from glassformer.prediction.model_folder import is_unfinished
+    from glassformer.readers.body.learning import BodySettings, learn_body
+    from glassformer.readers.body.vectors import BODY_FILE, Body
+    from glassformer.training.unfinished import work_in
+
+    try:
+        settings = BodySettings(dims=dims, window=window, most_words=most_words, min_count=min_count, seed=seed)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{name} {first['input']}: {first['msg'].lower()}") from error
+    holds_body = (out / BODY_FILE).is_file()
+    if holds_body and not (again.overwrite or again.resume):
+        raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
+    if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
+    for source in texts:
+        if source not in KNOWN:
+            check_file(Path(source))  # before a long time is spent on the others
+    work = out.with_name(f"{out.name}.unfinished")
+    identity = {"settings": settings.model_dump(), "texts": list(texts), "column": text}
+
+    def sources() -> Iterator[Documents]:
+        for source in texts:
+            yield read_documents(source, data_dir, text=text)
+
+    try:
+        with resumable(work), work_in(work, identity, resume=again.resume, overwrite=again.overwrite):
+            body = learn_body(out.resolve().name, sources(), settings, doing, work=work / CHECKPOINT_FOLDER)
+            with folder_written_aside(out) as folder:
+                body.save(folder)
+    except GlassformerError:
+        if not is_unfinished(work):
+            shutil.rmtree(work, ignore_errors=True)
+        raise
+    shutil.rmtree(work, ignore_errors=True)
+    _show(Body.load(out), out, json=shown.json)
+
+
+def _examples(body: Body) -> dict[str, Sequence[str]]:
+    """Return some words with those that have the nearest vectors."""
+    words = [word for word in body.words[_FROM::_STEP] if word.isalpha()][:_SHOWN] or body.words[:_SHOWN]
+    return {word: [near for near, _ in body.nearest(word, _NEAREST)] for word in words}
+
+
+def _show(body: Body, out: Path, *, json: bool) -> None:
+    examples = _examples(body)
+    size = sum(file.stat().st_size for file in out.iterdir())
+    if json:
+        print_json(
+            {"body": str(out), "words": len(body.words), "pieces": len(body.pieces), "bytes": size, "nearest": examples}
+            | body.card.model_dump()
+        )
+        return
+    show(
+        f"{out}: vectors of {counted(len(body.words), 'word')} and {counted(len(body.pieces), 'piece')} of words, "
+        f"from {human_count(body.card.read)} words, in {duration(body.card.seconds)}; {size / 1e6:.1f} MB"
+    )
+    for word, near in examples.items():
+        show(f"  near {word}: {', '.join(near)}")

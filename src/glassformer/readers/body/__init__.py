@@ -1,0 +1,1 @@
+"""The body: vectors of words, learned from texts without labels, and the reader that averages them."""

@@ -1,0 +1,257 @@
+"""Learn a body: count which words stand near each other, and find vectors whose products say so.
+
+The vectors factorise the positive pointwise mutual information of words and their neighbours (Levy, Goldberg & Dagan
+2015, §2-3), by a truncated singular value decomposition. That is as good as predicting neighbours by stochastic steps
+where it was measured (docs/log.md), takes a fraction of the time, and gives the same vectors every time.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import sparse
+from sklearn.utils.extmath import randomized_svd
+
+from glassformer import __version__
+from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.documents import Documents
+from glassformer.data.files import write_aside, written_aside
+from glassformer.errors import UsageError
+from glassformer.readers.body.vectors import Body, Card, pieces_of
+from glassformer.readers.counting.ngrams import words_of
+
+_RARE_SHARE = 1e-4  # words of a larger share count less: the subsampling of Mikolov et al. (2013), §2.3, as expected
+_SMOOTHED = 0.75  # the power of a neighbour's count (Levy et al. 2015, eq. 3)
+_OF_SINGULAR_VALUES = 0.5  # the power of the singular values (Levy et al. 2015, §3.3)
+_WORDS_AT_ONCE = 4_000_000
+_ROUNDS, _MORE_DIMS = 4, 20  # of the randomised decomposition (Halko et al. 2011)
+_END = -1
+_WORDS_FILE, _IDS_FILE, _NEAR_FILE = "words.json", "ids.npz", "neighbours.npz"  # of the work folder
+_FEWEST_WORDS_OF_PIECE, _MOST_PIECES = 8, 40_000
+_RIDGE, _PIECE_ROUNDS = 0.3, 60
+
+Progress = Callable[[str], None]
+
+
+class BodySettings(BaseModel):
+    """How a body is learned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dims: int = Field(default=200, ge=2, le=1_000)
+    window: int = Field(default=10, ge=1, le=50)
+    """How many words to each side are neighbours. A word d places away counts (window + 1 - d) / window."""
+    most_words: int = Field(default=60_000, ge=10, le=1_000_000)
+    min_count: int = Field(default=8, ge=1)
+    """How often a word must occur."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stream:
+    """The words of all texts, one after the other.
+
+    Attributes:
+        ids: the number of each word in `words`; -1 at the end of a text, and a number below it for a word left out.
+        counts: (words,) how often each occurs.
+        read: how many words there are, with those left out.
+        sources: the names of the files.
+    """
+
+    ids: Array
+    words: tuple[str, ...]
+    counts: IntArray
+    read: int
+    sources: tuple[str, ...]
+
+
+def learn_body(
+    name: str,
+    sources: Iterable[Documents],
+    settings: BodySettings,
+    progress: Progress,
+    *,
+    work: Path | None = None,
+) -> Body:
+    """Learn a body from texts.
+
+    Args:
+        progress: is called with a few words about what is being done.
+        work: a folder for the words and neighbours that were counted. What stands there is not counted again.
+
+    Raises:
+        UsageError: the texts hold too few words.
+    """
+    began = time.perf_counter()
+    stream = _kept_stream(work) or _keep_stream(work, read_words(sources, settings, progress))
+    if len(stream.words) <= settings.dims:
+        raise UsageError(
+            f"the texts hold {len(stream.words):,} words that occur {settings.min_count} times or more, and vectors of "
+            f"{settings.dims} numbers need more; give more texts, or fewer `dims` or a lower `min_count`"
+        )
+    near = None if work is None or not (work / _NEAR_FILE).is_file() else sparse.load_npz(work / _NEAR_FILE)
+    if near is None:
+        near = neighbours(stream, settings.window, progress)
+        if work is not None:
+            with written_aside(work / _NEAR_FILE) as aside, aside.open("wb") as file:
+                sparse.save_npz(file, near, compressed=False)
+    progress("finding vectors")
+    vectors = factorised(surprise(near), settings)
+    progress("finding vectors of pieces of words")
+    pieces, piece_vectors = learn_pieces(stream.words, vectors)
+    card = Card(
+        name=name,
+        **settings.model_dump(include={"dims", "window", "min_count", "seed"}),
+        sources=stream.sources,
+        read=stream.read,
+        seconds=round(time.perf_counter() - began, 1),
+        version=__version__,
+    )
+    return Body(
+        words=stream.words,
+        shares=(stream.counts / stream.read).astype(np.float32),
+        vectors=vectors,
+        pieces=pieces,
+        piece_vectors=piece_vectors,
+        card=card,
+    )
+
+
+def read_words(sources: Iterable[Documents], settings: BodySettings, progress: Progress) -> Stream:
+    """Read the words of all texts, and keep the frequent ones."""
+    numbers: dict[str, int] = {}
+    ids, names = array("i"), []
+    for documents in sources:
+        names.append(Path(documents.source).name)
+        progress(f"reading {names[-1]}, after {len(ids):,} words")
+        for text in documents.texts:
+            ids.extend([numbers.setdefault(word, len(numbers)) for word in words_of(text)])
+            ids.append(_END)
+    every = np.frombuffer(ids, np.int32)
+    counts = np.bincount(every[every >= 0], minlength=len(numbers))
+    order = np.argsort(-counts, kind="stable")[: settings.most_words]
+    order = order[counts[order] >= settings.min_count]
+    ranks = np.full(len(numbers) + 1, _END - 1, np.int32)
+    ranks[order], ranks[_END] = np.arange(len(order)), _END
+    spelled = list(numbers)
+    return Stream(
+        ids=ranks[every],
+        words=tuple(spelled[number] for number in order),
+        counts=counts[order],
+        read=int((every >= 0).sum()),
+        sources=tuple(names),
+    )
+
+
+def neighbours(stream: Stream, window: int, progress: Progress) -> sparse.csr_matrix:
+    """Return how often words stand near each other, (words, words), nearer ones and rarer ones counting more."""
+    size = len(stream.words)
+    kept = np.minimum(1, np.sqrt(_RARE_SHARE * stream.read / stream.counts)).astype(np.float32)
+    total = sparse.csr_matrix((size, size), dtype=np.float32)
+    for first in range(0, len(stream.ids), _WORDS_AT_ONCE):
+        progress(f"counting neighbours: {first / len(stream.ids):.0%}")
+        total = total + _pairs(stream.ids[first : first + _WORDS_AT_ONCE + window], window, kept)
+    return sparse.csr_matrix(total + total.T)
+
+
+def _pairs(ids: Array, window: int, kept: FloatArray) -> sparse.csr_matrix:
+    """Return the weighted counts of pairs whose first word is within the first ids, all but `window` of them."""
+    size, firsts, text = len(kept), max(1, min(len(ids), _WORDS_AT_ONCE)), np.cumsum(ids == _END)
+    keys, values = [], []
+    for distance in range(1, window + 1):
+        one, other = ids[:-distance][:firsts], ids[distance:][:firsts]
+        near = (one >= 0) & (other >= 0) & (text[:-distance][:firsts] == text[distance:][:firsts])
+        one, other = one[near].astype(np.int64), other[near]
+        keys.append(one * size + other)
+        values.append(kept[one] * kept[other] * np.float32((window + 1 - distance) / window))
+    key = np.concatenate(keys)
+    return sparse.csr_matrix((np.concatenate(values), (key // size, key % size)), shape=(size, size))
+
+
+def surprise(near: sparse.csr_matrix) -> sparse.csr_matrix:
+    """Return the positive pointwise mutual information of words and neighbours."""
+    of_word = np.asarray(near.sum(axis=1), np.float64).ravel()
+    of_neighbour = of_word**_SMOOTHED
+    of_neighbour /= of_neighbour.sum()
+    rows = np.repeat(np.arange(near.shape[0]), np.diff(near.indptr))
+    information = np.log(near.data / (of_word[rows] * of_neighbour[near.indices]))
+    found = sparse.csr_matrix(
+        (np.maximum(information, 0).astype(np.float32), near.indices, near.indptr), shape=near.shape
+    )
+    found.eliminate_zeros()
+    return found
+
+
+def factorised(information: sparse.csr_matrix, settings: BodySettings) -> FloatArray:
+    """Return vectors of length 1, (words, dims)."""
+    left, values, _ = randomized_svd(
+        information, settings.dims, n_oversamples=_MORE_DIMS, n_iter=_ROUNDS, random_state=settings.seed
+    )
+    return _of_length_1((left * values**_OF_SINGULAR_VALUES).astype(np.float32))
+
+
+def learn_pieces(words: tuple[str, ...], vectors: FloatArray) -> tuple[tuple[str, ...], FloatArray]:
+    """Return pieces of words with vectors (pieces, dims) whose means come near to the vectors of the words.
+
+    They are a ridge regression of the vectors of words on their pieces, found by conjugate gradients.
+    """
+    made_of = [pieces_of(word) for word in words]
+    times: dict[str, int] = {}
+    for pieces in made_of:
+        for piece in set(pieces):
+            times[piece] = times.get(piece, 0) + 1
+    often = sorted((piece for piece, n in times.items() if n >= _FEWEST_WORDS_OF_PIECE), key=lambda p: (-times[p], p))
+    index = {piece: number for number, piece in enumerate(often[:_MOST_PIECES])}
+    known = [[index[piece] for piece in pieces if piece in index] for pieces in made_of]
+    ends = np.cumsum([0, *map(len, known)])
+    shares = np.repeat(1 / np.maximum(np.diff(ends), 1), np.diff(ends)).astype(np.float32)
+    numbers = np.fromiter((number for pieces in known for number in pieces), np.int32, ends[-1])
+    means = sparse.csr_matrix((shares, numbers, ends), shape=(len(words), len(index)))
+    return tuple(index), _ridge(means, vectors)
+
+
+def _ridge(matrix: sparse.csr_matrix, targets: FloatArray) -> FloatArray:
+    """Return X that minimises ‖matrix X - targets‖² + penalty ‖X‖², each column by conjugate gradients of its own."""
+    found = np.zeros((matrix.shape[1], targets.shape[1]), np.float32)
+    rest = np.asarray(matrix.T @ targets, np.float32)
+    direction, length, tiny = rest.copy(), np.square(rest).sum(axis=0), np.finfo(np.float32).tiny
+    for _ in range(_PIECE_ROUNDS):
+        ahead = matrix.T @ (matrix @ direction) + _RIDGE * direction
+        step = length / np.maximum((direction * ahead).sum(axis=0), tiny)
+        found += step * direction
+        rest -= step * ahead
+        before, length = length, np.square(rest).sum(axis=0)
+        direction = rest + length / np.maximum(before, tiny) * direction
+    return found
+
+
+def _of_length_1(vectors: FloatArray) -> FloatArray:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: FloatArray = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
+    return scaled
+
+
+def _keep_stream(work: Path | None, stream: Stream) -> Stream:
+    """Write the words of all texts for `_kept_stream`. The list of words, which says that all is there, comes last."""
+    if work is not None:
+        with written_aside(work / _IDS_FILE) as aside, aside.open("wb") as file:
+            np.savez(file, ids=stream.ids, counts=stream.counts)
+        said = {"words": stream.words, "read": stream.read, "sources": stream.sources}
+        write_aside(work / _WORDS_FILE, json.dumps(said, ensure_ascii=False))
+    return stream
+
+
+def _kept_stream(work: Path | None) -> Stream | None:
+    if work is None or not (work / _WORDS_FILE).is_file():
+        return None
+    said = json.loads((work / _WORDS_FILE).read_text(encoding="utf-8"))
+    with np.load(work / _IDS_FILE) as arrays:
+        ids, counts = arrays["ids"], arrays["counts"]
+    return Stream(ids=ids, counts=counts, words=tuple(said["words"]), read=said["read"], sources=tuple(said["sources"]))

@@ -1,0 +1,166 @@
+"""The body reader: the mean of what each word of a text stands for. `fitting.py` fits it; this file only reads.
+
+It needs NumPy alone, because exported models run where nothing else is installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors.numpy import save_file
+
+from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
+from glassformer.data.json_files import read_json
+from glassformer.errors import GlassformerError
+from glassformer.readers.body.vectors import pieces_of
+from glassformer.readers.counting.ngrams import field_of, words_of
+from glassformer.readers.reader import Reader
+
+WORDS_FILE, VALUES_FILE = "words.json", "values.safetensors"
+_ROWS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BodyReader(Reader):
+    """A fitted body reader.
+
+    The scores of a text are the bias and the mean of the scores of its words, each with its weight. Of several texts,
+    each has such a mean of its own. So what a word adds is known exactly.
+
+    Attributes:
+        body: the name of the body that the reader was fitted with.
+        weights: (words,) of the words in the mean of a text. An unknown word with known pieces has the weight 1.
+        values: (words, values)
+        piece_values: (pieces, values)
+        head: (texts, values, width). It turns the values of a word into its scores, in each text of a row.
+        bias: (width,)
+    """
+
+    body: str
+    words: tuple[str, ...]
+    weights: FloatArray
+    values: FloatArray
+    pieces: tuple[str, ...]
+    piece_values: FloatArray
+    head: FloatArray
+    bias: FloatArray
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def _piece_index(self) -> dict[str, int]:
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    @cached_property
+    def _scores(self) -> FloatArray:
+        """(texts, words, width)"""
+        return self.values @ self.head
+
+    @cached_property
+    def _piece_scores(self) -> FloatArray:
+        """(texts, pieces, width)"""
+        return self.piece_values @ self.head
+
+    def scores(self, texts: Sequence[str]) -> FloatArray:
+        """Return the scores (texts, width). Those of a text without known words are the bias."""
+        parts = [self._scores_of(texts[first : first + _ROWS_AT_ONCE]) for first in range(0, len(texts), _ROWS_AT_ONCE)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.bias)), np.float32)
+
+    def _scores_of(self, texts: Sequence[str]) -> FloatArray:
+        words = [words_of(text) for text in texts]
+        shares = self.of_words([word for of_text in words for word in of_text], np.cumsum([0, *map(len, words)]))
+        rows = np.repeat(np.arange(len(texts)), list(map(len, words)))
+        total = np.tile(self.bias, (len(texts), 1))
+        np.add.at(total, rows, shares)
+        return total
+
+    def of_words(self, words: Sequence[str], ends: IntArray | None = None) -> FloatArray:
+        """Return what each word adds to the scores of its text: (words, width).
+
+        Args:
+            ends: text i has the words `ends[i]:ends[i + 1]`. None: all are of one text.
+        """
+        bounds = np.array([0, len(words)]) if ends is None else ends
+        known = np.fromiter((self._index.get(word, -1) for word in words), np.int64, len(words))
+        fields = np.zeros(len(words), np.int64)
+        weights, scores = self.weights[known], self._scores[0, known]
+        for place in np.flatnonzero(known < 0).tolist():
+            fields[place], weights[place], scores[place] = self._rare(words[place])
+        mean = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) * len(self.head) + fields
+        whole = np.bincount(mean, weights, minlength=(len(bounds) - 1) * len(self.head))
+        shares = weights / np.maximum(whole, np.finfo(np.float32).tiny)[mean]
+        found: FloatArray = (scores * shares[:, None]).astype(np.float32)
+        return found
+
+    def _rare(self, word: str) -> tuple[int, float, FloatArray | float]:
+        """Return the text, the weight and the scores of a word that is unknown, or not of the first text of a row."""
+        field = min(field_of(word), len(self.head) - 1)
+        if field < 0:  # the value of a column
+            return 0, 0.0, 0.0
+        plain = word[field_of(word) :]
+        if (number := self._index.get(plain)) is not None:
+            return field, float(self.weights[number]), self._scores[field, number]
+        pieces = [self._piece_index[piece] for piece in pieces_of(plain) if piece in self._piece_index]
+        return (field, 1.0, self._piece_scores[field, pieces].mean(axis=0)) if pieces else (field, 0.0, 0.0)
+
+    def save(self, folder: Path) -> None:
+        """Write `words.json` and `values.safetensors`.
+
+        Raises:
+            OSError, SafetensorError: the files cannot be written.
+        """
+        tensors: dict[str, Array] = {
+            name: getattr(self, name).astype(np.float16) for name in ("weights", "values", "piece_values", "head")
+        }
+        save_file(tensors | {"bias": self.bias}, folder / VALUES_FILE)
+        described = {"body": self.body, "words": self.words, "pieces": self.pieces}
+        (folder / WORDS_FILE).write_text(json.dumps(described, ensure_ascii=False, indent=0), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> BodyReader:
+        """Read what `save` wrote.
+
+        Raises:
+            GlassformerError: a file is missing or damaged, or the files do not match each other.
+        """
+        check_is_file(folder / WORDS_FILE)
+        try:
+            described = _Described.model_validate(read_json(folder / WORDS_FILE))
+        except ValidationError as error:
+            raise GlassformerError(f"{folder / WORDS_FILE} does not hold words; the file is damaged") from error
+        file = folder / VALUES_FILE
+        tensors = read_arrays(file)
+        texts, values, width = tensors.get("head", np.zeros((0, 0, 0))).shape[:3]
+        expected: dict[str, tuple[int, ...]] = {
+            "weights": (len(described.words),),
+            "values": (len(described.words), values),
+            "piece_values": (len(described.pieces), values),
+            "head": (texts, values, width),
+            "bias": (width,),
+        }
+        if not texts or {name: tensor.shape for name, tensor in tensors.items()} != expected:
+            raise GlassformerError(f"{file} does not match {WORDS_FILE}; copy the folder again")
+        for name, tensor in tensors.items():
+            if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
+                raise GlassformerError(f"{file}: {name} holds something else than finite numbers; the file is damaged")
+        wide: dict[str, Any] = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
+        return cls(body=described.body, words=described.words, pieces=described.pieces, **wide)
+
+
+class _Described(BaseModel):
+    """The contents of `words.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    body: str
+    words: tuple[str, ...]
+    pieces: tuple[str, ...]

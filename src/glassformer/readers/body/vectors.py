@@ -1,0 +1,208 @@
+"""A body: a vector for each word that was frequent in some texts, and for the pieces of words. Needs NumPy alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors.numpy import save_file
+
+from glassformer.data.arrays import Array, FloatArray, IntArray, read_arrays
+from glassformer.data.json_files import read_json
+from glassformer.errors import GlassformerError, UsageError
+
+BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
+COMMON = 1e-3
+"""A word that is this share of all words counts half as much in the mean of a text as a rare one: a of Arora et al.
+(2017), eq. 3."""
+PIECE_LENGTHS = range(3, 7)  # characters, as in Bojanowski et al. (2017), §3.2
+_LEVELS = 7  # four bits: whole numbers from -7 to 7
+
+
+class Card(BaseModel):
+    """How a body was made (`body.json`).
+
+    Attributes:
+        name: of the folder that it was written to.
+        sources: the files that were read.
+        read: how many words they hold.
+        seconds: the time that learning took.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    dims: int
+    window: int
+    min_count: int
+    seed: int
+    sources: tuple[str, ...]
+    read: int
+    seconds: float
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Body:
+    """Vectors of words and of their pieces.
+
+    Attributes:
+        words: the most frequent one first.
+        shares: (words,) the share of each in all words that were read.
+        vectors: (words, dims), each of length 1.
+        pieces: runs of 3 to 6 characters. A word begins with `<` and ends with `>`.
+        piece_vectors: (pieces, dims). The vector of an unknown word is the mean of those of its pieces.
+    """
+
+    words: tuple[str, ...]
+    shares: FloatArray
+    vectors: FloatArray
+    pieces: tuple[str, ...]
+    piece_vectors: FloatArray
+    card: Card
+
+    @property
+    def dims(self) -> int:
+        return int(self.vectors.shape[1])
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of the words in the mean of a text, (words,)."""
+        found: FloatArray = (COMMON / (COMMON + self.shares)).astype(np.float16).astype(np.float32)  # as in files
+        return found
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def piece_index(self) -> Mapping[str, int]:
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    def of_words(self, words: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Return the vectors (words, dims) of words, and their weights (words,) in the mean of a text.
+
+        A word without known pieces has the weight 0.
+        """
+        known = np.array([self.index.get(word, -1) for word in words], np.int64)
+        vectors, weights = np.zeros((len(words), self.dims), np.float32), np.zeros(len(words), np.float32)
+        found = known >= 0
+        vectors[found] = self.vectors[known[found]]
+        weights[found] = self.weights[known[found]]
+        for place in np.flatnonzero(~found).tolist():
+            if len(pieces := self.pieces_of(words[place])):
+                vectors[place], weights[place] = self.piece_vectors[pieces].mean(axis=0), 1
+        return vectors, weights
+
+    def pieces_of(self, word: str) -> IntArray:
+        """Return the numbers of the known pieces of a word."""
+        return np.array([self.piece_index[piece] for piece in pieces_of(word) if piece in self.piece_index], np.int64)
+
+    def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
+        """Return the known words whose vectors have the largest cosine with that of a word, which is not among them."""
+        vectors, weights = self.of_words([word])
+        length = float(np.linalg.norm(vectors[0]))
+        if not weights[0] or not length:
+            return []
+        cosines = self.vectors @ (vectors[0] / length)
+        order: list[int] = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
+        return [(self.words[k], float(cosines[k])) for k in order if self.words[k] != word][:count]
+
+    def save(self, folder: Path) -> None:
+        """Write the files of the body into a folder. A number of a vector takes four bits.
+
+        Raises:
+            OSError: the files cannot be written.
+        """
+        codes, _ = packed(self.vectors)
+        pieces, scales = packed(self.piece_vectors)
+        tensors = {"words": codes, "shares": self.shares, "pieces": pieces, "piece_scales": scales}
+        save_file(tensors, folder / VECTORS_FILE)
+        lines = [*self.words, "", *self.pieces, ""]
+        (folder / WORDS_FILE).write_text("\n".join(lines), encoding="utf-8", newline="\n")
+        (folder / BODY_FILE).write_text(self.card.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Body:
+        """Read what `save` wrote.
+
+        Raises:
+            UsageError: the folder holds no body.
+            GlassformerError: a file is damaged, or the files do not match each other.
+        """
+        if not (folder / BODY_FILE).is_file():
+            raise UsageError(f"{folder} holds no body; `glassformer embeddings` makes one of texts")
+        try:
+            card = Card.model_validate(read_json(folder / BODY_FILE))
+            words, pieces = _two_lists((folder / WORDS_FILE).read_text(encoding="utf-8"))
+        except (ValidationError, OSError, ValueError) as error:
+            raise GlassformerError(f"{folder} is damaged; copy the folder again ({error})") from error
+        tensors = read_arrays(folder / VECTORS_FILE)
+        wide = -(-card.dims // 2)
+        expected = {
+            "words": (len(words), wide),
+            "shares": (len(words),),
+            "pieces": (len(pieces), wide),
+            "piece_scales": (len(pieces),),
+        }
+        if {name: tensor.shape for name, tensor in tensors.items()} != expected:
+            raise GlassformerError(f"{folder / VECTORS_FILE} does not match {WORDS_FILE}; copy the folder again")
+        vectors = unpacked(tensors["words"], card.dims)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return cls(
+            words=words,
+            shares=tensors["shares"].astype(np.float32),
+            vectors=vectors / np.maximum(lengths, np.finfo(np.float32).tiny),
+            pieces=pieces,
+            piece_vectors=unpacked(tensors["pieces"], card.dims) * tensors["piece_scales"][:, None].astype(np.float32),
+            card=card,
+        )
+
+
+def pieces_of(word: str) -> list[str]:
+    """Return the pieces of a word, shorter ones first: not the whole word, and none of a word without letters."""
+    if not any(map(str.isalpha, word)):
+        return []
+    marked = f"<{word}>"
+    lengths = [length for length in PIECE_LENGTHS if length < len(marked)]
+    return [marked[start : start + length] for length in lengths for start in range(len(marked) - length + 1)]
+
+
+def packed(values: FloatArray) -> tuple[Array, FloatArray]:
+    """Round rows of numbers to four bits each.
+
+    Returns:
+        Two numbers in a byte, (rows, half the columns), and the scale (rows,) of each row.
+    """
+    scales = (np.abs(values).max(axis=1, initial=0) / _LEVELS).astype(np.float16).astype(np.float32)
+    whole = np.round(values / np.maximum(scales, np.finfo(np.float16).tiny)[:, None])
+    codes = (np.clip(whole, -_LEVELS, _LEVELS) + _LEVELS).astype(np.uint8)
+    if codes.shape[1] % 2:
+        codes = np.pad(codes, ((0, 0), (0, 1)))
+    return codes[:, ::2] | (codes[:, 1::2] << 4), scales.astype(np.float16)
+
+
+def unpacked(codes: Array, columns: int) -> FloatArray:
+    """Return the whole numbers that `packed` wrote, (rows, columns), without their scales."""
+    whole = np.empty((len(codes), codes.shape[1] * 2), np.float32)
+    whole[:, ::2], whole[:, 1::2] = codes & 15, codes >> 4
+    return whole[:, :columns] - _LEVELS
+
+
+def _two_lists(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the words and the pieces. An empty line ends each list."""
+    lines = text.split("\n")
+    ends = [-1, *(number for number, line in enumerate(lines) if not line)]
+    lists = [tuple(lines[begin + 1 : end]) for begin, end in pairwise(ends)]
+    if len(lists) < 2 or any(len(set(each)) < len(each) for each in lists[:2]):
+        raise ValueError(f"{WORDS_FILE} does not hold words and pieces, each once")
+    return lists[0], lists[1]

@@ -1,0 +1,99 @@
+"""`embeddings`, and models that read with the body that it wrote."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import glassformer, misused
+from tests.readers.body.test_body import sentences
+from tests.trained import write_csv
+
+SMALL = ("--dims", "4", "--window", "8", "--min-count", "2")
+QUICK = ("--preset", "tiny", "--set", "model.d_model=16", "--epochs", "0", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def body(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bodies")
+    with gzip.open(folder / "some.txt.gz", "wt") as file:
+        file.write("\n".join(sentences(300, 0)))
+    more = write_csv(folder / "more.csv", [(text, "x") for text in sentences(300, 1)], ("text", "label"))
+    made = glassformer("embeddings", folder / "some.txt.gz", more, "--out", folder / "small", *SMALL, "--json")
+    assert made.code == 0, made.err
+    assert made.document["words"] == 13
+    assert made.document["sources"] == ["some.txt.gz", "more.csv"]
+    assert made.document["read"] == 6600
+    assert not (folder / "small.unfinished").exists()
+    return folder / "small"
+
+
+def test_what_it_prints_and_refuses(body: Path) -> None:
+    text = body.with_name("some.txt.gz")
+    misused(glassformer("embeddings", text, "--out", body, *SMALL), "already holds a body")
+    misused(glassformer("embeddings", text, "--out", body.parent, *SMALL), "not an empty folder")
+    misused(glassformer("embeddings", text, body.with_name("gone.txt"), "--out", body.with_name("b")), "No such file")
+    misused(glassformer("embeddings", text, "--out", body.with_name("b"), "--dims", "1"), "--dims 1")
+    misused(glassformer("embeddings", text, "--out", body.with_name("b")), "vectors of 200 numbers need more")
+    body.with_name("cut.txt.gz").write_bytes(text.read_bytes()[:-20])
+    misused(glassformer("embeddings", body.with_name("cut.txt.gz"), "--out", body.with_name("b")), "may be damaged")
+    assert not body.with_name("b").exists()
+    again = glassformer("embeddings", text, "--out", body.with_name("again"), *SMALL)
+    assert again.out.startswith(f"{body.with_name('again')}: vectors of 13 words and ")
+    assert "  near the: " in again.out
+
+
+def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
+    rows = [("we like the bread", "food"), ("we like the goal", "sport")] * 12
+    table, test = (
+        write_csv(tmp_path / "rows.csv", rows),
+        write_csv(tmp_path / "test.csv", [("the soup", "food"), ("the team", "sport")] * 5),
+    )
+    made = tmp_path / "model"
+    trained = glassformer(
+        "train", table, "--out", made, *QUICK, "--set", "model.counting=auto", "--set", f"model.body={body}"
+    )
+    assert trained.code == 0, trained.err
+    assert "the body alone" in trained.err
+    asked = glassformer("predict", made, "the soup", "the team")
+    assert [line.split()[0] for line in asked.out.splitlines()] == ["food", "sport"]
+    explained = glassformer("explain", made, "the soup", "--json")
+    assert explained.document["readers"] == ["counting", "body"]
+    assert abs(explained.document["unexplained"]) < 1e-5
+    measured = glassformer("evaluate", made, test, "--json")
+    assert measured.code == 0, measured.err
+    exported = glassformer("export", made, "--format", "onnx", "--out", tmp_path / "onnx")
+    assert exported.code == 0, exported.err
+    assert glassformer("predict", tmp_path / "onnx", "the soup").out == glassformer("predict", made, "the soup").out
+    misused(glassformer("export", made, "--format", "web", "--out", tmp_path / "web"), "'body', which no browser runs")
+
+
+def test_a_model_of_a_number_reads_with_it(body: Path, tmp_path: Path) -> None:
+    rows = [
+        ("we like the bread", 1.5),
+        ("we like the goal", 9.25),
+        ("we like the cheese", 2.0),
+        ("we like the match", 9.0),
+    ] * 10
+    table = write_csv(
+        tmp_path / "rows.csv",
+        [(f"{text} {number}", str(value)) for number, (text, value) in enumerate(rows)],
+        ("text", "price"),
+    )
+    made = tmp_path / "model"
+    inputs = ("--label", "price", "--task", "number")
+    trained = glassformer(
+        "train", table, "--out", made, *QUICK, *inputs, "--set", "model.counting=none", "--set", f"model.body={body}"
+    )
+    assert trained.code == 0, trained.err
+    assert "the body alone" in trained.err
+    asked = glassformer("predict", made, "the soup", "the team", "--json")
+    food, sport = (each["prediction"] for each in asked.document["answers"])
+    assert sport - food > 2
+
+
+def test_a_folder_that_is_no_body_is_refused(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "rows.csv", [("good", "yes"), ("bad", "no")] * 10)
+    asked = ("train", table, "--out", tmp_path / "m", *QUICK, "--set", "model.counting=auto")
+    misused(glassformer(*asked, "--set", f"model.body={tmp_path}"), "holds no body")
+    assert not (tmp_path / "m" / "config.json").exists()

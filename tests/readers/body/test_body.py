@@ -1,0 +1,206 @@
+"""Bodies: vectors of words and pieces, their files, and the reader that averages them."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import torch
+
+from glassformer.data.documents import Documents
+from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.readers.body.fitting import fit_body
+from glassformer.readers.body.learning import BodySettings, learn_body, neighbours, read_words, surprise
+from glassformer.readers.body.reader import BodyReader
+from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, packed, pieces_of, unpacked
+from glassformer.readers.counting.ngrams import words_of
+from glassformer.readers.folds import folds_of
+from glassformer.readers.reader import Rows
+from glassformer.training.objectives import cross_entropy
+
+FOOD, SPORT = ("bread", "cheese", "butter", "soup"), ("goal", "match", "team", "score")
+SETTINGS = BodySettings(dims=4, window=8, min_count=2)
+
+
+def sentences(count: int, seed: int) -> list[str]:
+    """Texts about food or sport, in turn. Only the words that name things tell which."""
+    draw = np.random.default_rng(seed)
+    themes = [FOOD if number % 2 else SPORT for number in range(count)]
+    return [f"we like the {' and the '.join(draw.choice(theme, 3))} today" for theme in themes]
+
+
+def documents(texts: list[str], source: str = "texts.txt") -> Documents:
+    return Documents(texts=pl.Series(texts), source=source)
+
+
+@pytest.fixture(scope="module")
+def body() -> Body:
+    return learn_body("small", [documents(sentences(600, 0))], SETTINGS, lambda _: None)
+
+
+def rows_of(texts: list[str], labels: list[int], inputs: Inputs | None = None) -> Rows:
+    return Rows(
+        texts=texts,
+        truth=np.array(labels),
+        width=2,
+        weights=np.ones(len(texts), np.float32),
+        loss=partial(cross_entropy, class_weights=torch.ones(2), label_smoothing=0.0),
+        inputs=inputs,
+        seed=0,
+    )
+
+
+def test_words_of_one_theme_are_near_each_other(body: Body) -> None:
+    for theme in (FOOD, SPORT):
+        assert {word for word, _ in body.nearest(theme[0], 3)} == set(theme[1:])
+
+
+def test_an_unknown_word_is_like_those_of_the_same_pieces() -> None:
+    texts = [f"the {stem}{end} of {stem} is {stem}ing" for stem in ("walk", "talk") for end in ("er", "ed", "s")] * 20
+    texts += [f"a {stem}{end} had {stem}" for stem in ("flow", "glow") for end in ("er", "ed", "s")] * 20
+    settings = BodySettings(dims=5, window=3, min_count=2)
+    learned = learn_body("small", [documents(texts)], settings, lambda _: None)
+    vectors, weights = learned.of_words(["walk", "zzz", "?!"])
+    assert weights[0] > 0
+    assert np.isclose(np.linalg.norm(vectors[0]), 1, atol=1e-5)
+    assert weights[1:].tolist() == [0, 0]
+    assert not vectors[1:].any()
+
+
+def test_information_of_neighbours_by_hand() -> None:
+    """`a b` twice and `c d` once, as texts of their own: each word has one neighbour, whose share is known."""
+    settings = BodySettings(dims=2, window=1, min_count=1)
+    stream = read_words([documents(["a b", "a b", "c d"])], settings, lambda _: None)
+    assert stream.words == ("a", "b", "c", "d")
+    assert stream.read == 6
+    near = neighbours(stream, 1, lambda _: None)
+    counted = near.toarray()
+    assert counted[0, 1] == counted[1, 0]
+    assert np.count_nonzero(counted) == 4  # nothing reaches over the end of a text
+    sums = counted.sum(axis=1)
+    smoothed = sums**0.75 / (sums**0.75).sum()
+    assert np.allclose(surprise(near).toarray()[0, 1], np.log(1 / smoothed[1]), rtol=1e-5)
+
+
+def test_neighbours_do_not_depend_on_how_many_words_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = read_words([documents(sentences(50, 1))], SETTINGS, lambda _: None)
+    whole = neighbours(stream, 3, lambda _: None).toarray()
+    for at_once in (1, 7, 40):
+        monkeypatch.setattr("glassformer.readers.body.learning._WORDS_AT_ONCE", at_once)
+        assert np.allclose(neighbours(stream, 3, lambda _: None).toarray(), whole, rtol=1e-5)
+
+
+def test_the_same_texts_and_seed_give_the_same_bits(body: Body) -> None:
+    again = learn_body("small", [documents(sentences(600, 0))], SETTINGS, lambda _: None)
+    assert np.array_equal(again.vectors, body.vectors)
+    assert np.array_equal(again.piece_vectors, body.piece_vectors)
+
+
+def test_what_was_counted_is_not_counted_again(tmp_path: Path, body: Body) -> None:
+    def stop(doing: str) -> None:
+        if doing == "finding vectors":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn_body("small", [documents(sentences(600, 0))], SETTINGS, stop, work=tmp_path)
+    done: list[str] = []
+    again = learn_body("small", [documents(sentences(600, 0))], SETTINGS, done.append, work=tmp_path)
+    assert done == ["finding vectors", "finding vectors of pieces of words"]
+    assert np.array_equal(again.vectors, body.vectors)
+
+
+def test_too_few_words_are_refused() -> None:
+    with pytest.raises(UsageError, match="vectors of 200 numbers need more"):
+        learn_body("small", [documents(["a b c"] * 9)], BodySettings(), lambda _: None)
+
+
+def test_four_bits_keep_the_order_of_numbers() -> None:
+    values = np.array([[-0.7, 0.1, 0.7], [0, 0, 0]], np.float32)
+    codes, scales = packed(values)
+    assert codes.shape == (2, 2)
+    assert np.allclose(unpacked(codes, 3) * scales.astype(np.float32)[:, None], values, atol=1e-3)
+
+
+def test_a_body_is_read_as_it_was_written(tmp_path: Path, body: Body) -> None:
+    body.save(tmp_path)
+    first = Body.load(tmp_path)
+    assert (first.words, first.pieces, first.card) == (body.words, body.pieces, body.card)
+    assert (first.vectors * body.vectors).sum(axis=1).min() > 0.95
+    again = tmp_path / "again"
+    again.mkdir()
+    first.save(again)
+    assert np.array_equal(Body.load(again).vectors, first.vectors)
+
+
+@pytest.mark.parametrize("damage", ["no body", "cut short", "not JSON", "a word twice"])
+def test_a_damaged_body_is_refused(tmp_path: Path, body: Body, damage: str) -> None:
+    body.save(tmp_path)
+    if damage == "no body":
+        (tmp_path / BODY_FILE).unlink()
+    elif damage == "cut short":
+        (tmp_path / VECTORS_FILE).write_bytes((tmp_path / VECTORS_FILE).read_bytes()[:-9])
+    elif damage == "not JSON":
+        (tmp_path / BODY_FILE).write_text("{")
+    else:
+        words = (tmp_path / "words.txt").read_text().split("\n")
+        (tmp_path / "words.txt").write_text("\n".join([words[1], *words[1:]]))
+    with pytest.raises(
+        GlassformerError, match="embeddings" if damage == "no body" else "damaged|copy the folder again"
+    ):
+        Body.load(tmp_path)
+
+
+def test_pieces_are_within_a_word() -> None:
+    assert pieces_of("cat") == ["<ca", "cat", "at>", "<cat", "cat>"]
+    assert pieces_of("7!") == []
+
+
+def test_the_reader_knows_words_that_it_has_not_learned(body: Body) -> None:
+    """It learns one word of each theme, and answers by the others."""
+    texts, labels = ["the bread", "the goal"] * 8, [0, 1] * 8
+    rows = rows_of(texts, labels)
+    fitted = fit_body(body, rows, folds_of(rows.truth, seed=0))
+    assert fitted.held_out.shape == (16, 2)
+    answers = fitted.reader.scores([f"the {word}" for word in (*FOOD[1:], *SPORT[1:])]).argmax(axis=1)
+    assert answers.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_what_words_add_is_exact(body: Body) -> None:
+    rows = rows_of(sentences(40, 2), [0, 1] * 20)
+    reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    for text in ("we like the soup", "zzz", "", "the the goal breads"):
+        added = reader.of_words(words_of(text))
+        assert np.allclose(added.sum(axis=0) + reader.bias, reader.scores([text])[0], atol=1e-5)
+    assert np.array_equal(reader.scores(["zzz"])[0], reader.bias)
+    assert reader.scores([]).shape == (0, 2)
+
+
+def test_each_text_of_a_row_has_a_mean_of_its_own(body: Body) -> None:
+    """The label says whether both texts are about the same, and the first theme alone cannot."""
+    inputs = Inputs(texts=("one", "other"), columns=())
+    texts = [f"the {one}{SEPARATOR}the {other}" for one in ("bread", "goal") for other in ("bread", "goal")] * 5
+    labels = [number % 2 for number in range(20)]  # the theme of the second text
+    rows = rows_of(texts, labels, inputs)
+    reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    assert reader.head.shape[0] == 2
+    asked = [f"{BEGIN}shop=Berlin{END}the goal{SEPARATOR}the soup", f"the soup{SEPARATOR}the match"]
+    assert reader.scores(asked).argmax(axis=1).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_reader_is_read_as_it_was_written(tmp_path: Path, body: Body, many: bool) -> None:
+    """With fewer outputs than dims, its file holds the scores of words, otherwise their vectors."""
+    rows = rows_of(sentences(40, 2), [0, 1] * 20)
+    if many:
+        inputs = Inputs(texts=("one", "other"), columns=())
+        rows = rows_of([f"{text}{SEPARATOR}{text}" for text in rows.texts], [0, 1] * 20, inputs)
+    reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    reader.save(tmp_path)
+    assert np.array_equal(BodyReader.load(tmp_path).scores(rows.texts), reader.scores(rows.texts))
+    described = json.loads((tmp_path / "words.json").read_text())
+    (tmp_path / "words.json").write_text(json.dumps(described | {"words": described["words"][1:]}))
+    with pytest.raises(GlassformerError, match="does not match"):
+        BodyReader.load(tmp_path)
