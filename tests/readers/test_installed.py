@@ -111,7 +111,7 @@ def test_every_command_takes_it(model: Path, tmp_path: Path) -> None:
         lost / labels_of(predictor.trained.config.target).temperature, rel=1e-4
     )
     refused = glassformer("export", model, "--format", "web", "--out", tmp_path / "web")
-    misused(refused, f"this model also asks '{NAME}' of another package, whose Python no browser runs")
+    misused(refused, f"this model also asks '{NAME}', which no browser runs")
     alone = glassformer("export", model, "--format", "transformers", "--out", tmp_path / "alone")
     weights = json.loads((model / "config.json").read_text())["readers"]
     if weights["transformer"]["weight"]:
