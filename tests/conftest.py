@@ -11,11 +11,12 @@ import pytest
 import torch
 from hypothesis import register_random, settings
 
-from tests.fits import remember_fits, remember_graphs
 from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
 check_shapes(["glassformer.layers", "glassformer.models"])
+
+from tests.fits import remember_fits, remember_graphs  # noqa: E402
 
 torch.set_num_threads(1)
 

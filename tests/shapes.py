@@ -5,6 +5,7 @@ Shapes that have passed are not checked again: jaxtyping alone would take a quar
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from types import FunctionType
@@ -18,7 +19,9 @@ _checked = jaxtyping.jaxtyped
 
 
 def check_shapes(modules: Sequence[str]) -> None:
-    """Check what these modules define. Call it before anything imports them."""
+    """Check what these modules define. Raises `RuntimeError` if anything has imported them before."""
+    if early := [name for name in sys.modules if name.startswith(tuple(modules))]:
+        raise RuntimeError(f"{early[0]} was imported before its shapes could be checked")
     vars(jaxtyping)["jaxtyped"] = _remembering  # the hook decorates every function with what has this name
     jaxtyping.install_import_hook(modules, "beartype.beartype")
 
