@@ -130,8 +130,8 @@ class ModelConfig(TrunkConfig):
     """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
     Bayes (`nb`), or on both (`auto`). With `none` there is none."""
     body: str = Field(default="none", exclude_if=lambda body: body == "none")
-    """The body reader beside the transformer: a linear model of the mean of the vectors of words. The folder that
-    `glassformer embeddings` wrote. With `none` there is none."""
+    """The body reader beside the transformer: a linear model of the mean of the vectors of words. `english`, or a
+    folder that `glassformer embeddings` wrote. With `none` there is none."""
     readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """Readers of other packages that read beside both (see docs/how-to/add-a-reader.md)."""
 

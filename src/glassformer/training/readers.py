@@ -20,7 +20,7 @@ from glassformer.models.model_config import DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
 from glassformer.readers.body.fitting import fit_body
-from glassformer.readers.body.vectors import Body
+from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.training.loop import Observer
@@ -117,7 +117,7 @@ def learn_readers(
 
 def body_of(model: DesignConfig) -> Body | None:
     """Return the body that the body reader of a model is fitted with. Raises `UsageError` if its folder holds none."""
-    return Body.load(Path(model.body)) if isinstance(model, ModelConfig) and model.body != "none" else None
+    return Body.load(body_folder(model.body)) if isinstance(model, ModelConfig) and model.body != "none" else None
 
 
 def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:

@@ -17,6 +17,8 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
 BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
+SHIPPED = Path(__file__).parent / "shipped"
+"""The folder of the bodies that come with the package, each in a folder of its name."""
 COMMON = 1e-3
 """A word that is this share of all words counts half as much in the mean of a text as a rare one: a of Arora et al.
 (2017), eq. 3."""
@@ -140,7 +142,9 @@ class Body:
             GlassformerError: a file is damaged, or the files do not match each other.
         """
         if not (folder / BODY_FILE).is_file():
-            raise UsageError(f"{folder} holds no body; `glassformer embeddings` makes one of texts")
+            raise UsageError(
+                f"{folder} holds no body; `glassformer embeddings` makes one, and `english` comes with glassformer"
+            )
         try:
             card = Card.model_validate(read_json(folder / BODY_FILE))
             words, pieces = _two_lists((folder / WORDS_FILE).read_text(encoding="utf-8"))
@@ -166,6 +170,12 @@ class Body:
             piece_vectors=unpacked(tensors["pieces"], card.dims) * tensors["piece_scales"][:, None].astype(np.float32),
             card=card,
         )
+
+
+def body_folder(body: str) -> Path:
+    """Return the folder of a body that comes with the package, or `body` as a path, which goes first if it exists."""
+    path = Path(body)
+    return SHIPPED / body if path.name == body and (SHIPPED / body).is_dir() and not path.exists() else path
 
 
 def pieces_of(word: str) -> list[str]:
