@@ -158,6 +158,9 @@ def test_an_answer_that_words_hardly_move_has_no_explanation_to_trust() -> None:
     empty = dataclasses.replace(found, words=words, unexplained=0.0, faithfulness=checked)
     assert empty.verdict == "There is nothing to explain: the words hardly move this answer."
     assert empty.trusted is None
+    unexplained = dataclasses.replace(empty, margin=4.0, unexplained=4.0, agreement={})  # as of a saturated gradient
+    assert "nothing to explain" not in unexplained.verdict
+    assert "The shares do not add up: +4.00 of" in unexplained.verdict
 
 
 def test_only_the_order_of_words_is_trusted_if_their_shares_do_not_add_up() -> None:

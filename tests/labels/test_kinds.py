@@ -161,6 +161,13 @@ def test_nearly_the_same_texts_may_have_other_numbers() -> None:
     assert filled.filter(pl.col("new_label") == "drop")["row"].to_list() == [151]
 
 
+def test_numbers_that_are_equal_but_for_doubtful_ones_are_measured_on_all_rows() -> None:
+    rows = [(text, "1000" if row < 5 else "0") for row, (text, _) in enumerate(ROWS)]
+    check = check_table(truth_of(table_of(rows), "number"))
+    assert check.knows_nothing
+    assert -2 < check.agreement < 0
+
+
 def test_readers_disagree_most_about_the_number_to_label_next() -> None:
     truth = truth_of(table_of(measured()), "number")
     words = ROWS[0][0].split()

@@ -25,7 +25,7 @@ FAITHFUL = 0.9
 AGREEING = 0.5
 """Below this median rank correlation, the methods are said to disagree."""
 _UNEXPLAINED = 0.25  # of the margin, or of `Asked.least` if that is larger
-_LEAST_MOVED = 0.1  # of `Asked.least`: the sum of the shares, without signs, below which there is nothing to explain
+_LEAST_MOVED = 0.1  # of `Asked.least`: the sum of the sizes of all shares, below which there is nothing to explain
 _WORDS_IN_PRINT = 8
 
 
@@ -143,7 +143,7 @@ class Explanation:
 
     @property
     def trusted(self) -> bool | None:
-        """Whether the explanation, not the answer, can be trusted. None if that says nothing (see `verdict`)."""
+        """Whether the explanation, not the answer, can be trusted. None if it was not checked, or is empty."""
         if self.faithfulness is None or self._is_empty:
             return None
         return self.faithfulness.score >= FAITHFUL and not self.median_agreement < AGREEING
@@ -164,7 +164,9 @@ class Explanation:
 
     @property
     def _is_empty(self) -> bool:
-        return sum(abs(word.total) for word in self.words) < _LEAST_MOVED * self.asked.least
+        """Whether the words hardly move the answer. What is not explained may come from words too."""
+        moved = sum(abs(word.total) for word in self.words) + abs(self.unexplained)
+        return moved < _LEAST_MOVED * self.asked.least
 
     def _by_deletion(self, trusted: str) -> str:
         """Say what the check by deletion of words found.

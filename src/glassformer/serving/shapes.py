@@ -137,7 +137,7 @@ class Explanation(BaseModel):
     verdict: str = Field(description="A sentence that says how far the explanation, not the answer, can be trusted.")
     trusted: bool | None = Field(
         description="Whether the explanation, not the answer, can be trusted. Null if the text has too few words, or "
-        "words hardly move the answer."
+        "its words hardly move the answer."
     )
     unlike_training: bool | None = Field(description="Null if the model does not know.")
     nearest: Nearest | None = Field(default=None, description="Null if it was not asked for.")

@@ -109,11 +109,13 @@ class NumberTruth(Truth):
     def agreement(self, answers: Array) -> tuple[Numbers, Numbers]:
         """Return values of the rows that are not doubtful: a typing error alone can be most of all squared errors.
 
-        Their mean is R², which is 0 for the mean of these numbers.
+        Their mean is R², which is 0 for the mean of these numbers. If the others have one number, all rows are taken.
         """
-        numbers, answered = (np.delete(each, self._far(answers)) for each in (self.values, answers))
-        variance = max(numbers.var(), 1e-300)
-        return tuple(1 - np.square(numbers - each) / variance for each in (answered, numbers.mean()))
+        kept = np.delete(np.arange(len(answers)), self._far(answers))
+        if np.ptp(self.values[kept]) == 0:
+            kept = np.arange(len(answers))
+        numbers, variance = self.values[kept], self.values[kept].var()
+        return tuple(1 - np.square(numbers - each) / variance for each in (answers[kept], numbers.mean()))
 
     def _apart(self, answers: Array) -> float:
         """Return how far numbers of one text may be apart: an interval that 90% of the errors are in."""
@@ -127,10 +129,11 @@ class NumberTruth(Truth):
         return np.where(np.maximum(below, above) > self._apart(answers), np.where(below > above, lowest, highest), -1)
 
     def differ(self, one: Array, other: Array, answers: Array) -> Array:
-        """Nearly the same texts may well have other numbers ("5 rooms", "6 rooms"), so only what is far apart counts.
+        """Return which numbers are so far apart that one of them must be doubtful.
 
-        That is as far as the two fences of doubtful numbers. The errors must be as far apart too, so one of the numbers
-        is doubtful: otherwise the model sees in the texts why they differ.
+        Nearly the same texts may well have other numbers ("5 rooms", "6 rooms"). So the numbers must be farther apart
+        than the two fences of doubtful numbers, and so must their errors: if the errors are not, the model sees in the
+        texts why the numbers differ.
         """
         off = self.values - answers
         first, third = np.quantile(off, (0.25, 0.75))
