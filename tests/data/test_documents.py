@@ -1,4 +1,6 @@
+import gzip
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,15 @@ def test_nothing_but_white_space_is_lost(content: str, tmp_path_factory: pytest.
 def test_what_cannot_be_read_is_said_with_its_line(content: bytes, words: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=rf"a\.txt.*{words}"):
         read(tmp_path / "a.txt", content)
+
+
+def test_the_command_that_converts_a_compressed_text_unpacks_it(tmp_path: Path) -> None:
+    path = tmp_path / "a b.txt.gz"
+    for encoding, named in (("utf-16", "UTF-16"), ("cp1252", "WINDOWS-1252")):
+        path.write_bytes(gzip.compress("café".encode(encoding)))
+        unpacked = f"Convert it: gzip -dc '{path}' | iconv -f {named} -t UTF-8 > 'utf8-a b.txt'"
+        with pytest.raises(UsageError, match=re.escape(unpacked)):
+            read_documents(str(path))
 
 
 def test_a_plain_text_has_no_columns(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from glassformer.data.columns import same_column
 from glassformer.data.input_columns import composer
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
+from glassformer.data.lines import conversion
 from glassformer.data.lines import decoded as decoded_line
 from glassformer.data.rows import DAMAGE, FORMATS, OPENERS, check_file
 from glassformer.data.shards import batches_of, files_of
@@ -120,7 +121,7 @@ def decoded(path: Path) -> str:
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UsageError(f"{path} is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > utf8-{path.name}")
+        raise UsageError(f"{path} is UTF-16. {conversion(str(path), 'UTF-16')}")
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if (nul := raw.find(b"\0")) >= 0 and raw.count(b"\0") * _BYTES_FOR_A_NUL <= len(raw):
         raw, nul = raw.replace(b"\0", b" "), -1

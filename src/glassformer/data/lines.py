@@ -43,6 +43,7 @@ _ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has
     (1, 2, 3): "UTF-32LE",
     (0, 1, 2): "UTF-32BE",
 }
+_UNPACKED_BY = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
 
 
 def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
@@ -180,4 +181,6 @@ def conversion(name: str, encoding: str) -> str:
     if name == STANDARD_INPUT:
         return f"Convert it on its way: {command} | glassformer …"
     path = Path(name)
+    if unpack := _UNPACKED_BY.get(path.suffix.lower()):
+        return f"Convert it: {unpack} -dc {shlex.quote(name)} | {command} > {shlex.quote(f'utf8-{path.stem}')}"
     return f"Save it as UTF-8, or convert it: {command} {shlex.quote(name)} > {shlex.quote(f'utf8-{path.name}')}"
