@@ -32,7 +32,7 @@ def write_csv(path: Path, rows: Sequence[tuple[str, ...]], header: tuple[str, ..
 
 
 def keep_lines(path: Path, count: int) -> None:
-    """Drop all lines but the first."""
+    """Drop all lines after the first `count`."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[:count]), encoding="utf-8")
 

@@ -39,7 +39,7 @@ def labels(
         Path | None,
         typer.Option(
             help="The file to write: .csv, .tsv or .jsonl, each also with .gz. Default, beside the table: "
-            "TABLE-to-check.csv; with --apply TABLE-mended, with the ending of the table."
+            "TABLE-to-check.csv. With --apply: TABLE-mended, and the ending of the table."
         ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,

@@ -34,7 +34,7 @@ _OF_ROUNDS = {
 
 
 _SAID = {"agreement": "agreement with the teacher", "r2": "R² with the numbers of the table"}
-"""How figures of a student are called, which is measured by its teacher and by known numbers."""
+"""What figures of a student are called. Models that have no teacher have none of them."""
 
 
 class Live:

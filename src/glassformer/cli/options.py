@@ -205,7 +205,8 @@ class Reading:
     target: Annotated[
         str | None,
         typer.Option(
-            help="Column to learn, in place of --label. Its values decide: a number, ordered classes or classes."
+            help="Column to learn, in place of --label. Its values decide what that is: a number, ordered classes or "
+            "classes."
         ),
     ] = None
     task: Annotated[
@@ -214,7 +215,7 @@ class Reading:
             "--task",
             metavar="<task>",
             help="What to learn: classes, several (labels per text), ordered (classes) or number. Default: with "
-            "--target, what the column holds. Else several if cells clearly hold several labels, or classes.",
+            "--target, what the column holds; else classes, or several if cells clearly hold several labels.",
         ),
     ] = None
     order: Annotated[

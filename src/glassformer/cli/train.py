@@ -54,7 +54,7 @@ def train(
         float | None,
         typer.Option(
             metavar="<number>",
-            help="Time for the whole run. It chooses what fits into it: counting alone, fewer steps, the recipe, or "
+            help="Time for the whole run, which then does what fits: counting alone, fewer steps, the recipe, or "
             "pre-training too.",
         ),
     ] = None,
@@ -95,7 +95,7 @@ def train(
     ] = False,
     run: Running,
 ) -> None:
-    """Train a model on a table of texts with their labels, or with a number."""
+    """Train a model on a table of texts with labels or numbers."""
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe

@@ -300,7 +300,8 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
         why = "it is not clear which column holds the label. Name it with `label=`. It may be:"
     elif labels.number:
         mixed = [quoted(name) for name in candidates[:MOST_COLUMNS] if holds_some_numbers(sample[name])]
-        but = f" (in {', '.join(mixed)}, some cells are not numbers: name it to see which)" if mixed else ""
+        which = "one" if mixed[1:] else "it"
+        but = f" (in {', '.join(mixed)}, some cells are not numbers: name {which} to see them)" if mixed else ""
         why = f"no column holds numbers{but}. Name the column with `target=`. {rest}"
     else:
         found = labels.numbers(candidates[:MOST_COLUMNS]) if labels.number is False else []

@@ -21,9 +21,9 @@ WHYS = (WRONG, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
 """The kinds of findings, in the order in which they are listed."""
 OF_LABELS = (WRONG, CONFLICT, NEAR_CONFLICT)
 """Those that are about the label. The others are about texts that occur more than once."""
-_UNCERTAIN_OF_NUMBERS = (CONFLICT, NEAR_CONFLICT, NEAR_REPEAT, NEAR_TEST)
 OF_TEST = (IN_TEST, NEAR_TEST)
 """Those whose other row is one of the test table."""
+_LEFT_TO_READER = (CONFLICT, NEAR_CONFLICT, NEAR_REPEAT, NEAR_TEST)  # with numbers
 
 DROP = "drop"
 """The word in `new_label` that leaves a row out."""
@@ -71,10 +71,11 @@ class LabelCheck:
             characters of both texts that both have.
         rows: how many rows were checked.
         labels: the labels of the table. A number has none.
-        agreement: the share of rows whose label the held-out model gives; of several labels the share of their yes and
-            no; of numbers R² of the rows that are not doubtful.
-        majority: the same for the most frequent label, or the more frequent of yes and no; of numbers 0.
-        knows_nothing: whether the model is not clearly better than that. Then no label is doubted.
+        agreement: the share of rows whose label the held-out model gives. With several labels per text, the share of
+            yes and no that it gives. With numbers, R² of the rows that are not doubtful.
+        majority: the same for one answer to all rows: the most frequent label, the more frequent of yes and no for
+            each label, or the mean, whose R² is 0.
+        knows_nothing: whether the model is not clearly better than this one answer. Then no label is doubted.
         estimated_wrong: an estimate of how many labels are wrong. It is rather too high: hard texts count too. None of
             numbers, and if the model knows nothing.
         curve: what more rows would bring. None if there are too few rows to tell, or the model knows nothing.
@@ -103,9 +104,9 @@ class LabelCheck:
 
         Args:
             prefill: suggest what to do, once for each row: the suggested label, if it is another one, for findings
-                about labels; `drop` for the others. Of numbers, nothing for texts that are only nearly the same, which
-                may well differ in what the number is about, and nothing where the same text has other numbers: the
-                answer is neither of them.
+                about labels; `drop` for the others. With numbers, nothing for texts that are only nearly the same,
+                which may well differ in what the number is about. Nothing either where the same text has other
+                numbers, because the answer is none of them.
         """
         if not prefill:
             return self.findings.with_columns(pl.lit(None, pl.String).alias(NEW_LABEL))
@@ -114,5 +115,5 @@ class LabelCheck:
         drop = pl.lit(None if DROP in self.labels else DROP, pl.String)
         new = pl.when(of_labels).then(other).otherwise(drop)
         if not self.labels:
-            new = pl.when(~pl.col("why").is_in(_UNCERTAIN_OF_NUMBERS)).then(new)
+            new = pl.when(~pl.col("why").is_in(_LEFT_TO_READER)).then(new)
         return self.findings.with_columns(pl.when(pl.col("row").is_first_distinct()).then(new).alias(NEW_LABEL))

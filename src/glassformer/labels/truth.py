@@ -111,7 +111,7 @@ class Truth(ABC):
     @property
     @abstractmethod
     def kinds(self) -> Array:
-        """(rows,) numbers that tell labels apart: only rows with the same label have the same."""
+        """(rows,) a number for each label: two rows have the same one only if their labels are equal."""
 
     @abstractmethod
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:

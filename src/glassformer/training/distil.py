@@ -244,7 +244,7 @@ def distil(
 
 
 def _splits(all_texts: Unlabelled, teacher: Teacher, recipe: Recipe) -> Splits:
-    """Split the texts. Rows with the same text in other columns are all held out, or all learned."""
+    """Split the texts. Rows that differ in a column alone are all held out, or all learned."""
     rows, keys = all_texts.texts, text_keys(all_texts.texts)
     documents = Documents(texts=rows.filter(keys.is_first_distinct()), source=" and ".join(all_texts.sources))
     _, held_out = split_documents(documents, recipe.validation, seed=recipe.training.seed)

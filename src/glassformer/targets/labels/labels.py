@@ -150,7 +150,7 @@ class SeveralLabels(OneLabel):
     """Several labels for each text, or none: each is a yes or no of its own, with a probability of yes."""
 
     to_type: ClassVar = f"all labels of the row, {NONE}"
-    one_answer: ClassVar = "the more frequent of yes and no"
+    one_answer: ClassVar = "the more frequent of yes and no for each label"
 
     @cached_property
     def cells(self) -> list[str]:
@@ -207,8 +207,8 @@ class SeveralLabels(OneLabel):
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (
-            f"{check.agreement:.1%} of the answers, a yes or no for each label, agree with the labels. Always the more "
-            f"frequent of yes and no would agree with {check.majority:.1%}."
+            f"{check.agreement:.1%} of the answers, a yes or no for each label, agree with the labels. Always giving "
+            f"the more frequent one would agree with {check.majority:.1%}."
         )
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:
