@@ -20,7 +20,7 @@ from glassformer.prediction.answering_config import AnyTarget
 from glassformer.training import time_plan
 from tests.cli.terminal import commands
 from tests.matrix.reasons import NO_TABLE, REFUSED, reason
-from tests.matrix.samples import ALONE, INPUTS, TARGETS, Cell, RefusedError, rows, write
+from tests.matrix.samples import ALONE, INPUTS, TARGETS, Cell, RefusedError, let_both_answer, rows, write
 from tests.matrix.things import THINGS_TO_DO
 from tests.test_house import ROOT
 from tests.trained import made_once
@@ -40,6 +40,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Ce
             if is_new:
                 write(table, rows(target, inputs))
                 cell.train(both)
+                let_both_answer(both)
                 cell.train(alone, *ALONE)
             return cell
 

@@ -35,6 +35,7 @@ REFUSED: tuple[Refusal, ...] = (
 )
 NO_TABLE = {
     "pretrain": "learns from texts without labels",
+    "embeddings": "learns from texts without labels",
     "generate": "a language model writes",
     "align evaluate": "the stages of an assistant",
     "align pairs": "the stages of an assistant",

@@ -3,12 +3,18 @@
 import json
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from glassformer.prediction.answering_config import TRANSFORMER, Readers
+from glassformer.prediction.folder_names import REPORT_FILE
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from tests.cli.terminal import Outcome, glassformer
+from tests.support import randomise
 from tests.trained import write_csv
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
@@ -62,10 +68,24 @@ def rows(target: str, inputs: str, *, first: int = 0, count: int = ROWS) -> list
             row = {"question": f"how is the {thing}", **row}
         if inputs == "text with columns":
             row |= {"shop": draw.choice(["Ulm", "Bonn"]), "price": draw.choice(["", f"{draw.uniform(3, 9):.2f}"])}
-        tags = [word, *([thing] if thing in ("film", "book") else [])]
+        tags = [*(("bad", "good") if word == "fair" else (word,)), *([thing] if thing == "film" else [])]
         value = f"{2 * WORDS.index(word) + draw.random():.3f}"
         found.append(row | {"label": {"several": ";".join(tags), "number": value}.get(target, word)})
     return found
+
+
+def let_both_answer(folder: Path) -> None:
+    """Give the transformer of a model a weight and scores that differ from text to text.
+
+    Counting answers these tables alone: a few steps teach a transformer nothing. One without a weight is never asked.
+    """
+    trained = load_model(folder, CLASSIFIER)
+    torch.manual_seed(0)
+    randomise(trained.model)
+    readers = Readers.weighing(trained.config.weights | {TRANSFORMER: 0.1})
+    card, report = ((folder / name).read_text(encoding="utf-8") for name in ("README.md", REPORT_FILE))
+    config = trained.config.model_copy(update={"readers": readers})
+    save_model(folder, replace(trained, config=config), card=card, report=report)
 
 
 def write(path: Path, given: list[Row], *, labelled: bool = True) -> Path:
@@ -79,7 +99,7 @@ class Cell:
 
     Attributes:
         table: its labelled table.
-        both: a model folder with both readers.
+        both: a model folder in which both readers answer.
         alone: one in which the transformer answers alone.
         out: an empty folder.
     """

@@ -16,6 +16,7 @@ from glassformer import TextClassifier, TextRegressor
 from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator
 from glassformer.exporting.formats import FORMATS
+from glassformer.prediction.exported import MODEL_FILE
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.served_model import ServedModel
@@ -62,6 +63,14 @@ def answers_well(cell: Cell, folder: Path) -> None:
     """Assert that a model answers a text as it should."""
     (answer,) = cell.run("predict", folder, cell.text, "--json").document["answers"]
     cell.check(answer["prediction"])
+
+
+def both_say_why(cell: Cell, folder: Path) -> None:
+    """Assert that both readers of a model have a share in its answer to a text."""
+    words = cell.run("explain", folder, cell.text, "--json").document["words"]
+    assert {word["word"].lower() for word in words} > {"a", "good"}
+    for reader in ("counting", "transformer"):
+        assert any(word[reader] for word in words), reader
 
 
 @tried("train", "train")
@@ -171,9 +180,9 @@ def predict_with_ray(cell: Cell) -> None:
 
 @tried("explain", "explain")
 def explain(cell: Cell) -> None:
-    for folder in (cell.both, cell.alone):
-        found = cell.run("explain", folder, cell.text, "--json").document
-        assert {word["word"].lower() for word in found["words"]} > {"a", "good"}
+    both_say_why(cell, cell.both)
+    found = cell.run("explain", cell.alone, cell.text, "--json").document
+    assert {word["word"].lower() for word in found["words"]} > {"a", "good"}
 
 
 @tried("explain --file", "explain")
@@ -273,11 +282,13 @@ def export(to: str) -> Try:
         folder = cell.both if to != "transformers" else cell.alone
         with unchecked_shapes():
             cell.run("export", folder, "--format", to, "--out", cell.out / "e", *more)
-        if to.startswith("onnx"):
-            answers_well(cell, cell.out / "e")
-            assert cell.run("explain", cell.out / "e", cell.text, "--json").document["words"]
+        if to == "transformers":
+            assert (cell.out / "e" / "model.safetensors").is_file()
+        elif to == "web":
+            assert f'data-file="{MODEL_FILE}"' in (cell.out / "e" / "index.html").read_text(encoding="utf-8")
         else:
-            assert any((cell.out / "e" / name).is_file() for name in ("index.html", "model.safetensors"))
+            answers_well(cell, cell.out / "e")
+            both_say_why(cell, cell.out / "e")
 
     return run
 
