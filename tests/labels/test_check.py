@@ -152,6 +152,23 @@ def test_prefilling_suggests_once_for_each_row() -> None:
     assert repeat["new_label"].to_list() == [None]
 
 
+def test_prefilling_drops_a_row_whose_first_finding_suggests_nothing() -> None:
+    text, label = ROWS[0]
+    other = "bad" if label == "good" else "good"
+    check = check_table(truth_in([*ROWS, (text, other), ROWS[1]]), table_of(ROWS[:2]))
+    filled = check.to_fill_in(prefill=True).select("row", "why", "new_label")
+    assert filled.filter(pl.col("row").is_in([1, 2, 81, 82])).sort("row", maintain_order=True).rows() == [
+        (1, CONFLICT, None),
+        (1, IN_TEST, "drop"),
+        (2, IN_TEST, "drop"),
+        (81, WRONG, label),
+        (81, CONFLICT, None),
+        (81, IN_TEST, None),
+        (82, REPEAT, "drop"),
+        (82, IN_TEST, None),
+    ]
+
+
 def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=r"has 9 usable rows; a check of labels needs at least 10"):
         check_table(truth_in(ROWS[:9]))

@@ -13,7 +13,7 @@ from glassformer import check_labels
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 from glassformer.labels.check import check_table
-from glassformer.labels.findings import CONFLICT, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG
+from glassformer.labels.findings import CONFLICT, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG
 from glassformer.labels.labelled import read_labelled, rows_to_label
 from glassformer.labels.mend import mend, read_changes
 from glassformer.labels.to_label import to_label
@@ -159,6 +159,9 @@ def test_nearly_the_same_texts_may_have_other_numbers() -> None:
     filled = check.to_fill_in(prefill=True).drop_nulls("new_label")
     assert set(filled["why"]) == {WRONG, REPEAT}
     assert filled.filter(pl.col("new_label") == "drop")["row"].to_list() == [151]
+    tested = check_table(truth_of(table_of(rows), "number"), table_of([rows[40]])).to_fill_in(prefill=True)
+    in_test = tested.filter(pl.col("why") == IN_TEST)
+    assert in_test.select("row", "new_label").rows() == [(41, "drop"), (154, "drop")]
 
 
 def test_numbers_that_are_equal_but_for_doubtful_ones_are_measured_on_all_rows() -> None:

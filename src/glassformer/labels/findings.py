@@ -103,10 +103,10 @@ class LabelCheck:
         """Return the findings with the column `new_label`, which is empty.
 
         Args:
-            prefill: suggest what to do, once for each row: the suggested label, if it is another one, for findings
-                about labels; `drop` for the others. With numbers, nothing for texts that are only nearly the same,
-                which may well differ in what the number is about. Nothing either where the same text has other
-                numbers, because the answer is none of them.
+            prefill: suggest what to do, once for each row, at its first finding that has a suggestion: the suggested
+                label, if it is another one, for findings about labels; `drop` for the others. With numbers, nothing for
+                texts that are only nearly the same, which may well differ in what the number is about. Nothing either
+                where the same text has other numbers, because the answer is none of them.
         """
         if not prefill:
             return self.findings.with_columns(pl.lit(None, pl.String).alias(NEW_LABEL))
@@ -116,4 +116,5 @@ class LabelCheck:
         new = pl.when(of_labels).then(other).otherwise(drop)
         if not self.labels:
             new = pl.when(~pl.col("why").is_in(_LEFT_TO_READER)).then(new)
-        return self.findings.with_columns(pl.when(pl.col("row").is_first_distinct()).then(new).alias(NEW_LABEL))
+        is_first = new.cum_count().over("row") == 1
+        return self.findings.with_columns(pl.when(is_first).then(new).alias(NEW_LABEL))
