@@ -11,18 +11,23 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 
 from glassformer.data.input_layout import Layout
+from glassformer.data.inputs import SEPARATOR, Inputs
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.windows import covering_windows
 from glassformer.exporting.web import joined
 from glassformer.pages.html import asset
+from glassformer.readers.body.fitting import fit_body
+from glassformer.readers.body.learning import BodySettings, learn_body
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.unlike import ngram_hashes, unseen_share
+from glassformer.readers.folds import folds_of
 from tests.browser.chromium import CHROMIUM
+from tests.readers.body.test_body import documents, rows_of, sentences
 from tests.serving.samples import INPUTS
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
-MODULES = ("inputs", "tokenizer", "counting", "unseen", "transformer")
+MODULES = ("inputs", "tokenizer", "counting", "body", "unseen", "transformer")
 HAND_PICKED = [
     "",
     " ",
@@ -71,6 +76,7 @@ def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     page.goto("about:blank")
     names = "composed, laidOut, Tokenizer, wordsIn, plainWords, countedWords, unseenShare, coveringWindows"
+    names += ", BodyReader"
     code = joined(*(asset("exporting", f"page/{name}.js") for name in MODULES)) + f"\nexport {{ {names} }};"
     blob = "URL.createObjectURL(new Blob([code], {type: 'text/javascript'}))"
     page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
@@ -195,3 +201,27 @@ def test_windows_are_the_same(page: Page) -> None:
     sizes = [(length, most) for length in (0, 1, 7, 8, 23, 24, 61, 62, 63, 1000, 1001) for most in (2, 5, 9, 24, 512)]
     found = page.evaluate("sizes => sizes.map(([length, most]) => ours.coveringWindows(length, most))", sizes)
     assert found == [covering_windows(np.array([length]), most).starts.tolist() for length, most in sizes]
+
+
+@pytest.mark.parametrize("texts", [1, 2])
+def test_the_body_reader_scores_as_in_python(page: Page, texts: int) -> None:
+    """Of one text it holds scores of words, of two texts with few dims their vectors."""
+    settings = BodySettings(dims=3, window=8, min_count=1)
+    body = learn_body("small", [documents([*sentences(60, 0), *HAND_PICKED * 2])], settings, lambda _: None)
+    asked = [SEPARATOR.join([text] * texts) for text in (*HAND_PICKED, *sentences(20, 1), "breadsoup zzz")]
+    inputs = None if texts == 1 else Inputs(texts=("one", "other"), columns=())
+    rows = rows_of(asked, [number % 2 for number in range(len(asked))], inputs)
+    reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    assert reader.head.shape == ((1, 2, 2) if texts == 1 else (2, 3, 2))
+    described = {"words": reader.words, "pieces": reader.pieces}
+    arrays = {
+        name: getattr(reader, name).ravel().tolist() for name in ("weights", "values", "piece_values", "head", "bias")
+    }
+    run = """([described, arrays, texts]) => {
+        const made = Object.entries(arrays).map(([name, values]) => [name, Float32Array.from(values)]);
+        const reader = new ours.BodyReader(described, Object.fromEntries(made));
+        return texts.map((text) => Array.from(reader.scores(text)));
+    }"""
+    found = np.array(page.evaluate(run, [described, arrays, asked]))
+    assert np.allclose(found, reader.scores(asked), atol=1e-6)
+    assert np.ptp(found[:, 0]) > 0.01

@@ -98,6 +98,13 @@ def pretrain(cell: Cell) -> None:
     answers_well(cell, cell.out / "m")
 
 
+@tried("train --set model.body=english", "train")
+def body(cell: Cell) -> None:
+    cell.train(cell.out / "m", *SHORT, "--set", "model.body=english", "--set", "model.counting=auto")
+    assert "body" in config_of(cell.out / "m")["readers"]
+    answers_well(cell, cell.out / "m")
+
+
 @tried("train --init", "train")
 def init(cell: Cell) -> None:
     cell.run("train", cell.table, "--out", cell.out / "m", *cell.flags, *SHORT, *ALONE, "--init", cell.alone)

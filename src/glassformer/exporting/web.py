@@ -24,15 +24,18 @@ from glassformer.exporting.onnx import Int8RefusedError, write_onnx
 from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.reader import BUILT_IN
 
 PAGE_FILE = "index.html"
-_IN_BROWSERS = ("counting", "transformer")
-_WORKER = ("inputs", "tokenizer", "counting", "unseen", "transformer", "answering", "files")
+_WORKER = ("inputs", "tokenizer", "counting", "body", "unseen", "transformer", "answering", "files")
 _SHARED = (
     "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "fields", "words", "latest",
     "column", "desk",
 )  # fmt: skip
-_FILES = ("tokenizer.json", "counting.json", "counting.safetensors", "seen.safetensors", MODEL_FILE)
+_FILES = (
+    "tokenizer.json", "counting.json", "counting.safetensors", "readers/body/words.json",
+    "readers/body/values.safetensors", "seen.safetensors", MODEL_FILE,
+)  # fmt: skip
 _IMPORT = re.compile(r"^import [^;]*;\n|^export \{[^}]*\};\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async |const |function|class))", re.MULTILINE)
 _LEARNED = {"vocab", "merges", "unk_id"}  # by training a tokenizer
@@ -69,9 +72,9 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             what `write_onnx` raises.
         GlassformerError, OSError, SafetensorError: see `write_onnx`.
     """
-    if theirs := [quoted(name) for name in trained.config.weights if name not in _IN_BROWSERS]:
+    if theirs := [quoted(name) for name in trained.config.weights if name not in BUILT_IN]:
         raise UsageError(
-            "the page runs the counting reader and the transformer alone, and this model also asks "
+            "the page runs glassformer's own readers alone, and this model also asks "
             f"{' and '.join(theirs)}, which no browser runs; `format='onnx'` exports it for `glassformer predict`"
         )
     ort = None
@@ -83,13 +86,15 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     with TemporaryDirectory(dir=folder) as aside:
         notes = _write_model(trained, Path(aside) / "int8", Path(aside) / "float32")
         written = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
-        files = {name: (written / name).read_bytes() for name in _FILES if (written / name).is_file()}
+        files = {Path(name).name: (written / name).read_bytes() for name in _FILES if (written / name).is_file()}
     if ort is None:
         del files["tokenizer.json"]  # the counting reader cuts texts into words by itself
     else:
         files["runtime.wasm"] = ort.wasm
     (folder / PAGE_FILE).write_text(_page(trained, name, files, ort), encoding="utf-8")
-    (folder / "README.md").write_text(_readme(name, notes, ort), encoding="utf-8")
+    (folder / "README.md").write_text(
+        _readme(name, notes, ort, getattr(trained.readers.get("body"), "body", None)), encoding="utf-8"
+    )
     return notes
 
 
@@ -190,9 +195,11 @@ def _letters(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _readme(name: str, notes: list[str], ort: BrowserRuntime | None) -> str:
+def _readme(name: str, notes: list[str], ort: BrowserRuntime | None, body: str | None) -> str:
     said = "\n".join(f"- {note}" for note in notes)
     holds = "n-grams of the training texts, up to three words in a row"
+    if body:
+        holds = f"{holds}, and words of the body `{body}`"
     licence = ""
     if ort is not None:
         holds = f"the vocabulary of the model, and {holds}"

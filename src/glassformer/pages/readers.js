@@ -5,11 +5,12 @@ import { el, inUnit, said, short, signed } from "./dom.js";
 export function drawReaders({ answer, changed, model }) {
   const now = changed ?? answer;
   if (!now?.readers || now.prediction === null) return null;
-  const title = el("h3", {}, "Two readers");
+  const readers = Object.entries(now.readers).filter(([name, value]) => value || name === "counting");
+  const title = el("h3", {}, readers.length > 2 ? "Its readers" : "Two readers");
   if (model.answers_by_counting) {
     return el("div", {}, title, el("p", {}, "The model answers by counting alone: held-out rows did not show that its transformer helps."));
   }
-  const readers = Object.entries(now.readers), written = model.target ? inUnit(Object.values(now.readers)) : signed;
+  const written = model.target ? inUnit(Object.values(now.readers)) : signed;
   const most = Math.max(...readers.map(([, value]) => Math.abs(value)), 1e-9);
   return el("div", {}, title,
     el("ul", { className: "bars sides" }, ...readers.map(([name, value]) => side(name, value / most, written(value)))),

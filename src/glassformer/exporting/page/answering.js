@@ -11,8 +11,8 @@ const BLANK = /^[\p{White_Space}\x1c-\x1f]*$/u; // as Python strips texts
 
 export class Answering {
   /** `config`: that of the page. `target`: what scores mean. A part that the model does not have is null. */
-  constructor({ config, target, tokenizer, counting, transformer, seen }) {
-    Object.assign(this, { config, target, tokenizer, counting, transformer, seen });
+  constructor({ config, target, tokenizer, counting, body, transformer, seen }) {
+    Object.assign(this, { config, target, tokenizer, counting, body, transformer, seen });
   }
 
   /** What is read of a text that was typed, or of a row. */
@@ -27,7 +27,7 @@ export class Answering {
     const scores = this.transformer ? await this.transformer.score(texts.map((text) => this.tokenizer.encode(text))) : null;
     return texts.map((text, number) => Object.fromEntries(weights.map(([name, weight]) => {
       if (!weight) return [name, new Float64Array(this.config.width)];
-      const found = name === "counting" ? this.counting.logits(text) : scores[number];
+      const found = { counting: () => this.counting.logits(text), body: () => this.body.scores(text) }[name]?.() ?? scores[number];
       return [name, found.map((score) => weight * score)];
     })));
   }
@@ -81,7 +81,7 @@ export class Answering {
     }
     return {
       text: shown, words: inCodePoints(shown, found), ...named,
-      readers: this.transformer ? Object.keys(whole) : ["counting"],
+      readers: Object.keys(whole).filter((name) => this.config.weights[name]),
       verdict: `Each word was deleted by itself${inputs?.columns.length ? ", and each value of a column was missing" : ""}. Its colour shows what the answer lost.`,
     };
   }

@@ -22,7 +22,7 @@ const wordsOfText = (text) => plainWords(text)
   .map((word) => (word.length > LONGEST_WORD ? Array.from(word).slice(0, LONGEST_WORD).join("") : word));
 
 /** The separators before a word: the number of its text. */
-const separatorsOf = (word) => word.match(/^\ufdd0*/u)[0];
+export const separatorsOf = (word) => word.match(/^\ufdd0*/u)[0];
 
 /** The words of each text of a row. The values of columns are in none. */
 export function textsIn(words) {

@@ -1,6 +1,7 @@
 // Reads texts beside the page, so that typing never waits. The page sends the model first, and then questions.
 
 import { Answering } from "./answering.js";
+import { BodyReader } from "./body.js";
 import { CountingReader } from "./counting.js";
 import { asArrays, asJson, unpacked } from "./files.js";
 import { TargetOf } from "./target.js";
@@ -19,6 +20,7 @@ async function load(config, packed) {
     config,
     target: new TargetOf(config),
     counting: counts ? new CountingReader(asJson(files["counting.json"]), asArrays(files["counting.safetensors"])) : null,
+    body: "words.json" in files ? new BodyReader(asJson(files["words.json"]), asArrays(files["values.safetensors"])) : null,
     tokenizer: reads ? new Tokenizer(asJson(files["tokenizer.json"]), config.tokenizer) : null,
     transformer: reads ? await Transformer.load(ort, {
       wasm: files["runtime.wasm"], model: files["model.onnx"], maxSeqLen: config.max_seq_len, nClasses: config.width,
