@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.tables_common import Document, interval
+from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown, short
 
 
 def few_tables(found: Document) -> Iterator[str]:
-    """Yield a table of accuracies, one of differences, and how they were measured."""
+    """Yield a table of accuracies, and how they were measured."""
     lines = found["lines"]
     names = list(dict.fromkeys(name for line in lines for name in line["contestants"]))
     yield "Accuracy on the test rows, means over the draws:"
     most = max(_of_draws(lines, name)[0] for name in names)
     everywhere = [name for name in names if _of_draws(lines, name)[0] == most]
     yield markdown([("table", "rows of each class", *everywhere), *(_accuracies(line, everywhere) for line in lines)])
-    ours = [name for name in names if name.startswith("ours") and "counting alone" not in name]
-    yield "Accuracy above that of TF-IDF + logistic regression on the same draws:"
-    yield markdown([("table", "rows of each class", *ours), *(_differences(line, ours) for line in lines)])
     draws = "; ".join(f"{name} {_draws(lines, name)}" for name in names)
     test_rows = {line["table"]: line["test_rows"] for line in lines}
     sizes = "; ".join(f"`{table}` {rows:,}" for table, rows in test_rows.items())
     pretrained = f" Pre-training: {found['seconds']} seconds on all other training texts, without their labels."
-    yield (
-        f"Draws: {draws}. Test rows: {sizes}.{pretrained if any('pre-trained' in name for name in names) else ''} 95% "
-        "intervals over the test rows."
-    )
+    yield (f"Draws: {draws}. Test rows: {sizes}.{pretrained if any('pre-trained' in name for name in names) else ''}")
 
 
 def _of_draws(lines: list[Document], name: str) -> tuple[int, int]:
@@ -55,9 +49,3 @@ def _accuracies(line: Document, names: list[str]) -> tuple[str, ...]:
         return f"**{short(value)}**" if value == best else short(value)
 
     return (f"`{line['table']}`", str(line["per_class"]), *map(cell, names))
-
-
-def _differences(line: Document, names: list[str]) -> tuple[str, ...]:
-    cells = (line["contestants"].get(name) for name in names)
-    shown = ("" if cell is None else interval(cell["over_tfidf"], lambda value: f"{value:+.3f}") for cell in cells)
-    return (f"`{line['table']}`", str(line["per_class"]), *shown)

@@ -1,27 +1,31 @@
-"""The figures on the English body: what it associates."""
+"""The figures on the English body: what it adds, and what it associates."""
+
+import json
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pytest
 
+from benchmarks import bench_data, body
 from benchmarks.associations import ASKED, association
+from benchmarks.bench_data import Entry
+from benchmarks.tables import kinds
 from glassformer.readers.body.vectors import Body, body_folder
+from glassformer.training.recipe import load_recipe
 
 
 def test_associations_are_as_on_paper() -> None:
     """Words along one axis, those of the first list on the side of the first attributes: d is as large as it gets."""
-    body = Body.load(body_folder("english"))
+    english = Body.load(body_folder("english"))
     words = {name: ASKED["words"][name] for name in ("flowers", "insects", "pleasant", "unpleasant")}
-    vectors = np.zeros_like(body.vectors)
+    vectors = np.zeros_like(english.vectors)
     for sign, names in ((1, ("flowers", "pleasant")), (-1, ("insects", "unpleasant"))):
         for name in names:
-            vectors[[body.index[word] for word in words[name] if word in body.index], 0] = sign
-    drawn = Body(
-        words=body.words,
-        shares=body.shares,
-        vectors=vectors,
-        pieces=body.pieces,
-        piece_vectors=body.piece_vectors,
-        card=body.card,
-    )
+            vectors[[english.index[word] for word in words[name] if word in english.index], 0] = sign
+    drawn = replace(english, vectors=vectors)
     found = association(drawn, "flowers", "insects", "pleasant", "unpleasant")
     n, m = found["words"]["flowers"], found["words"]["insects"]
     values = np.array([2.0] * n + [-2.0] * m)
@@ -31,9 +35,27 @@ def test_associations_are_as_on_paper() -> None:
 
 
 def test_the_shipped_body_knows_english() -> None:
-    body = Body.load(body_folder("english"))
-    assert {"films", "actor"} <= {word for word, _ in body.nearest("film", 10)}
+    english = Body.load(body_folder("english"))
+    assert {"films", "actor"} <= {word for word, _ in english.nearest("film", 10)}
     assert sum(file.stat().st_size for file in body_folder("english").iterdir()) < 12_000_000
     sources = (body_folder("english") / "SOURCES.tsv").read_text(encoding="utf-8")
     kinds = {line.split("\t")[1] for line in sources.splitlines()[1:]}
-    assert {name.split("-1")[0].split("-0")[0] for name in body.card.sources} <= kinds
+    assert {name.split("-1")[0].split("-0")[0] for name in english.card.sources} <= kinds
+
+
+def test_what_it_adds_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
+    monkeypatch.setattr(body, "PLAN", {"few": (8,)})
+    monkeypatch.setattr(body, "load_recipe", partial(load_recipe, preset="tiny"))
+    monkeypatch.setattr(sys, "argv", ["body.py", "--quick", "--work", str(tmp_path / "work")])
+    body.main()
+    found = json.loads((tmp_path / "work" / "trial" / "body.json").read_text())
+    (line,) = found["lines"]
+    assert (line["rows"], line["per_class"]) == (16, 8)
+    assert list(line["contestants"]) == [body.TFIDF, body.WITH_PIECES, body.COUNTING, body.BOTH]
+    gain = line["contestants"][body.BOTH]["over_counting"]
+    accuracies = {name: figures["accuracy"]["value"] for name, figures in line["contestants"].items()}
+    assert np.isclose(gain["value"], accuracies[body.BOTH] - accuracies[body.COUNTING])
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["body"]("body"))
+    assert "| `few` | 8 | " in shown
+    assert "1 of the" not in shown or gain["low"] > 0

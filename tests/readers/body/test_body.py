@@ -1,6 +1,7 @@
 """Bodies: vectors of words and pieces, their files, and the reader that averages them."""
 
 import json
+import pickle
 from functools import partial
 from pathlib import Path
 
@@ -188,6 +189,13 @@ def test_each_text_of_a_row_has_a_mean_of_its_own(body: Body) -> None:
     assert reader.head.shape[0] == 2
     asked = [f"{BEGIN}shop=Berlin{END}the goal{SEPARATOR}the soup", f"the soup{SEPARATOR}the match"]
     assert reader.scores(asked).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_a_reader_that_has_answered_can_be_copied(body: Body) -> None:
+    rows = rows_of(sentences(40, 2), [0, 1] * 20)
+    reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
+    before = reader.scores([*rows.texts, "zzz breads"])
+    assert np.array_equal(pickle.loads(pickle.dumps(reader)).scores([*rows.texts, "zzz breads"]), before)
 
 
 @pytest.mark.parametrize("many", [False, True])

@@ -6,9 +6,10 @@ It needs NumPy alone, because exported models run where nothing else is installe
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,12 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 from glassformer.readers.body.vectors import pieces_of
 from glassformer.readers.counting.ngrams import field_of, words_of
+from glassformer.readers.counting.reader import sums_of
 from glassformer.readers.reader import Reader
 
 WORDS_FILE, VALUES_FILE = "words.json", "values.safetensors"
 _ROWS_AT_ONCE = 1_000
+_MOST_WORDS = 30_000  # whose scores are remembered
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,6 +73,14 @@ class BodyReader(Reader):
         """(texts, pieces, width)"""
         return self.piece_values @ self.head
 
+    @cached_property
+    def _rare(self) -> Callable[[str], tuple[int, float, FloatArray | float]]:
+        return lru_cache(_MOST_WORDS)(self._looked_up)  # many words occur in many texts
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields alone: a pickle or copy holds nothing that follows from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width). Those of a text without known words are the bias."""
         parts = [self._scores_of(texts[first : first + _ROWS_AT_ONCE]) for first in range(0, len(texts), _ROWS_AT_ONCE)]
@@ -77,11 +88,9 @@ class BodyReader(Reader):
 
     def _scores_of(self, texts: Sequence[str]) -> FloatArray:
         words = [words_of(text) for text in texts]
-        shares = self.of_words([word for of_text in words for word in of_text], np.cumsum([0, *map(len, words)]))
-        rows = np.repeat(np.arange(len(texts)), list(map(len, words)))
-        total = np.tile(self.bias, (len(texts), 1))
-        np.add.at(total, rows, shares)
-        return total
+        ends = np.cumsum([0, *map(len, words)])
+        shares = self.of_words(list(chain.from_iterable(words)), ends)
+        return sums_of(ends, shares) + self.bias
 
     def of_words(self, words: Sequence[str], ends: IntArray | None = None) -> FloatArray:
         """Return what each word adds to the scores of its text: (words, width).
@@ -101,7 +110,7 @@ class BodyReader(Reader):
         found: FloatArray = (scores * shares[:, None]).astype(np.float32)
         return found
 
-    def _rare(self, word: str) -> tuple[int, float, FloatArray | float]:
+    def _looked_up(self, word: str) -> tuple[int, float, FloatArray | float]:
         """Return the text, the weight and the scores of a word that is unknown, or not of the first text of a row."""
         field = min(field_of(word), len(self.head) - 1)
         if field < 0:  # the value of a column

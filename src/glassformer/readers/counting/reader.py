@@ -112,7 +112,7 @@ class NgramWeights:
     def outputs(self, texts: Iterable[Sequence[str]]) -> FloatArray:
         """Return what the n-grams of each text, given as its words, add up to: (texts, outputs)."""
         counts = self.counts(texts)
-        return _sums(counts.ends, self._terms(counts))
+        return sums_of(counts.ends, self._terms(counts))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -297,7 +297,7 @@ def _rows(ends: Array) -> Array:
     return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 
 
-def _sums(ends: Array, terms: FloatArray) -> FloatArray:
+def sums_of(ends: Array, terms: FloatArray) -> FloatArray:
     """Add up the terms (n-grams, outputs) of each text: (texts, outputs)."""
     total = np.zeros((len(ends) - 1, terms.shape[1]), np.float32)
     filled = np.flatnonzero(np.diff(ends))
