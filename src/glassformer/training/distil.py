@@ -356,7 +356,7 @@ def _check(recipe: Recipe, temperature: float) -> None:
     if recipe.model.beside:
         raise UsageError(
             f"a student is a transformer alone, and the recipe has other readers: {', '.join(recipe.model.beside)}; "
-            "leave out `model.counting` and `model.readers`"
+            "leave out `model.counting`, `model.body` and `model.readers`"
         )
 
 
