@@ -20,7 +20,7 @@ from safetensors.numpy import save_file
 from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
-from glassformer.readers.body.vectors import pieces_of
+from glassformer.readers.body.vectors import Lexicon
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.counting.reader import sums_of
 from glassformer.readers.reader import Reader
@@ -31,7 +31,7 @@ _MOST_WORDS = 30_000  # whose scores are remembered
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BodyReader(Reader):
+class BodyReader(Lexicon, Reader):
     """A fitted body reader.
 
     The scores of a text are the bias and the mean of the scores of its words, each with its weight. Of several texts,
@@ -47,21 +47,11 @@ class BodyReader(Reader):
     """
 
     body: str
-    words: tuple[str, ...]
     weights: FloatArray
     values: FloatArray
-    pieces: tuple[str, ...]
     piece_values: FloatArray
     head: FloatArray
     bias: FloatArray
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
-
-    @cached_property
-    def _piece_index(self) -> dict[str, int]:
-        return {piece: number for number, piece in enumerate(self.pieces)}
 
     @cached_property
     def _scores(self) -> FloatArray:
@@ -99,7 +89,7 @@ class BodyReader(Reader):
             ends: text i has the words `ends[i]:ends[i + 1]`. None: all are of one text.
         """
         bounds = np.array([0, len(words)]) if ends is None else ends
-        known = np.fromiter((self._index.get(word, -1) for word in words), np.int64, len(words))
+        known = np.fromiter((self.index.get(word, -1) for word in words), np.int64, len(words))
         fields = np.zeros(len(words), np.int64)
         weights, scores = self.weights[known], self._scores[0, known]
         for place in np.flatnonzero(known < 0).tolist():
@@ -116,10 +106,10 @@ class BodyReader(Reader):
         if field < 0:  # the value of a column
             return 0, 0.0, 0.0
         plain = word[field_of(word) :]
-        if (number := self._index.get(plain)) is not None:
+        if (number := self.index.get(plain)) is not None:
             return field, float(self.weights[number]), self._scores[field, number]
-        pieces = [self._piece_index[piece] for piece in pieces_of(plain) if piece in self._piece_index]
-        return (field, 1.0, self._piece_scores[field, pieces].mean(axis=0)) if pieces else (field, 0.0, 0.0)
+        pieces = self.pieces_of(plain)
+        return (field, 1.0, self._piece_scores[field, pieces].mean(axis=0)) if len(pieces) else (field, 0.0, 0.0)
 
     def save(self, folder: Path) -> None:
         """Write `words.json` and `values.safetensors`.

@@ -50,21 +50,42 @@ class Card(BaseModel):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Body:
-    """Vectors of words and of their pieces.
+class Lexicon:
+    """Words and pieces of words, which have numbers.
 
     Attributes:
         words: the most frequent one first.
-        shares: (words,) the share of each in all words that were read.
-        vectors: (words, dims), each of length 1.
         pieces: runs of 3 to 6 characters. A word begins with `<` and ends with `>`.
-        piece_vectors: (pieces, dims). The vector of an unknown word is the mean of those of its pieces.
     """
 
     words: tuple[str, ...]
+    pieces: tuple[str, ...]
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def piece_index(self) -> Mapping[str, int]:
+        return {piece: number for number, piece in enumerate(self.pieces)}
+
+    def pieces_of(self, word: str) -> IntArray:
+        """Return the numbers of the known pieces of a word."""
+        return np.array([self.piece_index[piece] for piece in pieces_of(word) if piece in self.piece_index], np.int64)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Body(Lexicon):
+    """Vectors of words and of their pieces.
+
+    Attributes:
+        shares: (words,) the share of each in all words that were read.
+        vectors: (words, dims), each of length 1.
+        piece_vectors: (pieces, dims). The vector of an unknown word is the mean of those of its pieces.
+    """
+
     shares: FloatArray
     vectors: FloatArray
-    pieces: tuple[str, ...]
     piece_vectors: FloatArray
     card: Card
 
@@ -82,14 +103,6 @@ class Body:
         found: FloatArray = (COMMON / (COMMON + self.shares)).astype(np.float16).astype(np.float32)  # as in files
         return found
 
-    @cached_property
-    def index(self) -> Mapping[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
-
-    @cached_property
-    def piece_index(self) -> Mapping[str, int]:
-        return {piece: number for number, piece in enumerate(self.pieces)}
-
     def of_words(self, words: Sequence[str]) -> tuple[FloatArray, FloatArray]:
         """Return the vectors (words, dims) of words, and their weights (words,) in the mean of a text.
 
@@ -104,10 +117,6 @@ class Body:
             if len(pieces := self.pieces_of(words[place])):
                 vectors[place], weights[place] = self.piece_vectors[pieces].mean(axis=0), 1
         return vectors, weights
-
-    def pieces_of(self, word: str) -> IntArray:
-        """Return the numbers of the known pieces of a word."""
-        return np.array([self.piece_index[piece] for piece in pieces_of(word) if piece in self.piece_index], np.int64)
 
     def nearest(self, word: str, count: int = 5) -> list[tuple[str, float]]:
         """Return the known words whose vectors have the largest cosine with that of a word, which is not among them."""
