@@ -37,6 +37,7 @@ def test_every_command_is_there() -> None:
         "predict",
         "export",
         "pretrain",
+        "embeddings",
         "distil",
         "labels",
         "audit",
