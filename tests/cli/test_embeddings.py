@@ -60,6 +60,9 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     explained = glassformer("explain", made, "the soup", "--json")
     assert explained.document["readers"] == ["counting", "body"]
     assert abs(explained.document["unexplained"]) < 1e-5
+    audited = glassformer("audit", made, "--json")
+    assert all(each["give_away"] for each in audited.document["files"] if each["name"].startswith("readers/"))
+    assert "which is not asked and was not trained" in (made / "README.md").read_text()
     measured = glassformer("evaluate", made, test, "--json")
     assert measured.code == 0, measured.err
     exported = glassformer("export", made, "--format", "onnx", "--out", tmp_path / "onnx")
@@ -98,4 +101,5 @@ def test_a_folder_that_is_no_body_is_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "rows.csv", [("good", "yes"), ("bad", "no")] * 10)
     asked = ("train", table, "--out", tmp_path / "m", *QUICK, "--set", "model.counting=auto")
     misused(glassformer(*asked, "--set", f"model.body={tmp_path}"), "holds no body")
+    misused(glassformer(*asked, "--set", "model.body=English"), "there is no body English", "`english` comes with")
     assert not (tmp_path / "m" / "config.json").exists()

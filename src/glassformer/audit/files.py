@@ -27,6 +27,7 @@ from glassformer.prediction.folder_names import (
     SNAPSHOTS_FOLDER,
 )
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
+from glassformer.prediction.reader_files import READERS_FOLDER
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.readers.counting.unlike import SEEN_FILE
 
@@ -101,6 +102,8 @@ def _audit(path: Path, name: Path, columns: Columns, *, is_export: bool) -> File
 
 def _role(name: Path, *, keeps_texts: bool) -> tuple[str, bool]:
     """Return what a file holds, and whether it is part of a model that is given away."""
+    if name.parts[0] == READERS_FOLDER and len(name.parts) > 2:
+        return f"what the reader {name.parts[1]} knows", True
     if len(name.parts) > 1:
         return _FOLDERS_OF_THE_OWNER.get(name.parts[0], _OF_OTHERS), False
     if name.name in _OF_THE_OWNER:

@@ -88,7 +88,7 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
         write_json(document + "\n")
     else:
         _show(evaluation)
-    history = None if predictor.trained.config.answers_by_counting else predictor.trained.metrics.get("history")
+    history = None if predictor.trained.config.transformer_is_silent else predictor.trained.metrics.get("history")
     _write(folder, evaluation, document, history)
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")

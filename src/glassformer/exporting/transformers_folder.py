@@ -51,9 +51,10 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
             "`format='onnx'` exports it"
         )
     if config.transformer_is_silent:
-        others = " and ".join(name for name in config.weights if name != TRANSFORMER)
+        others = [name for name in config.weights if name != TRANSFORMER]
+        without = "with `model.counting='none'`" if others == ["counting"] else "a transformer alone"
         raise UsageError(
-            f"it answers by {others} alone, and transformers has no such reader; train with `model.counting='none'`"
+            f"it answers by {' and '.join(others)} alone, and transformers has no such reader; train {without}"
         )
     scale, shift = expressed(config).line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)

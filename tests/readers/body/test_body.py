@@ -16,7 +16,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.readers.body.fitting import fit_body
 from glassformer.readers.body.learning import BodySettings, learn_body, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, packed, pieces_of, unpacked
+from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, body_folder, packed, pieces_of, unpacked
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import Rows
@@ -177,6 +177,17 @@ def test_what_words_add_is_exact(body: Body) -> None:
         assert np.allclose(added.sum(axis=0) + reader.bias, reader.scores([text])[0], atol=1e-5)
     assert np.array_equal(reader.scores(["zzz"])[0], reader.bias)
     assert reader.scores([]).shape == (0, 2)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("seed", [0, 4])
+def test_texts_of_unknown_words_give_a_reader_that_can_be_written(tmp_path: Path, seed: int) -> None:
+    """The words have the same known pieces, so the means differ by rounding alone, and labels by chance."""
+    body, draw = Body.load(body_folder("english")), np.random.default_rng(seed)
+    texts = [" ".join(f"zorb{draw.integers(40)}" for _ in range(6)) for _ in range(200)]
+    rows = rows_of(texts, draw.integers(2, size=200).tolist())
+    fit_body(body, rows, folds_of(rows.truth, seed=0)).reader.save(tmp_path)
+    assert np.abs(BodyReader.load(tmp_path).scores(texts)).max() < 5
 
 
 def test_each_text_of_a_row_has_a_mean_of_its_own(body: Body) -> None:

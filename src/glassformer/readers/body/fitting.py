@@ -21,6 +21,7 @@ STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The values of C (as scikit-learn has it) that are tried, strongest penalty first, until the held-out loss rises."""
 _MANY_OUTPUTS = 20  # beyond, the first fold alone chooses
 _SCALES = np.geomspace(0.25, 16, 13)  # of scores: whoever joins readers scales them too
+_LEAST_SCALE = 0.005  # of texts whose words are hardly known: their means differ by noise. Of others it is .01 to .05
 _STEPS, _TOLERANCE = 100, 1e-5  # of the optimizer
 
 
@@ -95,7 +96,7 @@ def _chosen(means: FloatArray, rows: Rows, folds: Sequence[Fold]) -> float:
 def _fitted(means: FloatArray, rows: Rows, strength: float) -> _Head:
     """Minimise Σ weight · loss + ‖W‖² / (2 · strength) by L-BFGS. The means are centred, and scaled as a whole."""
     centre = means.mean(axis=0)
-    scale = float(np.sqrt(np.square(means - centre).mean())) or 1.0
+    scale = max(float(np.sqrt(np.square(means - centre).mean())), _LEAST_SCALE)
     known = torch.from_numpy((means - centre) / np.float32(scale))
     truth, weigh = torch.from_numpy(rows.truth), torch.from_numpy(rows.weights)
     weights = torch.zeros(known.shape[1], rows.width, requires_grad=True)

@@ -151,9 +151,8 @@ class Body(Lexicon):
             GlassformerError: a file is damaged, or the files do not match each other.
         """
         if not (folder / BODY_FILE).is_file():
-            raise UsageError(
-                f"{folder} holds no body; `glassformer embeddings` makes one, and `english` comes with glassformer"
-            )
+            what = f"{folder} holds no body" if folder.exists() else f"there is no body {folder}"
+            raise UsageError(f"{what}; `glassformer embeddings` makes one, and `english` comes with glassformer")
         try:
             card = Card.model_validate(read_json(folder / BODY_FILE))
             words, pieces = _two_lists((folder / WORDS_FILE).read_text(encoding="utf-8"))

@@ -57,7 +57,7 @@ def _measured(trained: TrainedModel) -> list[str]:
 
 def _validation(config: FolderConfig, best: dict[str, Any], readers: dict[str, Any] | None, rows: int) -> str:
     expect = "Expect a little less on new texts; `glassformer evaluate` measures it."
-    if readers is not None and rows and config.answers_by_counting:
+    if readers is not None and rows and config.transformer_is_silent:
         return f"On {counted(rows, 'validation row')}: accuracy {readers['accuracy']:.4f}. {expect}"
     if "validation_agreement" in best:
         known = ""
@@ -92,7 +92,7 @@ def _in_short(trained: TrainedModel) -> str:
     best, readers = trained.metrics["best"], trained.metrics.get("readers")
     if readers and readers["folds"] > 1:
         return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
-    if readers and trained.config.answers_by_counting:
+    if readers and trained.config.transformer_is_silent:
         return f"validation accuracy {readers['accuracy']:.4f}"
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
