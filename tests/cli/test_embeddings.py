@@ -1,10 +1,14 @@
 """`embeddings`, and models that read with the body that it wrote."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from glassformer.prediction.answering_config import ReaderConfig, Readers
+from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.targets.labels import training_card
 from tests.cli.terminal import glassformer, misused
 from tests.readers.body.test_body import sentences
 from tests.trained import write_csv
@@ -63,6 +67,11 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     audited = glassformer("audit", made, "--json")
     assert all(each["give_away"] for each in audited.document["files"] if each["name"].startswith("readers/"))
     assert "which is not asked and was not trained" in (made / "README.md").read_text()
+    trained_model = load_model(made, CLASSIFIER)
+    weights = {"counting": 0.7, "body": 0.0, "transformer": 0.3}
+    readers = Readers({name: ReaderConfig(weight=weight, temperature=1) for name, weight in weights.items()})
+    without = replace(trained_model, config=trained_model.config.model_copy(update={"readers": readers}))
+    assert "Held-out rows did not show that the body helps." in "".join(training_card._readers(without))
     measured = glassformer("evaluate", made, test, "--json")
     assert measured.code == 0, measured.err
     exported = glassformer("export", made, "--format", "onnx", "--out", tmp_path / "onnx")

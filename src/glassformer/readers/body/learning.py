@@ -93,8 +93,9 @@ def learn_body(
     stream = _kept_stream(work) or _keep_stream(work, read_words(sources, settings, progress))
     if len(stream.words) <= settings.dims:
         raise UsageError(
-            f"the texts hold {len(stream.words):,} words that occur {settings.min_count} times or more, and vectors of "
-            f"{settings.dims} numbers need more; give more texts, or fewer `dims` or a lower `min_count`"
+            f"the texts hold {len(stream.words):,} words that occur {settings.min_count:,} times or more, and vectors "
+            f"of {settings.dims} numbers need more; give more texts, fewer numbers (`dims=100`), or rarer words "
+            "(`min_count=2`)"
         )
     near = None if work is None or not (work / _NEAR_FILE).is_file() else sparse.load_npz(work / _NEAR_FILE)
     if near is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from glassformer.data.wording import counted
+from glassformer.evaluation.readers import named
+from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
@@ -36,7 +38,9 @@ def _readers(trained: TrainedModel) -> list[str]:
     parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
     accuracies = [readers[f"{name}_accuracy"] for name in weights]
     alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)
-    return [f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}."]
+    unasked = [name for name, each in config.readers.root.items() if not each.weight and name != TRANSFORMER]
+    left_out = f" Held-out rows did not show that {' or '.join(map(named, unasked))} helps." if unasked else ""
+    return [f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}.{left_out}"]
 
 
 def _measured(trained: TrainedModel) -> list[str]:
