@@ -153,6 +153,12 @@ def test_a_known_data_set_whose_files_are_elsewhere(tmp_path: Path) -> None:
 # What they are
 
 
+def test_a_slip_in_a_long_text_is_read_as_a_space(tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    file.write_bytes(b"one\0two\n" + b"a line of words\n" * 1_000)
+    assert read_documents(str(file)).texts[0] == "one two"
+
+
 def test_bytes_are_counted_in_utf8() -> None:
     assert documents("añ€", "😀", "b").n_bytes == 1 + 2 + 3 + 4 + 1
 

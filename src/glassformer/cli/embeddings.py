@@ -63,11 +63,10 @@ def embeddings(
         raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
     if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
-    for source in texts:
-        if source not in KNOWN:
-            check_file(Path(source))  # before a long time is spent on the others
+    # Before a long time is spent on the others.
+    sizes = {source: check_file(Path(source)).stat().st_size for source in texts if source not in KNOWN}
     work = out.with_name(f"{out.name}.unfinished")
-    identity = {"settings": settings.model_dump(), "texts": list(texts), "column": text}
+    identity = {"settings": settings.model_dump(), "texts": list(texts), "sizes": sizes, "column": text}
 
     def sources() -> Iterator[Documents]:
         for source in texts:

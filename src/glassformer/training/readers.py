@@ -191,7 +191,7 @@ def helpful(
     """
     chosen = [name for name in names if name in _WITHOUT_DOUBT] or list(names[:1])
     found = joined(chosen)
-    for name in names[len(chosen) :]:
+    for name in [name for name in names if name not in chosen]:
         more = joined([*chosen, name])
         if gains(found, more):
             chosen.append(name)

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.readers.body.fitting import fit_body
-from glassformer.readers.body.learning import BodySettings, learn_body, neighbours, read_words, surprise
+from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, body_folder, packed, pieces_of, unpacked
 from glassformer.readers.counting.ngrams import words_of
@@ -59,16 +60,19 @@ def test_words_of_one_theme_are_near_each_other(body: Body) -> None:
         assert {word for word, _ in body.nearest(theme[0], 3)} == set(theme[1:])
 
 
-def test_an_unknown_word_is_like_those_of_the_same_pieces() -> None:
-    texts = [f"the {stem}{end} of {stem} is {stem}ing" for stem in ("walk", "talk") for end in ("er", "ed", "s")] * 20
-    texts += [f"a {stem}{end} had {stem}" for stem in ("flow", "glow") for end in ("er", "ed", "s")] * 20
-    settings = BodySettings(dims=5, window=3, min_count=2)
-    learned = learn_body("small", [documents(texts)], settings, lambda _: None)
-    vectors, weights = learned.of_words(["walk", "zzz", "?!"])
-    assert weights[0] > 0
-    assert np.isclose(np.linalg.norm(vectors[0]), 1, atol=1e-5)
-    assert weights[1:].tolist() == [0, 0]
-    assert not vectors[1:].any()
+def test_an_unknown_word_is_like_known_ones_of_the_same_pieces(body: Body) -> None:
+    """Its ending is new, and its stem decides: the vectors of known words are those of their stems."""
+    endings = ("er", "ed", "s", "ing", "y", "ish", "able", "less", "ful", "like")
+    words = tuple(f"{stem}{ending}" for stem in ("walk", "glow") for ending in endings)
+    vectors = np.repeat(np.eye(2, dtype=np.float32), len(endings), axis=0)
+    pieces, piece_vectors = learn_pieces(words, vectors)
+    shares = np.full(len(words), 0.01, np.float32)
+    learned = replace(body, words=words, shares=shares, vectors=vectors, pieces=pieces, piece_vectors=piece_vectors)
+    found, weights = learned.of_words(["walkathon", "glowworm", "?!", "xyz"])
+    assert weights.tolist() == [1, 1, 0, 0]
+    for stem in (0, 1):
+        assert found[stem, stem] > 2 * abs(found[stem, 1 - stem])
+    assert not found[2:].any()
 
 
 def test_information_of_neighbours_by_hand() -> None:
@@ -191,10 +195,10 @@ def test_texts_of_unknown_words_give_a_reader_that_can_be_written(tmp_path: Path
 
 
 def test_each_text_of_a_row_has_a_mean_of_its_own(body: Body) -> None:
-    """The label says whether both texts are about the same, and the first theme alone cannot."""
+    """The label is the theme of the second text, whatever the first one is about."""
     inputs = Inputs(texts=("one", "other"), columns=())
     texts = [f"the {one}{SEPARATOR}the {other}" for one in ("bread", "goal") for other in ("bread", "goal")] * 5
-    labels = [number % 2 for number in range(20)]  # the theme of the second text
+    labels = [number % 2 for number in range(20)]
     rows = rows_of(texts, labels, inputs)
     reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
     assert reader.head.shape[0] == 2

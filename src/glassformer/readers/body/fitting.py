@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -30,15 +31,18 @@ def fit_body(body: Body, rows: Rows, folds: Sequence[Fold]) -> FittedReader[Body
     began = time.perf_counter()
     texts = 1 if rows.inputs is None else len(rows.inputs.texts)
     known = means_of(body, rows.texts, texts)
-    trials = folds[:1] if rows.width > _MANY_OUTPUTS else folds
-    strength = _chosen(known, rows, trials)
-    held_out = [
-        _fitted(known[fold.learned], rows.take(fold.learned), strength).scores(known[fold.held_out]) for fold in folds
-    ]
+
+    @cache
+    def answers(number: int, strength: float) -> FloatArray:
+        fold = folds[number]
+        return _fitted(known[fold.learned], rows.take(fold.learned), strength).scores(known[fold.held_out])
+
+    trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
+    held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
+    strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
+    scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
     head = _fitted(known, rows, strength)
-    return FittedReader(
-        reader=_reader(body, head, texts), held_out=np.concatenate(held_out), seconds=time.perf_counter() - began
-    )
+    return FittedReader(reader=_reader(body, head, texts), held_out=scores, seconds=time.perf_counter() - began)
 
 
 def means_of(body: Body, texts: Sequence[str], fields: int) -> FloatArray:
@@ -75,17 +79,12 @@ class _Head:
         return found
 
 
-def _chosen(means: FloatArray, rows: Rows, folds: Sequence[Fold]) -> float:
-    """Return the strength with the smallest loss on the rows that the folds hold out."""
+def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
+    """Return the strength with the smallest loss on held-out rows, given its scores for them."""
     best, least = STRENGTHS[0], np.inf
-    held_out = rows.take(np.concatenate([fold.held_out for fold in folds]))
     truth = torch.from_numpy(held_out.truth)
     for strength in STRENGTHS:
-        parts = [
-            _fitted(means[fold.learned], rows.take(fold.learned), strength).scores(means[fold.held_out])
-            for fold in folds
-        ]
-        scores = torch.from_numpy(np.concatenate(parts))
+        scores = torch.from_numpy(answers(strength))
         losses = [held_out.weights @ held_out.loss(scores * scale, truth).numpy() for scale in _SCALES]
         if min(losses) >= least:
             break
@@ -125,7 +124,7 @@ def _reader(body: Body, head: _Head, texts: int) -> BodyReader:
         values, pieces = values @ _side_by_side(by_text), pieces @ _side_by_side(by_text)
         by_text = np.eye(texts * width, dtype=np.float32).reshape(texts * width, texts, width).transpose(1, 0, 2)
     return BodyReader(
-        body=body.name,
+        body=body.card.name,
         words=body.words,
         weights=body.weights,
         values=_rounded(values),

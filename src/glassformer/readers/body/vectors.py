@@ -94,10 +94,6 @@ class Body(Lexicon):
         return int(self.vectors.shape[1])
 
     @property
-    def name(self) -> str:
-        return self.card.name
-
-    @property
     def weights(self) -> FloatArray:
         """The weights of the words in the mean of a text, (words,)."""
         found: FloatArray = (COMMON / (COMMON + self.shares)).astype(np.float16).astype(np.float32)  # as in files
