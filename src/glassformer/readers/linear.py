@@ -1,0 +1,92 @@
+"""A linear head on vectors of texts, its penalty chosen by held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from glassformer.data.arrays import FloatArray
+from glassformer.readers.reader import Fold, Rows
+
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""The values of C (as scikit-learn has it) that are tried, strongest penalty first, until the held-out loss rises."""
+_MANY_OUTPUTS = 20  # beyond, the first fold alone chooses
+_SCALES = np.geomspace(0.25, 16, 13)  # of scores: whoever joins readers scales them too
+_LEAST_SCALE = 0.005  # of texts whose words are hardly known: their means differ by noise. Of others it is .01 to .05
+_STEPS, _TOLERANCE = 100, 1e-5  # of the optimizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """Scores = vectors · `weights` + `bias`."""
+
+    weights: FloatArray
+    bias: FloatArray
+
+    def scores(self, vectors: FloatArray) -> FloatArray:
+        found: FloatArray = vectors @ self.weights + self.bias
+        return found
+
+
+def fit_head(vectors: FloatArray, rows: Rows, folds: Sequence[Fold]) -> tuple[Head, FloatArray]:
+    """Fit a head without the rows of each fold, and then to all rows.
+
+    Args:
+        vectors: (rows, dims) of the texts.
+
+    Returns:
+        The head of all rows, and the scores of the held-out rows, in the order of the folds.
+    """
+
+    @cache
+    def answers(number: int, strength: float) -> FloatArray:
+        fold = folds[number]
+        return _fitted(vectors[fold.learned], rows.take(fold.learned), strength).scores(vectors[fold.held_out])
+
+    trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
+    held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
+    strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
+    scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
+    return _fitted(vectors, rows, strength), scores
+
+
+def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
+    """Return the strength with the smallest loss on held-out rows, given its scores for them."""
+    best, least = STRENGTHS[0], np.inf
+    truth = torch.from_numpy(held_out.truth)
+    for strength in STRENGTHS:
+        scores = torch.from_numpy(answers(strength))
+        losses = [held_out.weights @ held_out.loss(scores * scale, truth).numpy() for scale in _SCALES]
+        if min(losses) >= least:
+            break
+        best, least = strength, min(losses)
+    return best
+
+
+def _fitted(vectors: FloatArray, rows: Rows, strength: float) -> Head:
+    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) by L-BFGS. The vectors are centred, and scaled as a whole."""
+    centre = vectors.mean(axis=0)
+    scale = max(float(np.sqrt(np.square(vectors - centre).mean())), _LEAST_SCALE)
+    known = torch.from_numpy((vectors - centre) / np.float32(scale))
+    truth, weigh = torch.from_numpy(rows.truth), torch.from_numpy(rows.weights)
+    weights = torch.zeros(known.shape[1], rows.width, requires_grad=True)
+    bias = torch.zeros(rows.width, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [weights, bias], max_iter=_STEPS, tolerance_grad=_TOLERANCE, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = weigh @ rows.loss(known @ weights + bias, truth) + weights.square().sum() / (2 * strength)
+        loss = loss / len(truth)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    found = weights.detach().numpy().astype(np.float32) / np.float32(scale)
+    return Head(weights=found, bias=bias.detach().numpy() - centre @ found)
