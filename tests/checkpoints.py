@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -117,3 +118,30 @@ def write_checkpoint(
     model.save_pretrained(folder)
     tokenizer_of(family).save_pretrained(folder)
     return model
+
+
+def describe_encoder(
+    folder: Path,
+    *parts: tuple[str, dict[str, Any]],
+    window: int | None = None,
+    prompt: str | None = None,
+    lowercase: bool = False,
+) -> None:
+    """Write beside a checkpoint what makes it an encoder of sentence-transformers, as that library does.
+
+    Args:
+        parts: the kind of each part after the transformer, and its settings.
+    """
+    kinds = [("Transformer", ""), *((kind, f"{number}_{kind}") for number, (kind, _) in enumerate(parts, 1))]
+    named = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (kind, path) in enumerate(kinds)
+    ]
+    (folder / "modules.json").write_text(json.dumps(named))
+    for (_, path), (_, settings) in zip(kinds[1:], parts, strict=True):
+        (folder / path).mkdir()
+        (folder / path / "config.json").write_text(json.dumps(settings))
+    reads = {"do_lower_case": lowercase} | ({} if window is None else {"max_seq_length": window})
+    (folder / "sentence_bert_config.json").write_text(json.dumps(reads))
+    prompts = {"prompts": {"p": prompt}, "default_prompt_name": "p"} if prompt else {}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))

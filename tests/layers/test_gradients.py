@@ -17,9 +17,11 @@ from glassformer.layers.pooling import (
     AttentionPooling,
     FirstPooling,
     FlattenPooling,
+    JoinedPooling,
     LastPooling,
     MaxPooling,
     MeanPooling,
+    RootPooling,
 )
 from glassformer.layers.positions import LearnedPositions, Rotary, SinusoidalPositions
 from glassformer.layers.slots import Pattern
@@ -62,6 +64,8 @@ MASKED = {
     "last": LastPooling(),
     "mean": MeanPooling(),
     "max": MaxPooling(),
+    "root of the number": RootPooling(),
+    "joined": JoinedPooling([FirstPooling(), MeanPooling()]),
     "attention pooling": AttentionPooling(D_MODEL),
     "flatten": FlattenPooling(5),
 }

@@ -20,6 +20,7 @@ from glassformer.prediction.exported import MODEL_FILE
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.served_model import ServedModel
+from tests.checkpoints import write_checkpoint
 from tests.exporting.test_web import runtime
 from tests.matrix.samples import ALONE, OPTIONS, QUICK, SHORT, SMALL, WORDS, Cell, RefusedError
 from tests.support import unchecked_shapes
@@ -103,6 +104,15 @@ def body(cell: Cell) -> None:
     cell.train(cell.out / "m", *SHORT, "--set", "model.body=english", "--set", "model.counting=auto")
     assert "body" in config_of(cell.out / "m")["readers"]
     answers_well(cell, cell.out / "m")
+
+
+@tried("train --set model.body=hf:FOLDER", "train")
+def encoder(cell: Cell) -> None:
+    folder, made = cell.out / "encoder", cell.out / "m"
+    write_checkpoint(folder, "bert", "Model", num_hidden_layers=1)
+    cell.train(made, *SHORT, "--set", "model.counting=auto", "--set", f"model.body=hf:{folder}")
+    assert "encoder" in config_of(made)["readers"]
+    answers_well(cell, made)
 
 
 @tried("train --init", "train")

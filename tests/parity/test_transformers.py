@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.labels import LabelSet
+from glassformer.layers.heads import DenseHead
 from glassformer.models.build import build_model
 from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights, start_from
@@ -135,6 +136,7 @@ def test_the_pooler_of_bert(tmp_path: Path) -> None:
     ours = ours_of(initial)
     our_ids, their_ids, mask = batch(initial, "bert", MASKS[1])
     pooled: list[Tensor] = []
+    assert isinstance(ours.head, DenseHead)
     ours.head.dropout.register_forward_hook(lambda _, __, output: pooled.append(output))
     with torch.no_grad():
         ours(our_ids, mask)

@@ -13,7 +13,7 @@ from glassformer.prediction.answering_config import TRANSFORMER
 
 def named(reader: str) -> str:
     """Return a reader as people call it."""
-    return f"the {reader}" if reader in (TRANSFORMER, "body") else reader
+    return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
 
 
 def which_reader_decides(

@@ -15,6 +15,8 @@ from glassformer.explanation.reading import of_words
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.ngrams import words_of
 
+_MOST_READINGS = 200  # of a text without some of its words
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReaderShares:
@@ -78,11 +80,17 @@ def _attended(question: Question, name: str, method: str) -> ReaderShares:  # no
 
 
 def _left_out(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
-    """Leave out each word in turn (Li et al. 2016): of a reader, only its scores are known."""
+    """Leave out each word in turn (Li et al. 2016): of a reader, only its scores are known.
+
+    Of a long text, neighbouring words are left out together, and share the change equally.
+    """
     cut, words = question.text, range(len(question.text.words))
-    texts = [cut.text, cut.without(words), *(cut.without([number]) for number in words)]
+    runs = np.array_split(words, max(1, min(len(words), _MOST_READINGS)))
+    texts = [cut.text, cut.without(words), *(cut.without(run.tolist()) for run in runs)]
     whole, nothing, *others = question.predictor.alone(name, texts) @ question.direction_of(name)
-    return ReaderShares(words=whole - np.array(others), nothing=float(nothing))
+    lengths = np.array([len(run) for run in runs])
+    shares = np.repeat((whole - np.array(others)) / np.maximum(lengths, 1), lengths)
+    return ReaderShares(words=shares, nothing=float(nothing))
 
 
 _EXPLAINED: Mapping[str, Callable[[Question, str, str], ReaderShares]] = {

@@ -78,6 +78,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         GlassformerError: the export does not compute the same.
         OSError, SafetensorError: the files cannot be written.
     """
+    check_readers(trained)
     predictor, config = Predictor(trained), trained.config
     rows = _rows(trained) if precision == "int8" and not config.transformer_is_silent else None
     (folder / "tokenizer.json").write_text(trained.tokenizer.to_json(), encoding="utf-8")
@@ -115,6 +116,15 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     if rows is not None and (why := answers.changed(checked)) is not None:
         raise Int8RefusedError(f"int8 would change the answers: {why}")
     return notes
+
+
+def check_readers(trained: TrainedModel) -> None:
+    """Raise `UsageError` if a reader of the model needs PyTorch."""
+    if "encoder" in trained.readers:
+        raise UsageError(
+            "it asks a pre-trained encoder, which needs PyTorch; `glassformer distil` makes a small transformer of the "
+            "model, which can be exported"
+        )
 
 
 def _rows(trained: TrainedModel) -> _Rows:

@@ -20,7 +20,7 @@ from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError, quoted
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
 from glassformer.exporting.expressed import expressed
-from glassformer.exporting.onnx import Int8RefusedError, write_onnx
+from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_onnx
 from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
@@ -72,6 +72,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             what `write_onnx` raises.
         GlassformerError, OSError, SafetensorError: see `write_onnx`.
     """
+    check_readers(trained)
     if theirs := [quoted(name) for name in trained.config.weights if name not in BUILT_IN]:
         raise UsageError(
             "the page runs glassformer's own readers alone, and this model also asks "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import torch
 from jaxtyping import Bool, Float
@@ -50,6 +51,29 @@ class MaxPooling(Pooling):
         self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
     ) -> Float[Tensor, "batch d_model"]:
         return hidden.masked_fill(~attention_mask[:, :, None], -math.inf).amax(dim=1)
+
+
+class RootPooling(Pooling):
+    """Takes the sum over the tokens, divided by the root of their number."""
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch d_model"]:
+        kept = attention_mask[:, :, None].to(hidden.dtype)
+        return (hidden * kept).sum(dim=1) / kept.sum(dim=1).sqrt()
+
+
+class JoinedPooling(Pooling):
+    """Concatenates the vectors of several poolings."""
+
+    def __init__(self, poolings: Iterable[Pooling]) -> None:
+        super().__init__()
+        self.poolings = nn.ModuleList(poolings)
+
+    def forward(
+        self, hidden: Float[Tensor, "batch seq d_model"], attention_mask: Bool[Tensor, "batch seq"]
+    ) -> Float[Tensor, "batch features"]:
+        return torch.cat([pooling(hidden, attention_mask) for pooling in self.poolings], dim=1)
 
 
 class AttentionPooling(Pooling):

@@ -18,6 +18,8 @@ Window = Annotated[int, Field(ge=2, le=2**20)]
 VocabSize = Annotated[int, Field(ge=4, le=2**22)]
 """Number of tokens, up to four times the vocabulary of XLM-V (100 languages). The library that learns the vocabulary
 reserves memory for each token."""
+HUB = "hf:"
+"""How the name of a checkpoint of another library begins."""
 MOST = 10**9
 Count = Annotated[int, Field(ge=1, le=MOST)]
 """Number of steps, epochs, texts or tokens. A billion of them take years."""
@@ -131,13 +133,14 @@ class ModelConfig(TrunkConfig):
     Bayes (`nb`), or on both (`auto`). With `none` there is none."""
     body: str = Field(default="none", exclude_if=lambda body: body == "none")
     """The body reader beside the transformer: a linear model of the mean of the vectors of words. `english`, or a
-    folder that `glassformer embeddings` wrote. With `none` there is none."""
+    folder that `glassformer embeddings` wrote. `hf:FOLDER` reads with a pre-trained encoder in its place. With `none`
+    there is none."""
     readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """Readers of other packages that read beside both (see docs/how-to/add-a-reader.md)."""
 
     @property
     def beside(self) -> tuple[str, ...]:
-        own = {"counting": self.counting, "body": self.body}
+        own = {"counting": self.counting, "encoder" if self.body.startswith(HUB) else "body": self.body}
         return (*(name for name, kind in own.items() if kind != "none"), *self.readers)
 
 

@@ -23,7 +23,7 @@ from glassformer.layers.masks import FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, NoNorm, RMSNorm
 from glassformer.layers.pooling import FirstPooling, MeanPooling
 from glassformer.layers.positions import LearnedPositions, NoPositions, Rotary
-from glassformer.layers.slots import Norm, Pattern, PositionLayer
+from glassformer.layers.slots import Norm, Pattern, Pooling, PositionLayer
 from glassformer.layers.taps import Tap
 from glassformer.models.bricks import block_norms
 from glassformer.models.model_config import MOST_BLOCKS, DesignConfig, Width, Window, check_heads, how_many
@@ -120,8 +120,8 @@ class PretrainedEncoder(nn.Module):
             for number in range(config.n_layers)
         )
         self.norm = _norm(config) if config.residual == "pre-norm" else NoNorm()
-        self.pooling = FirstPooling() if config.pooling == "first" else MeanPooling()
-        self.head = DenseHead(
+        self.pooling: Pooling = FirstPooling() if config.pooling == "first" else MeanPooling()
+        head = DenseHead(
             config.d_model,
             n_classes,
             _ACTIVATIONS[config.head_activation],
@@ -131,9 +131,11 @@ class PretrainedEncoder(nn.Module):
             dropout=config.dropout,
             bias=config.head_bias,
         )
+        self.head: nn.Module = head
         self.tap_embedding, self.tap_positions, self.tap_hidden = Tap(), Tap(), Tap()
         self.tap_pooled, self.tap_logits = Tap(), Tap()
         self._initialise()
+        nn.init.zeros_(head.out_projection.weight)
 
     def forward(
         self, token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
@@ -161,7 +163,6 @@ class PretrainedEncoder(nn.Module):
                 nn.init.normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        nn.init.zeros_(self.head.out_projection.weight)
 
 
 class _Attending(NamedTuple):

@@ -12,7 +12,7 @@ from glassformer.errors import GlassformerError
 from glassformer.prediction.answering_config import TRANSFORMER, AnsweringConfig
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, n_outputs
-from glassformer.readers.reader import Reader, installed
+from glassformer.readers.reader import BUILT_IN, Reader, installed
 
 COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
 READERS_FOLDER = "readers"
@@ -51,13 +51,17 @@ def _beside(folder: Path, name: str, config: AnsweringConfig) -> Reader:
     if not place.is_dir():
         raise GlassformerError(f"{place} is missing, which config.json names; copy the whole folder again")
     reader = kind.load(place)
-    if isinstance(reader, BodyReader) and len(reader.bias) != config.target.width:
+    if name in BUILT_IN and len(getattr(reader, "bias", ())) != config.target.width:
         raise GlassformerError(f"{place} does not match config.json; copy the whole folder again")
     return reader
 
 
 def kind_of_reader(name: str) -> type[Reader]:
     """Return the class of a reader beside the transformer. Raises `UsageError` if no package adds it."""
+    if name == "encoder":
+        from glassformer.readers.encoder.prediction import EncoderReader  # it needs PyTorch
+
+        return EncoderReader
     return _OURS[name] if name in _OURS else installed(name)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 GROUP = "glassformer.readers"
 """The group of entry points by which packages add readers (see docs/how-to/add-a-reader.md)."""
-BUILT_IN = ("counting", "body", "transformer")
+BUILT_IN = ("counting", "body", "encoder", "transformer")
 HEAVIEST = 20.0
 """The largest factor that the scores of a reader get in the answer (see `joining.py`)."""
 

@@ -14,11 +14,11 @@ from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table, first_rows
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.models.model_config import SeveralTextsConfig
+from glassformer.models.model_config import HUB, SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.training.initial_weights import HUB, InitialWeights
+from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe import Recipe, load_recipe
 
 _AGAIN = "Train a new model on all rows, with one table of old and new ones"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -26,7 +26,7 @@ from glassformer.layers.positions import LearnedPositions
 from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.memory import shapes_only
-from glassformer.models.model_config import LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
+from glassformer.models.model_config import HUB, LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
 from glassformer.models.parts import embedding_table, names_of, parts_of
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
 from glassformer.prediction.folder_format import format_of
@@ -39,7 +39,6 @@ from glassformer.prediction.model_folder import (
     load_model,
 )
 
-HUB = "hf:"
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _DOWNLOADED = ["config.json", *TOKENIZER_FILES, _WEIGHTS, _INDEX, "model-*-of-*.safetensors"]
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -126,7 +125,8 @@ def read_initial_weights(name: str) -> InitialWeights:
         GlassformerError: the files are damaged, or cannot be downloaded.
     """
     if name.startswith(HUB):
-        return _checkpoint(_folder(name), name)
+        where = f"`init={name!r}`"
+        return read_checkpoint(checkpoint_folder(name, where), name, where)
     folder = Path(name)
     if not folder.is_dir():
         raise UsageError(
@@ -226,31 +226,39 @@ def _rows_of_labels(initial: InitialWeights, labels: LabelSet) -> list[int | Non
     return None
 
 
-def _folder(name: str) -> Path:
-    """Return the folder with the files of `hf:…`. A name that is not a path on this machine is downloaded."""
+def checkpoint_folder(name: str, where: str, more: Sequence[str] = ()) -> Path:
+    """Return the folder with the files of `hf:…`. A name that is not a path on this machine is downloaded.
+
+    Args:
+        where: how messages name the setting.
+        more: patterns of further files to download.
+
+    Raises:
+        UsageError: there is no such folder, or downloading needs a package that is not installed.
+        GlassformerError: the files cannot be downloaded.
+    """
     place = name.removeprefix(HUB)
     if not place:
-        raise UsageError(f"`init={name!r}`: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
+        raise UsageError(f"{where}: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
     if Path(place).is_dir():
         return Path(place)
     if place.startswith((".", "/", "~")) or place.count("/") > 1:
-        raise UsageError(f"`init={name!r}`: no such folder")
+        raise UsageError(f"{where}: no such folder")
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise UsageError(
-            f"`init={name!r}`: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
+            f"{where}: no such folder here, and downloading needs an extra: pip install 'glassformer[hf]'"
         ) from error
     try:
-        return Path(snapshot_download(place, allow_patterns=_DOWNLOADED))
+        return Path(snapshot_download(place, allow_patterns=[*_DOWNLOADED, *more]))
     except Exception as error:  # of the library, of its HTTP client, of the operating system: all mean the same here
         if _is_of_the_network(error):
             raise GlassformerError(
-                f"`init={name!r}`: no such folder here, and the hub cannot be reached; check the network, or name a "
-                "folder"
+                f"{where}: no such folder here, and the hub cannot be reached; check the network, or name a folder"
             ) from error
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise GlassformerError(f"`init={name!r}`: neither a folder here nor to be downloaded ({cause})") from error
+        raise GlassformerError(f"{where}: neither a folder here nor to be downloaded ({cause})") from error
 
 
 def _is_of_the_network(error: BaseException | None) -> bool:
@@ -265,13 +273,21 @@ def _is_of_the_network(error: BaseException | None) -> bool:
     return False
 
 
-def _checkpoint(folder: Path, name: str) -> InitialWeights:
-    where = f"`init={name!r}`"
+def read_checkpoint(folder: Path, name: str, where: str) -> InitialWeights:
+    """Read a checkpoint of another library.
+
+    Args:
+        name, where: what the user wrote, and how messages name it.
+
+    Raises:
+        UsageError: the folder holds no checkpoint, or its kind cannot be read.
+        GlassformerError: the files are damaged.
+    """
     if not (folder / "config.json").is_file():
         raise UsageError(f"{where}: {folder} holds no config.json, so it is not a checkpoint")
     raw = read_settings(folder / "config.json", where=where)
     checkpoint = Checkpoint(raw, where)
-    config, tensors = checkpoint.config, _tensors(folder, where)
+    config, tensors = checkpoint.config, read_tensors(folder, where)
     tokenizer, order = read_pretrained_tokenizer(folder, checkpoint.family.special_tokens, where)
     weights = checkpoint.weights(tensors, order)
     last = weights.get("head.out_projection.weight")
@@ -293,8 +309,13 @@ def _labels(raw: Mapping[str, Any], count: int, where: str) -> tuple[str, ...]:
     return tuple(str(named.get(str(number), f"LABEL_{number}")) for number in range(count))
 
 
-def _tensors(folder: Path, where: str) -> dict[str, Tensor]:
-    """Read all tensors of `model.safetensors`, or of the files that its index names."""
+def read_tensors(folder: Path, where: str) -> dict[str, Tensor]:
+    """Read all tensors of `model.safetensors`, or of the files that its index names.
+
+    Raises:
+        UsageError: there is no such file, or there is a pickle in its place.
+        GlassformerError: a file is damaged.
+    """
     if (folder / _WEIGHTS).is_file():
         files = [_WEIGHTS]
     elif (folder / _INDEX).is_file():

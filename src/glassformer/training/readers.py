@@ -16,11 +16,13 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
-from glassformer.models.model_config import DesignConfig, ModelConfig
+from glassformer.models.model_config import HUB, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
 from glassformer.readers.body.fitting import fit_body
 from glassformer.readers.body.vectors import Body, body_folder
+from glassformer.readers.encoder.prediction import TextEncoder
+from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.training.loop import Observer
@@ -32,7 +34,7 @@ GAIN = 3.32
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
 TOO_LITTLE = "The first held-out rows promised too little of a transformer"
-_WITHOUT_DOUBT = ("counting", "body")
+_WITHOUT_DOUBT = ("counting", "body", "encoder")
 J = TypeVar("J")
 
 
@@ -106,7 +108,11 @@ def learn_readers(
     folds, groups = folds_for(prepared, lessons.strata, observer)
 
     def fit(name: str, rows: Rows) -> FittedReader:
-        return fit_installed(name, rows, folds) if name != "body" or body is None else fit_body(body, rows, folds)
+        if isinstance(body, Body) and name == "body":
+            return fit_body(body, rows, folds)
+        if isinstance(body, TextEncoder) and name == "encoder":
+            return fit_encoder(body, rows, folds, work=prepared.work, device=prepared.device, observer=observer)
+        return fit_installed(name, rows, folds)
 
     fitted = {name: _fit_or_read(prepared, name, lessons, (folds, groups), fit, observer) for name in names}
     held_out = np.concatenate([fold.held_out for fold in folds])
@@ -115,9 +121,11 @@ def learn_readers(
     )
 
 
-def body_of(model: DesignConfig) -> Body | None:
-    """Return the body that the body reader of a model is fitted with. Raises `UsageError` if its folder holds none."""
-    return Body.load(body_folder(model.body)) if isinstance(model, ModelConfig) and model.body != "none" else None
+def body_of(model: DesignConfig) -> Body | TextEncoder | None:
+    """Return what the body or encoder reader is fitted with. Raises what `Body.load` and `read_encoder` raise."""
+    if not isinstance(model, ModelConfig) or model.body == "none":
+        return None
+    return read_encoder(model.body) if model.body.startswith(HUB) else Body.load(body_folder(model.body))
 
 
 def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:
@@ -179,8 +187,9 @@ def helpful(
 ) -> tuple[list[str], J]:
     """Choose readers: those without a doubt, and then each that makes the answers to held-out rows clearly better.
 
-    Counting and the body are without a doubt: both were better together than alone on nearly all tables, and a few rows
-    cannot show it. The weight that one of them gets may still be 0. Without them, it is the first reader.
+    Counting and the body, or an encoder in its place, are without a doubt: both were better together than alone on
+    nearly all tables, and a few rows cannot show it. The weight that one of them gets may still be 0. Without them, it
+    is the first reader.
 
     Args:
         joined: fits the weights of some readers.

@@ -58,6 +58,7 @@ from glassformer.targets.review import Thresholds
 _DESCRIPTIONS = {
     "counting": "the model’s logistic regression on n-grams of words and characters",
     "body": "the model’s logistic regression on the mean of the vectors of words",
+    "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
     "transformer": "the model without the readers beside its transformer",
 }
 

@@ -19,7 +19,12 @@ def _answers(trained: TrainedModel) -> str:
     return f"{kind}: {', '.join(str(label) for label in labels_of(trained.config.target).labels)}."
 
 
-_AS_PART = {"counting": "a counting reader", "body": "a linear model of word vectors", "transformer": "the transformer"}
+_AS_PART = {
+    "counting": "a counting reader",
+    "body": "a linear model of word vectors",
+    "encoder": "a linear model of the vectors of a pre-trained encoder",
+    "transformer": "the transformer",
+}
 
 
 def _readers(trained: TrainedModel) -> list[str]:

@@ -13,6 +13,7 @@ from glassformer.training.card import Said
 _AS_PART = {
     "counting": "ridge regression on n-grams",
     "body": "ridge regression on word vectors",
+    "encoder": "ridge regression on the vectors of a pre-trained encoder",
     "transformer": "the transformer",
 }
 

@@ -1,0 +1,143 @@
+"""Fit an encoder reader: read the encoder, encode each text once, and fit a linear head to the vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+from safetensors.numpy import save_file
+from torch import Tensor
+
+from glassformer.data.arrays import FloatArray, read_arrays
+from glassformer.data.files import written_aside
+from glassformer.data.tokenizers import batched
+from glassformer.data.wording import about, counted
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.pretrained import PretrainedConfig
+from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
+from glassformer.readers.encoder.described import DescribedEncoder, read_described
+from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, vectors_of_rows
+from glassformer.readers.linear import fit_head
+from glassformer.readers.reader import FittedReader, Fold, Rows
+from glassformer.training.initial_weights import checkpoint_folder, read_checkpoint, read_tensors
+from glassformer.training.loop import Observer
+
+VECTORS_FOLDER = "vectors"
+"""The folder of a run's work folder that keeps the vectors of its texts."""
+_TEXTS_AT_ONCE = 512
+_SAID_AFTER = 15.0  # seconds
+_FILES = (
+    "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "[0-9]_*/*.json",
+    "[0-9]_*/*.txt", "[0-9]_*/*.safetensors",
+)  # fmt: skip
+
+
+def read_encoder(name: str) -> TextEncoder:
+    """Read the encoder `hf:…`, a folder or a repository on the hub. Its weights are rounded to 16 bits.
+
+    Raises:
+        UsageError: there is no such encoder, or its kind cannot be read.
+        GlassformerError: the files are damaged, or cannot be downloaded.
+    """
+    where = f"`model.body={name!r}`"
+    described = read_described(checkpoint_folder(name, where, _FILES), where)
+    read = read_checkpoint(described.transformer, name, where)
+    assert isinstance(read.model, PretrainedConfig)
+    window = min(described.window or read.model.max_seq_len, read.model.max_seq_len)
+    try:
+        config = TextEncoderConfig(
+            trunk=read.model.model_copy(update={"max_seq_len": window}),
+            vocab_size=read.tokenizer.vocab_size,
+            poolings=described.poolings,  # type: ignore[arg-type] # checked here
+            dense=tuple(dense for _, dense in described.dense),
+            unit=described.unit,
+            prompt=described.prompt,
+            lowercase=described.lowercase,
+        )
+    except ValidationError as error:
+        raise UsageError(f"{where}: {error.errors()[0]['msg']}") from error
+    weights = {name: tensor for name, tensor in read.weights.items() if not name.startswith("head.")}
+    if "positions.weight" in weights:
+        weights["positions.weight"] = weights["positions.weight"][:window]
+    weights |= _of_dense(described, where)
+    model = build_text_encoder(config).requires_grad_(False).eval()
+    for name, own in model.state_dict().items():
+        if weights[name].shape != own.shape:
+            raise GlassformerError(
+                f"{where}: {name} is {tuple(weights[name].shape)} where {tuple(own.shape)} is needed; the files come "
+                "from different models"
+            )
+        own.copy_(weights[name].half())
+        if not own.isfinite().all():
+            raise UsageError(f"{where}: {name} holds weights that 16 bits cannot; such encoders cannot be read")
+    return TextEncoder(config=config, tokenizer=read.tokenizer, model=model)
+
+
+def _of_dense(described: DescribedEncoder, where: str) -> Mapping[str, Tensor]:
+    found: dict[str, Tensor] = {}
+    for number, (folder, dense) in enumerate(described.dense):
+        tensors = read_tensors(folder, f"{where}: {folder.name}")
+        for kind in ("weight", "bias") if dense.bias else ("weight",):
+            if f"linear.{kind}" not in tensors:
+                raise GlassformerError(f"{where}: {folder.name} holds no linear.{kind}; the checkpoint is incomplete")
+            found[f"head.{2 * number}.{kind}"] = tensors[f"linear.{kind}"].float()
+    return found
+
+
+def fit_encoder(
+    encoder: TextEncoder, rows: Rows, folds: Sequence[Fold], *, work: Path | None, device: str, observer: Observer
+) -> FittedReader[EncoderReader]:
+    """Fit a reader without the rows of each fold, and then to all rows.
+
+    Args:
+        work: the work folder of the run, which keeps the vectors. None: memory does.
+        device: what encodes the texts.
+    """
+    began = time.perf_counter()
+    texts = 1 if rows.inputs is None else len(rows.inputs.texts)
+    encoder.model.to(device)
+    encoded = partial(_vectors, encoder, None if work is None else work / VECTORS_FOLDER, observer)
+    vectors = vectors_of_rows(rows.texts, texts, encoder.config.dims, encoded)
+    encoder.model.cpu()
+    head, scores = fit_head(vectors, rows, folds)
+    reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
+    return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began)
+
+
+def _vectors(encoder: TextEncoder, kept: Path | None, observer: Observer, texts: Sequence[str]) -> FloatArray:
+    """Return the vectors of the texts, (texts, dims), and say from time to time how far it is."""
+    observer.on_message(f"encoding {counted(len(texts), 'text')}: {encoder.config.in_words()}")
+    began = said = time.perf_counter()
+    parts, done = [], 0
+    for part in _parts(encoder, kept, texts):
+        parts.append(part)
+        done += len(part)
+        now = time.perf_counter()
+        if now - said > _SAID_AFTER and done < len(texts):
+            said = now
+            left = about((now - began) / done * (len(texts) - done))
+            observer.on_message(f"encoded {done:,} of {len(texts):,} texts, {left} left")
+    return np.concatenate(parts)
+
+
+def _parts(encoder: TextEncoder, kept: Path | None, texts: Sequence[str]) -> Iterator[FloatArray]:
+    """Yield the vectors of the texts, some at a time. What an interrupted run has kept is not computed again."""
+    for some in batched(texts, _TEXTS_AT_ONCE):
+        if kept is None:
+            yield encoder.vectors(some)
+            continue
+        key = hashlib.sha256("\0".join([encoder.fingerprint, *some]).encode("utf-8", "surrogatepass")).hexdigest()
+        file = kept / f"{key}.safetensors"
+        try:
+            vectors = read_arrays(file)["vectors"]
+        except (GlassformerError, KeyError):  # not there, or damaged
+            vectors = encoder.vectors(some)
+            kept.mkdir(exist_ok=True)
+            with written_aside(file) as aside:
+                save_file({"vectors": vectors}, aside)
+        yield vectors

@@ -1,0 +1,80 @@
+"""Models that read with a pre-trained encoder (`--set model.body=hf:…`), by each command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.checkpoints import describe_encoder, write_checkpoint
+from tests.cli.terminal import glassformer, misused
+from tests.matrix.samples import SHORT
+from tests.trained import write_csv
+
+QUICK = ("--preset", "tiny", "--set", "model.d_model=16", "--epochs", "0", "--device", "cpu")
+GOOD, BAD = ("i loved the cast", "loved loved the plot"), ("a dull dull book", "it was langweilig")
+ROWS = [(text, label) for label, texts in (("good", GOOD), ("bad", BAD)) for text in texts] * 8
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    write_checkpoint(folder, "bert", "Model", num_hidden_layers=1)
+    describe_encoder(folder, ("Pooling", {"pooling_mode": "mean"}), ("Normalize", {}))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    alone = ("--set", "model.counting=none", "--set", f"model.body=hf:{encoder}")
+    trained = glassformer("train", write_csv(folder / "rows.csv", ROWS), "--out", folder / "model", *QUICK, *alone)
+    assert trained.code == 0, trained.err
+    assert "fitting the encoder reader to all 32 rows" in trained.err
+    assert "encoding 4 texts: 1 block of width 24, 3 heads, pooling mean, of length 1" in trained.err
+    return folder / "model"
+
+
+def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
+    assert sorted(file.name for file in (made / "readers" / "encoder").iterdir()) == [
+        "encoder.json", "head.safetensors", "model.safetensors", "tokenizer.json"
+    ]  # fmt: skip
+    asked = glassformer("predict", made, "the cast i loved", "dull dull book")
+    assert [line.split()[0] for line in asked.out.splitlines()] == ["good", "bad"]
+    assert "the vectors of a pre-trained encoder" in (made / "README.md").read_text()
+    audited = {each["name"]: each for each in glassformer("audit", made, "--json").document["files"]}
+    assert audited["readers/encoder/model.safetensors"]["give_away"]
+
+
+def test_it_is_measured_explained_and_traced(made: Path, tmp_path: Path) -> None:
+    test = write_csv(tmp_path / "test.csv", [("i loved it", "good"), ("dull book", "bad")] * 5)
+    measured = glassformer("evaluate", made, test, "--json")
+    assert measured.code == 0, measured.err
+    explained = glassformer("explain", made, "i loved the cast", "--json").document
+    assert explained["readers"] == ["encoder"]
+    assert max(explained["words"], key=lambda word: abs(word["encoder"]))["word"]
+    long = glassformer("explain", made, " ".join(["dull", "loved"] * 150), "--json").document
+    assert len(long["words"]) == 300
+    traced = glassformer("trace", made, "i loved the cast", "--list")
+    assert "encoder.scores" in traced.out
+
+
+def test_it_is_not_exported_but_distilled(made: Path, tmp_path: Path) -> None:
+    for kind in ("onnx", "onnx-int8", "web"):
+        refused = glassformer("export", made, "--format", kind, "--out", tmp_path / "e")
+        misused(refused, "asks a pre-trained encoder, which needs PyTorch", "distil")
+    misused(glassformer("export", made, "--format", "transformers", "--out", tmp_path / "e"), "a transformer alone")
+    texts = write_csv(tmp_path / "texts.csv", [(text,) for text, _ in ROWS], ("text",))
+    student = glassformer("distil", made, texts, "--into", "tiny", "--out", tmp_path / "student", *SHORT)
+    assert student.code == 0, student.err
+    assert "readers" not in {file.name for file in (tmp_path / "student").iterdir()}
+
+
+def test_an_encoder_that_cannot_be_read_is_refused_before_the_run(encoder: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "rows.csv", ROWS)
+    asked = ("train", table, "--out", tmp_path / "m", *QUICK)
+    misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path}"), "model.body=", "holds no config.json")
+    misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path / 'none'}"), "no such folder")
+    assert not (tmp_path / "m" / "config.json").exists()
+    config = json.loads((encoder / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "t5"}))
+    misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path}"), "'t5'")
