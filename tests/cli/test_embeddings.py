@@ -8,6 +8,7 @@ import pytest
 
 from glassformer.prediction.answering_config import ReaderConfig, Readers
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.readers.body.vectors import Body
 from glassformer.targets.labels import training_card
 from tests.cli.terminal import glassformer, misused
 from tests.readers.body.test_body import sentences
@@ -38,13 +39,25 @@ def test_what_it_prints_and_refuses(body: Path) -> None:
     misused(glassformer("embeddings", text, "--out", body.parent, *SMALL), "not an empty folder")
     misused(glassformer("embeddings", text, body.with_name("gone.txt"), "--out", body.with_name("b")), "No such file")
     misused(glassformer("embeddings", text, "--out", body.with_name("b"), "--dims", "1"), "--dims 1")
-    misused(glassformer("embeddings", text, "--out", body.with_name("b")), "vectors of 200 numbers need more")
+    rare = ("--min-count", "9999")
+    misused(
+        glassformer("embeddings", text, "--out", body.with_name("b"), *rare), "too few for vectors", "--min-count 2"
+    )
     body.with_name("cut.txt.gz").write_bytes(text.read_bytes()[:-20])
     misused(glassformer("embeddings", body.with_name("cut.txt.gz"), "--out", body.with_name("b")), "may be damaged")
     assert not body.with_name("b").exists()
     again = glassformer("embeddings", text, "--out", body.with_name("again"), *SMALL)
     assert again.out.startswith(f"{body.with_name('again')}: vectors of 13 words and ")
     assert "  near the: " in again.out
+
+
+def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("\n".join(text.replace("goal", "puck") for text in sentences(300, 2)))
+    asked = ("embeddings", tmp_path / "new.txt", "--min-count", "2", "--out", tmp_path / "more")
+    misused(glassformer(*asked, "--from", tmp_path / "gone"), "there is no body")
+    made = glassformer(*asked, "--from", body, "--json")
+    assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
+    assert Body.load(tmp_path / "more").card.base == "small"
 
 
 def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ def embeddings(
         typer.Argument(help="Text files, tables with a column of texts, or known data sets, in any language."),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
+    base: Annotated[
+        str | None,
+        typer.Option("--from", metavar="<body>", help="Continue a body on the texts: `english`, or a folder of one."),
+    ] = None,
     text: TextColumn = None,
     dims: Annotated[int, typer.Option(help="How many numbers a vector has.")] = 200,
     window: Annotated[int, typer.Option(help="How many words to each side of a word are its neighbours.")] = 10,
@@ -49,9 +53,10 @@ def embeddings(
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.readers.body.learning import BodySettings, learn_body
-    from glassformer.readers.body.vectors import BODY_FILE, Body
+    from glassformer.readers.body.vectors import BODY_FILE, Body, body_folder
     from glassformer.training.unfinished import work_in
 
+    begun = None if base is None else Body.load(body_folder(base))
     try:
         settings = BodySettings(dims=dims, window=window, most_words=most_words, min_count=min_count, seed=seed)
     except ValidationError as error:
@@ -66,7 +71,7 @@ def embeddings(
     # Before a long time is spent on the others.
     sizes = {source: check_file(Path(source)).stat().st_size for source in texts if source not in KNOWN}
     work = out.with_name(f"{out.name}.unfinished")
-    identity = {"settings": settings.model_dump(), "texts": list(texts), "sizes": sizes, "column": text}
+    identity = {"settings": settings.model_dump(), "texts": list(texts), "sizes": sizes, "column": text, "from": base}
 
     def sources() -> Iterator[Documents]:
         for source in texts:
@@ -74,7 +79,8 @@ def embeddings(
 
     try:
         with resumable(work), work_in(work, identity, resume=again.resume, overwrite=again.overwrite):
-            body = learn_body(out.resolve().name, sources(), settings, doing, work=work / CHECKPOINT_FOLDER)
+            name, kept = out.resolve().name, work / CHECKPOINT_FOLDER
+            body = learn_body(name, sources(), settings, doing, base=begun, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
     except GlassformerError:

@@ -118,8 +118,45 @@ def test_what_was_counted_is_not_counted_again(tmp_path: Path, body: Body) -> No
 
 
 def test_too_few_words_are_refused() -> None:
-    with pytest.raises(UsageError, match="vectors of 200 numbers need more"):
-        learn_body("small", [documents(["a b c"] * 9)], BodySettings(), lambda _: None)
+    with pytest.raises(UsageError, match="the texts hold 2 words that occur 8 times or more, too few for vectors"):
+        learn_body("small", [documents(["a b"] * 9)], BodySettings(), lambda _: None)
+    few = learn_body("small", [documents(["a b c"] * 9)], BodySettings(), lambda _: None)
+    assert few.dims == few.card.dims == 2
+
+
+def test_a_body_that_is_continued_learns_new_words_and_keeps_the_others(body: Body) -> None:
+    """`puck` stands where words of sport do. `cheese` is not in the new texts."""
+    new = [text.replace("goal", "puck") for text in sentences(300, 5) if "cheese" not in text]
+    more = learn_body("more", [documents(new, "new.txt")], SETTINGS, lambda _: None, base=body)
+    assert set(more.words) == {*body.words, "puck"}
+    assert (more.dims, more.pieces, more.card.base, more.card.sources) == (4, body.pieces, "small", ("new.txt",))
+    assert np.array_equal(more.vectors[more.index["cheese"]], body.vectors[body.index["cheese"]])
+    assert {word for word, _ in more.nearest("puck", 3)} < set(SPORT)
+    assert {word for word, _ in more.nearest("cheese", 3)} == set(FOOD) - {"cheese"}
+    assert np.allclose(np.linalg.norm(more.vectors, axis=1), 1, atol=1e-5)
+    assert (np.diff(more.shares) <= 0).all()
+    assert more.shares[more.index["puck"]] == pytest.approx(sum("puck" in text.split() for text in new) / 1e6, rel=0.7)
+    again = learn_body("more", [documents(new, "new.txt")], SETTINGS, lambda _: None, base=body)
+    assert np.array_equal(more.vectors, again.vectors)
+    assert again.words == more.words
+
+
+def test_the_more_often_new_texts_hold_a_word_the_less_its_old_vector_counts(body: Body) -> None:
+    """In the new texts, `match` is something to eat."""
+
+    def cosine(count: int) -> float:
+        new = [text.replace("cheese", "match") for text in sentences(count, 6) if not set(SPORT) & set(text.split())]
+        more = learn_body("more", [documents(new)], SETTINGS, lambda _: None, base=body)
+        return float(more.vectors[more.index["match"]] @ more.vectors[more.index["bread"]])
+
+    assert cosine(20) < cosine(200) < cosine(2_000)
+    assert cosine(2_000) > 0.9
+
+
+def test_a_body_continued_in_another_language_has_the_vectors_of_the_texts(body: Body) -> None:
+    new = [" ".join(f"{word}xyz" for word in text.split()) for text in sentences(600, 0)]
+    more = learn_body("more", [documents(new)], SETTINGS, lambda _: None, base=replace(body, pieces=()))
+    assert {word for word, _ in more.nearest("breadxyz", 3)} == {f"{word}xyz" for word in FOOD[1:]}
 
 
 def test_four_bits_keep_the_order_of_numbers() -> None:

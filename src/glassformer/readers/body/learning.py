@@ -3,6 +3,9 @@
 The vectors factorise the positive pointwise mutual information of words and their neighbours (Levy, Goldberg & Dagan
 2015, §2-3), by a truncated singular value decomposition. That is as good as predicting neighbours by stochastic steps
 where it was measured (docs/log.md), takes a fraction of the time, and gives the same vectors every time.
+
+A body can be continued on more texts. Then vectors of these texts alone are turned towards those of the body, and each
+word gets the mean of both. The more often the texts hold it, the more they count.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from glassformer import __version__
 from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.documents import Documents
 from glassformer.data.files import write_aside, written_aside
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.readers.body.vectors import Body, Card, pieces_of
 from glassformer.readers.counting.ngrams import words_of
@@ -36,6 +40,8 @@ _END = -1
 _WORDS_FILE, _IDS_FILE, _NEAR_FILE = "words.json", "ids.npz", "neighbours.npz"  # of the work folder
 _FEWEST_WORDS_OF_PIECE, _MOST_PIECES = 8, 40_000
 _RIDGE, _PIECE_ROUNDS = 0.3, 60
+# Of a body that is continued: its vectors count as much as so many occurrences, and its shares as so many words.
+_OCCURRENCES, _WORDS = 10, 1_000_000
 
 Progress = Callable[[str], None]
 
@@ -78,12 +84,14 @@ def learn_body(
     settings: BodySettings,
     progress: Progress,
     *,
+    base: Body | None = None,
     work: Path | None = None,
 ) -> Body:
     """Learn a body from texts.
 
     Args:
         progress: is called with a few words about what is being done.
+        base: the body that is continued. It keeps its words and its pieces.
         work: a folder for the words and neighbours that were counted. What stands there is not counted again.
 
     Raises:
@@ -91,11 +99,12 @@ def learn_body(
     """
     began = time.perf_counter()
     stream = _kept_stream(work) or _keep_stream(work, read_words(sources, settings, progress))
-    if len(stream.words) <= settings.dims:
+    dims = min(settings.dims, len(stream.words) - 1, settings.dims if base is None else base.dims)
+    if dims < 2:
+        rarer = ", or rarer words (`min_count=2`)" if settings.min_count > 2 else ""
         raise UsageError(
-            f"the texts hold {len(stream.words):,} words that occur {settings.min_count:,} times or more, and vectors "
-            f"of {settings.dims} numbers need more; give more texts, fewer numbers (`dims=100`), or rarer words "
-            "(`min_count=2`)"
+            f"the texts hold {counted(len(stream.words), 'word')} that occur {settings.min_count:,} times or more, too "
+            f"few for vectors; give more texts{rarer}"
         )
     near = None if work is None or not (work / _NEAR_FILE).is_file() else sparse.load_npz(work / _NEAR_FILE)
     if near is None:
@@ -104,25 +113,25 @@ def learn_body(
             with written_aside(work / _NEAR_FILE) as aside, aside.open("wb") as file:
                 sparse.save_npz(file, near, compressed=False)
     progress("finding vectors")
-    vectors = factorised(surprise(near), settings)
-    progress("finding vectors of pieces of words")
-    pieces, piece_vectors = learn_pieces(stream.words, vectors)
+    vectors = factorised(surprise(near), dims, settings.seed, shrink=base is not None)
+    if base is None:
+        progress("finding vectors of pieces of words")
+        words, shares = stream.words, (stream.counts / stream.read).astype(np.float32)
+        pieces, piece_vectors = learn_pieces(words, vectors)
+    else:
+        words, shares, vectors = _continued(base, stream, vectors)
+        pieces, piece_vectors = base.pieces, base.piece_vectors
     card = Card(
         name=name,
-        **settings.model_dump(include={"dims", "window", "min_count", "seed"}),
+        base=None if base is None else base.card.name,
+        dims=vectors.shape[1],
+        **settings.model_dump(include={"window", "min_count", "seed"}),
         sources=stream.sources,
         read=stream.read,
         seconds=round(time.perf_counter() - began, 1),
         version=__version__,
     )
-    return Body(
-        words=stream.words,
-        shares=(stream.counts / stream.read).astype(np.float32),
-        vectors=vectors,
-        pieces=pieces,
-        piece_vectors=piece_vectors,
-        card=card,
-    )
+    return Body(words=words, shares=shares, vectors=vectors, pieces=pieces, piece_vectors=piece_vectors, card=card)
 
 
 def read_words(sources: Iterable[Documents], settings: BodySettings, progress: Progress) -> Stream:
@@ -190,12 +199,42 @@ def surprise(near: sparse.csr_matrix) -> sparse.csr_matrix:
     return found
 
 
-def factorised(information: sparse.csr_matrix, settings: BodySettings) -> FloatArray:
-    """Return vectors of length 1, (words, dims)."""
-    left, values, _ = randomized_svd(
-        information, settings.dims, n_oversamples=_MORE_DIMS, n_iter=_ROUNDS, random_state=settings.seed
-    )
+def factorised(information: sparse.csr_matrix, dims: int, seed: int, *, shrink: bool = False) -> FloatArray:
+    """Return vectors of length 1, (words, dims).
+
+    Args:
+        shrink: whether the smallest singular value is subtracted from all: of few texts, the small ones are noise.
+    """
+    left, values, _ = randomized_svd(information, dims, n_oversamples=_MORE_DIMS, n_iter=_ROUNDS, random_state=seed)
+    if shrink:
+        values -= values[-1]
     return _of_length_1((left * values**_OF_SINGULAR_VALUES).astype(np.float32))
+
+
+def _continued(base: Body, stream: Stream, vectors: FloatArray) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
+    """Return the words of a body and of the texts, the most frequent one first, with their shares and vectors.
+
+    Args:
+        vectors: of the texts alone, (words of the texts, dims). They are turned by the rotation that brings them
+            nearest to those of the body (Schönemann 1966), words that both know being compared.
+    """
+    counts = stream.counts.astype(np.float32)
+    before, _ = base.of_words(stream.words)
+    places = np.array([base.index.get(word, -1) for word in stream.words])
+    known, size = places >= 0, len(base.words)
+    both = (vectors[known] * np.log1p(counts[known])[:, None]).T @ before[known]
+    left, _, right = np.linalg.svd(both, full_matrices=False)
+    places[~known] = np.arange(size, size + np.count_nonzero(~known))
+    new = np.zeros((size + np.count_nonzero(~known), base.dims), np.float32)
+    new[:size] = base.vectors
+    new[places] = _of_length_1(counts[:, None] * (vectors @ (left @ right)) + _OCCURRENCES * before)
+    shares = np.zeros(len(new), np.float32)
+    shares[:size] = base.shares * _WORDS
+    shares[places] += counts
+    order = np.argsort(-shares, kind="stable")
+    words = [*base.words, *(word for word, each in zip(stream.words, known, strict=True) if not each)]
+    shares /= _WORDS + stream.read
+    return tuple(words[place] for place in order), shares[order], new[order]
 
 
 def learn_pieces(words: tuple[str, ...], vectors: FloatArray) -> tuple[tuple[str, ...], FloatArray]:

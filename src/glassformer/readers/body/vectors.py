@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array, FloatArray, IntArray, read_arrays
@@ -31,6 +31,7 @@ class Card(BaseModel):
 
     Attributes:
         name: of the folder that it was written to.
+        base: the name of the body that was continued, if it was one.
         sources: the files that were read.
         read: how many words they hold.
         seconds: the time that learning took.
@@ -39,6 +40,7 @@ class Card(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
+    base: str | None = Field(default=None, exclude_if=lambda base: base is None)
     dims: int
     window: int
     min_count: int
