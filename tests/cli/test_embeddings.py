@@ -80,6 +80,7 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     audited = glassformer("audit", made, "--json")
     assert all(each["give_away"] for each in audited.document["files"] if each["name"].startswith("readers/"))
     assert "which is not asked and was not trained" in (made / "README.md").read_text()
+    assert "The word vectors are those of the body `small`." in (made / "README.md").read_text()
     trained_model = load_model(made, CLASSIFIER)
     weights = {"counting": 0.7, "body": 0.0, "transformer": 0.3}
     readers = Readers({name: ReaderConfig(weight=weight, temperature=1) for name, weight in weights.items()})
@@ -114,6 +115,7 @@ def test_a_model_of_a_number_reads_with_it(body: Path, tmp_path: Path) -> None:
     )
     assert trained.code == 0, trained.err
     assert "the body alone" in trained.err
+    assert "Answers by ridge regression on word vectors alone." in (made / "README.md").read_text()
     asked = glassformer("predict", made, "the soup", "the team", "--json")
     food, sport = (each["prediction"] for each in asked.document["answers"])
     assert sport - food > 2

@@ -3,8 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 
+from glassformer.serving.api import create_app
+from glassformer.serving.served_model import ServedModel
 from tests.checkpoints import describe_encoder, write_checkpoint
 from tests.cli.terminal import glassformer, misused
 from tests.matrix.samples import SHORT
@@ -40,7 +44,9 @@ def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
     ]  # fmt: skip
     asked = glassformer("predict", made, "the cast i loved", "dull dull book")
     assert [line.split()[0] for line in asked.out.splitlines()] == ["good", "bad"]
-    assert "the vectors of a pre-trained encoder" in (made / "README.md").read_text()
+    card = (made / "README.md").read_text()
+    assert "the vectors of a pre-trained encoder" in card
+    assert "1 block of width 24, 3 heads, pooling mean, of length 1. Others trained it" in card
     audited = {each["name"]: each for each in glassformer("audit", made, "--json").document["files"]}
     assert audited["readers/encoder/model.safetensors"]["give_away"]
 
@@ -54,8 +60,12 @@ def test_it_is_measured_explained_and_traced(made: Path, tmp_path: Path) -> None
     assert max(explained["words"], key=lambda word: abs(word["encoder"]))["word"]
     long = glassformer("explain", made, " ".join(["dull", "loved"] * 150), "--json").document
     assert len(long["words"]) == 300
-    traced = glassformer("trace", made, "i loved the cast", "--list")
-    assert "encoder.scores" in traced.out
+    traced = glassformer("trace", made, "i loved the cast", "--html", tmp_path / "t.html", "--npz", tmp_path / "t.npz")
+    assert traced.code == 0, traced.err
+    with np.load(tmp_path / "t.npz") as found:
+        scores = found["encoder.weight"] @ found["encoder.vector"] + found["encoder.bias"]
+        assert np.allclose(found["encoder.scores"], scores)
+        assert len(found["encoder.vector"]) == 24
 
 
 def test_it_is_not_exported_but_distilled(made: Path, tmp_path: Path) -> None:
@@ -78,3 +88,10 @@ def test_an_encoder_that_cannot_be_read_is_refused_before_the_run(encoder: Path,
     config = json.loads((encoder / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "t5"}))
     misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path}"), "'t5'")
+
+
+def test_it_is_served(made: Path) -> None:
+    model = ServedModel.load("model", made, device="cpu")
+    with TestClient(create_app({"model": model})) as client:
+        answer = client.post("/predict", json={"text": "i loved the cast"}).json()
+        assert answer["answers"][0]["prediction"] == "good"

@@ -19,9 +19,20 @@ from glassformer.explanation.counting import named
 from glassformer.explanation.question import read_text
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
+from glassformer.readers.encoder.prediction import EncoderReader
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
-from glassformer.tracing.steps import BACKWARDS, NGRAMS, TOKENS, Matrix, Step, TracedTarget, matrix
+from glassformer.tracing.steps import (
+    BACKWARDS,
+    CLASSES,
+    FEATURES,
+    NGRAMS,
+    TOKENS,
+    Matrix,
+    Step,
+    TracedTarget,
+    matrix,
+)
 
 MOST_NUMBERS = 3_000_000
 """The most numbers that a trace holds of activations, and again of weights. A page with all of them has 50 MB."""
@@ -177,6 +188,10 @@ def _after_the_scores(predictor: Predictor, text: str, scores: FloatArray) -> tu
             by_reader[reader] = "counting.logits", total
         elif reader == "transformer":
             by_reader[reader] = "logits", scores
+        elif isinstance(encoder := predictor.trained.readers[reader], EncoderReader):
+            *given, last = _encoded(encoder, text)
+            found += [*given, last]
+            by_reader[reader] = last.step.name, last.values
         else:
             by_reader[reader] = f"{reader}.scores", predictor.alone(reader, [text])[0]
             found.append(matrix("given", *by_reader[reader]))
@@ -207,6 +222,18 @@ def _counted(
         tuple(_named(ngram, family, inputs) for family, ngram in shares),
         values,
         spread(reader.bias[None], reader.n_classes)[0],
+    )
+
+
+def _encoded(reader: EncoderReader, text: str) -> tuple[Matrix, ...]:
+    """Return the vector that an encoder makes of a text, the head, and the scores."""
+    (vector,), head = reader.vectors([text]), reader.weights.T
+    names = ("encoder.vector", "encoder.weight", "encoder.bias")
+    return (
+        Matrix(step=Step(name=names[0], operation="given", axes=(FEATURES,)), values=vector),
+        Matrix(step=Step(name=names[1], operation="weight", axes=(CLASSES, FEATURES)), values=head),
+        matrix("weight", names[2], reader.bias),
+        matrix("linear-with-bias", "encoder.scores", head @ vector + reader.bias, *names),
     )
 
 

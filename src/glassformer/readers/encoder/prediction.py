@@ -115,9 +115,12 @@ class EncoderReader(Reader):
 
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width)."""
-        vectors = vectors_of_rows(texts, self.texts, self.encoder.config.dims, self.encoder.vectors)
-        found: FloatArray = vectors @ self.weights + self.bias
+        found: FloatArray = self.vectors(texts) @ self.weights + self.bias
         return found
+
+    def vectors(self, texts: Sequence[str]) -> FloatArray:
+        """Return what the head reads, (texts, texts of a row · dims)."""
+        return vectors_of_rows(texts, self.texts, self.encoder.config.dims, self.encoder.vectors)
 
     def save(self, folder: Path) -> None:
         self.encoder.save(folder)

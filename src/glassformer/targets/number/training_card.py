@@ -27,10 +27,10 @@ def _readers(trained: TrainedModel) -> list[str]:
     if trained.config.answers_by_counting:
         return ["Answers by counting n-grams alone (ridge regression)."]
     weights = {name: weight for name, weight in trained.config.weights.items() if weight}
-    if len(weights) == 1:
-        return ["Answers by the transformer alone."]
-    parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
-    return [f"Adds up {', and '.join(parts)}."]
+    parts = {_AS_PART.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()}
+    if len(parts) == 1:
+        return [f"Answers by {next(iter(parts))} alone."]
+    return [f"Adds up {', and '.join(f'{part}, times {weight:.3f}' for part, weight in parts.items())}."]
 
 
 def _measured(trained: TrainedModel) -> list[str]:
