@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from tests.support import randomise
@@ -18,6 +18,7 @@ from tests.support import randomise
 transformers.utils.logging.disable_progress_bar()
 
 FAMILIES = ("bert", "distilbert", "roberta", "modernbert", "eurobert")
+MODEL_TYPES = (*FAMILIES, "xlm-roberta")
 CORPUS = [
     "the plot is thin but i loved it", "Der Film war großartig, naïve Café-Szenen!", "a dull, dull book: 1,234 pages",
     "der film war furchtbar langweilig", "loved loved loved the cast", "电影 很 好看", "thin plots make long evenings",
@@ -25,7 +26,7 @@ CORPUS = [
 _BERT_TOKENS = ["[PAD]", *(f"[unused{n}]" for n in range(3)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _CLASSES = {
     "bert": "Bert", "distilbert": "DistilBert", "roberta": "Roberta", "modernbert": "ModernBert",
-    "eurobert": "EuroBert",
+    "eurobert": "EuroBert", "xlm-roberta": "XLMRoberta",
 }  # fmt: skip
 
 
@@ -40,6 +41,16 @@ def tokenizer_of(family: str) -> PreTrainedTokenizerFast:
         learn = trainers.WordPieceTrainer(vocab_size=150, special_tokens=_BERT_TOKENS, show_progress=False)
         inner.train_from_iterator(CORPUS, learn)
         return _fast(inner, "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    if family == "xlm-roberta":
+        inner = Tokenizer(models.Unigram())
+        inner.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
+        inner.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+        inner.decoder = decoders.Metaspace()
+        special = ["<s>", "<pad>", "</s>", "<unk>"]
+        pieces = trainers.UnigramTrainer(vocab_size=120, special_tokens=special, unk_token="<unk>", show_progress=False)
+        inner.train_from_iterator(CORPUS * 9, pieces)
+        inner.add_special_tokens(["<mask>"])
+        return _fast(inner, "<pad>", "<unk>", "<s>", "</s>", "<mask>")
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -68,6 +79,7 @@ def _fast(inner: Tokenizer, pad: str, unknown: str, start: str, end: str, mask: 
 
 def settings_of(family: str, tokenizer: PreTrainedTokenizerFast, **settings: Any) -> dict[str, Any]:
     """All sizes different; more rows in the embedding table than there are tokens."""
+    family = "roberta" if family == "xlm-roberta" else family
     common = {
         "vocab_size": len(tokenizer) + 5,
         "pad_token_id": tokenizer.pad_token_id,

@@ -114,10 +114,21 @@ def test_what_is_missing_is_named(tmp_path: Path, spec: dict[str, Any]) -> None:
         read(tmp_path, spec)
 
 
-def test_a_kind_that_numbers_its_pieces_by_place_is_refused(tmp_path: Path, spec: dict[str, Any]) -> None:
-    spec["model"] = {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": 0}
-    with pytest.raises(UsageError, match="Unigram"):
-        read(tmp_path, spec)
+def test_pieces_that_are_numbered_by_place_are_listed_anew(tmp_path: Path, spec: dict[str, Any]) -> None:
+    """The mask stands outside of the list."""
+    pieces = {"[UNK]": 0.0, "▁good": -2.0, "[CLS]": 0.0, "[SEP]": 0.0, "▁": -3.0, "s": -4.0, "[PAD]": 0.0}
+    spec["model"] = {"type": "Unigram", "vocab": list(pieces.items()), "unk_id": 0}
+    spec["pre_tokenizer"] = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    numbers = {piece: number for number, piece in enumerate([*pieces, "[MASK]"])}
+    spec["added_tokens"] = [
+        token | {"id": numbers[token["content"]]} for token in spec["added_tokens"] if token["content"] in numbers
+    ]
+    tokenizer, order = read(tmp_path, spec)
+    assert order == [6, 0, 2, 1, 3, 4, 5, 7]
+    named = [*pieces, "[MASK]"]
+    assert [[named[order[id_]] for id_ in ids] for ids in tokenizer.encode(["good s", "x"])] == [
+        ["▁good", "▁", "s", "[SEP]"], ["▁", "[UNK]", "[SEP]"]
+    ]  # fmt: skip
 
 
 def test_damaged_files(tmp_path: Path, spec: dict[str, Any]) -> None:

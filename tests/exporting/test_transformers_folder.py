@@ -29,7 +29,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.initial_weights import read_initial_weights, start_from
-from tests.checkpoints import FAMILIES
+from tests.checkpoints import FAMILIES, MODEL_TYPES
 from tests.exporting.samples import LABELS, SMALL, TEXTS, fine_tuned, from_scratch
 from tests.test_house import FILES, imported
 
@@ -183,7 +183,7 @@ def test_several_labels_per_text(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("source", [*FAMILIES, "from-scratch"])
+@pytest.mark.parametrize("source", [*MODEL_TYPES, "from-scratch"])
 def test_out_and_in_again(source: str, tmp_path: Path) -> None:
     trained = from_scratch(words=WORDS) if source == "from-scratch" else fine_tuned(tmp_path / "in", source, {})
     (tmp_path / "out").mkdir()

@@ -32,6 +32,7 @@ ENCODERS: list[tuple[str, Parts, dict[str, Any]]] = [
     ("bert", [new("mean_sqrt_len_tokens")], {"prompt": "query: "}),
     ("distilbert", [old("max_tokens")], {"lowercase": True}),
     ("roberta", [new("cls"), NORMALISED], {}),
+    ("xlm-roberta", [new("cls"), NORMALISED], {}),
     ("modernbert", [new("mean")], {}),
     ("modernbert", [new("lasttoken"), NORMALISED], {}),
 ]

@@ -15,7 +15,7 @@ from glassformer.layers.heads import DenseHead
 from glassformer.models.build import build_model
 from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights, start_from
-from tests.checkpoints import FAMILIES, tokenizer_of, write_checkpoint
+from tests.checkpoints import MODEL_TYPES, tokenizer_of, write_checkpoint
 from tests.support import double_precision, right_padded
 
 LABELS = LabelSet(names=("bad", "fine", "good"))
@@ -27,7 +27,7 @@ TEXTS = [
     "mail |||EMAIL||| me", "\u200bzero\u0301\x07 width",
 ]  # fmt: skip
 PRE_NORM = ("modernbert", "eurobert")
-families = pytest.mark.parametrize("family", FAMILIES)
+families = pytest.mark.parametrize("family", MODEL_TYPES)
 
 
 def ours_of(initial: InitialWeights, labels: LabelSet = LABELS) -> PretrainedEncoder:

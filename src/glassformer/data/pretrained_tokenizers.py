@@ -46,10 +46,7 @@ def read_pretrained_tokenizer(
         spec = _bert_tokenizer(folder / "vocab.txt", settings, special["unk_token"])
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
-    kind = spec["model"]["type"]
-    if kind not in ("WordPiece", "BPE", "WordLevel"):
-        raise UsageError(f"{where}: tokenizer.json is of the kind {kind!r}; WordPiece, BPE and WordLevel can be read")
-    numbers: dict[str, int] = spec["model"]["vocab"] | {token["content"]: token["id"] for token in spec["added_tokens"]}
+    numbers = _numbers(spec["model"]["vocab"]) | {token["content"]: token["id"] for token in spec["added_tokens"]}
     if "sep_token" not in settings and _ends_with_text(spec):
         del special["sep_token"]
     for role, token in special.items():
@@ -119,12 +116,28 @@ def _ends_with_text(spec: Mapping[str, Any]) -> bool:
     return step is not None and step["type"] == "TemplateProcessing" and _end_token(spec) is None
 
 
+def _numbers(vocabulary: Any) -> dict[str, int]:
+    """Return token → id. A unigram model lists its pieces with their scores, in the order of their ids."""
+    if isinstance(vocabulary, dict):
+        return vocabulary
+    return {piece: number for number, (piece, _) in enumerate(vocabulary)}
+
+
+def _vocabulary(before: Any, numbers: Mapping[str, int]) -> Any:
+    """Return the vocabulary of the model in the order of the numbers, with the tokens that stand outside of it."""
+    if isinstance(before, dict):
+        return dict(numbers)
+    scores = dict(before)
+    return [[piece, scores.get(piece, 0.0)] for piece in sorted(numbers, key=numbers.__getitem__)]
+
+
 def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str | None, where: str) -> TextTokenizer:
     """Return the same tokenizer with other ids. It does not truncate or pad, and adds only the end token."""
     added = [token | {"id": numbers[token["content"]]} for token in spec["added_tokens"]]
+    unknown = {"unk_id": UNKNOWN_ID} if spec["model"]["type"] == "Unigram" else {}
     # All tokens go into the model's own vocabulary. The library would give tokens outside of it new ids at the end.
     changed = {
-        "model": spec["model"] | {"vocab": dict(numbers)},
+        "model": spec["model"] | {"vocab": _vocabulary(spec["model"]["vocab"], numbers)} | unknown,
         "added_tokens": sorted(added, key=lambda token: int(token["id"])),
         "post_processor": None if end is None else _template([], [end], numbers),
         "truncation": None,

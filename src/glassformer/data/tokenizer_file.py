@@ -8,12 +8,14 @@ The patterns of our own tokenizers stand here too, as no others are read.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from glassformer.data.json_files import read_bounded
@@ -27,12 +29,15 @@ CHARACTER_PATTERN = r"(?m:.)"
 SPECIAL_PATTERN = "<(?=(?:pad|unk|cls)>)"
 _PATTERNS = {WORD_PATTERN, CHARACTER_PATTERN, SPECIAL_PATTERN}
 """The regular expressions of our tokenizers. A replaced one must stay in this set, as older folders contain it."""
+_SPACES = " {2,}"
+"""What files made of SentencePiece's replace by one space."""
 _LITERAL = r"(?:[^()\[\]{}?*+|^$.\\]|\\[^A-Za-z0-9])*"
 _WHOLE_WORD = re.compile(rf"\\A(?:\(\?=\(\?:{_LITERAL}(?:\|{_LITERAL})*\)\\z\)|{_LITERAL}\\z)")
 """The pattern of a decoder: one word of a list. It is always fast, as nothing in it repeats."""
 
 _NORMALIZERS = {
     "Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Strip", "BertNormalizer", "Replace",
+    "Precompiled",
 }  # fmt: skip
 _CUTTERS = {
     "Sequence", "Split", "ByteLevel", "Metaspace", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Punctuation",
@@ -41,6 +46,7 @@ _CUTTERS = {
 _MOST_STEPS = 8
 _MOST_BYTES = 128 << 20
 _LONGEST_ENDING = 4096  # the description of a step that adds an end token has some 400 characters
+_LONGEST_REPLACEMENT = 64  # bytes of a character in SentencePiece's table. NFKC, which it follows, needs 33
 _LONGEST_WORD = 1000  # for WordPiece, whose time grows with the square of the length
 
 
@@ -83,12 +89,17 @@ def _odd_parts(inner: Tokenizer) -> Iterator[str]:
         yield from (
             f"its {name} makes texts longer ({step['pattern']} becomes {step['content'][:20]!r})"
             for step in steps
-            if "content" in step and len(step["content"]) > len(str(step["pattern"].get("String", "")))
+            if "content" in step and len(step["content"]) > _shortest(step["pattern"])
         )
         yield from (
             f"its {name} has the regular expression {step['Regex'][:60]!r}, which might take for ever"
             for step in steps
-            if "Regex" in step and step["Regex"] not in _PATTERNS
+            if "Regex" in step and step["Regex"] not in {*_PATTERNS, _SPACES}
+        )
+        yield from (
+            f"its {name} has a table of characters that is damaged, or makes texts longer"
+            for step in steps
+            if "precompiled_charsmap" in step and not _is_harmless_table(step["precompiled_charsmap"])
         )
     for step in _objects(_described(inner.decoder)):
         if "Regex" in step and step["Regex"] not in _PATTERNS and not _WHOLE_WORD.fullmatch(step["Regex"]):
@@ -103,6 +114,36 @@ def _odd_settings(inner: Tokenizer) -> Iterator[str]:
         yield f"its model reads words of {inner.model.max_input_chars_per_word} characters"
     if len(getattr(inner.model, "continuing_subword_prefix", None) or "") > _MOST_STEPS:
         yield "its model has a long prefix for the pieces of words"
+
+
+def _shortest(pattern: dict[str, Any]) -> int:
+    """Return how many characters a replaced pattern has at least."""
+    return 2 if pattern.get("Regex") == _SPACES else len(str(pattern.get("String", "")))
+
+
+def _is_harmless_table(encoded: str) -> bool:
+    """Whether SentencePiece's table of characters has short replacements, and every way through it stays inside.
+
+    It is a double array (Aoe 1989) and the replacements, each of which ends with a zero byte. The library follows it
+    without looking, so a damaged one would end the program.
+    """
+    try:
+        raw = base64.b64decode(encoded, validate=True)
+    except ValueError:
+        return False
+    size = int.from_bytes(raw[:4], "little")
+    array, texts = raw[4 : 4 + size], raw[4 + size :]
+    if not size or size % 4 or len(array) < size:
+        return False
+    units = np.frombuffer(array, "<u4").astype(np.int64)
+    inner = units[(units & 0x80000000) == 0]  # the others hold a value
+    nodes = np.flatnonzero((units & 0x80000000) == 0)
+    next_ones = nodes ^ (inner >> 10 << ((inner & 0x200) >> 6))
+    values = units[next_ones[(inner & 0x100) != 0] % len(units)] & 0x7FFFFFFF
+    if (next_ones | 0xFF).max() >= len(units) or (values > len(texts)).any():
+        return False
+    starts = np.frombuffer(texts + b"\0", np.uint8)[values]
+    return bool(((starts & 0xC0) != 0x80).all() and max(map(len, texts.split(b"\0"))) <= _LONGEST_REPLACEMENT)
 
 
 def _described(part: Any) -> Any:

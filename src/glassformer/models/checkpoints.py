@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.models.families import FAMILIES, Family
+from glassformer.models.families import MODEL_TYPES, Family
 from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import MOST_BLOCKS
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
@@ -47,13 +47,13 @@ class Checkpoint:
         """The family that config.json names.
 
         Raises:
-            UsageError: it names no family of `FAMILIES`.
+            UsageError: it names none of `MODEL_TYPES`.
         """
         found = self.raw.get("model_type")
-        if not isinstance(found, str) or found not in FAMILIES:
+        if not isinstance(found, str) or found not in MODEL_TYPES:
             kind = f"of the type {found!r}" if found else "of an unnamed type (its config.json has no model_type)"
-            raise UsageError(f"{self.where}: the model is {kind}; weights of {', '.join(FAMILIES)} can be read")
-        return FAMILIES[found]
+            raise UsageError(f"{self.where}: the model is {kind}; weights of {', '.join(MODEL_TYPES)} can be read")
+        return MODEL_TYPES[found]
 
     @cached_property
     def config(self) -> PretrainedConfig:

@@ -22,6 +22,7 @@ class Family:
 
     Attributes:
         title: the name that people use.
+        also: other model types with the same settings and tensors.
         since: the first version of `transformers` that has the family.
         classifier: the class of its text classifiers, as `architectures` names it.
         prefix: how the names of the encoder's tensors begin in checkpoints that have a head.
@@ -45,6 +46,7 @@ class Family:
     parts: Sources
     block: Sources
     head: Sources
+    also: Sequence[str] = ()
     since: str = "4.0"
     poolings: Mapping[str, str] = field(default_factory=lambda: {"cls": "first", "mean": "mean"})
     local_attention: bool = False
@@ -82,3 +84,5 @@ def _families() -> dict[str, Family]:
 
 FAMILIES = _families()
 """The supported families by the `model_type` of their config.json."""
+MODEL_TYPES = FAMILIES | {other: family for family in FAMILIES.values() for other in family.also}
+"""The same with the other model types of each."""
