@@ -96,6 +96,19 @@ def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     assert "words of the body `small`" in (tmp_path / "web" / "README.md").read_text()
 
 
+def test_word_vectors_of_the_own_texts_alone(tmp_path: Path) -> None:
+    rows = [(text, "food" if number % 2 else "sport") for number, text in enumerate(sentences(40, 3))]
+    table, made = write_csv(tmp_path / "rows.csv", rows), tmp_path / "model"
+    (tmp_path / "more.txt").write_text("\n".join(sentences(300, 4)))
+    asked = ("train", table, "--out", made, *QUICK, "--set", "model.counting=auto", "--set", "model.body=own")
+    trained = glassformer(*asked, "--unlabelled", tmp_path / "more.txt")
+    assert trained.code == 0, trained.err
+    assert "learning word vectors from" in trained.err
+    answers = glassformer("predict", made, "the soup", "the team").out.splitlines()
+    assert [line.split()[0] for line in answers] == ["food", "sport"]
+    assert glassformer("audit", made, "--json").code == 0
+
+
 def test_a_model_of_a_number_reads_with_it(body: Path, tmp_path: Path) -> None:
     rows = [
         ("we like the bread", 1.5),

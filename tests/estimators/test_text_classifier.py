@@ -530,7 +530,7 @@ def test_minutes_decide_what_is_done() -> None:
     [
         ({"pretrain": "30"}, r"`pretrain='30'`.*30m"),
         ({"pretrain": 30}, r"`pretrain=30`"),
-        ({"unlabelled": ["a text"]}, "only pre-training reads these texts"),
+        ({"unlabelled": ["a text"]}, "only word vectors and pre-training read these texts"),
         ({"pretrain": "1s", "unlabelled": [" "]}, "holds no text"),
         ({"pretrain": "1s", "unlabelled": [3]}, "not a string"),
         ({"pretrain": "1s", "unlabelled": "more.txt"}, "`unlabelled='more.txt'`: give a list of texts"),

@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import torch
@@ -13,6 +14,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.readers.body.reader import BodyReader
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
@@ -113,11 +115,11 @@ def test_validation_and_test_texts_are_read_in_no_stage() -> None:
     assert not {text.split()[4] for text in held_out[:-1]} & vocabulary
 
 
-def test_unlabelled_texts_without_pretraining_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"`unlabelled=`: only pre-training reads.*`pretrain='30m'`"):
+def test_unlabelled_texts_that_nothing_reads_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"`unlabelled=`: only word vectors and.*'english'.*or `pretrain='30m'`"):
         prepare(sources(), recipe())
     start = InitialWeights.of(train_classifier(Sources(train=opinions()), recipe(epochs=1)), "runs/other")
-    with pytest.raises(UsageError, match=r"`init='runs/other'` is a start without it; leave one of both out"):
+    with pytest.raises(UsageError, match=r"`model.body='own'`.*pre-training does not go with `init='runs/other'`"):
         prepare(sources(), recipe(), init=start)
     prepared = prepare(sources(unlabelled=()), recipe())
     assert own_texts(sources(unlabelled=()), prepared.splits, recipe()) is prepared.own_texts is None
@@ -332,3 +334,68 @@ def test_several_labels_and_a_cut_text() -> None:
     trained = train_classifier(sources(train=replace(table, frame=listed, multilabel=True)), cut)
     assert trained.config.target.multilabel
     assert trained.config.data["pretraining"]["tokens"] == 88 * 5
+
+
+def with_body(body: str) -> Recipe:
+    """A run without a transformer."""
+    small = recipe().model.model_copy(update={"body": body, "counting": "tfidf"})
+    return recipe().model_copy(update={"model": small, "training": recipe().training.model_copy(update={"epochs": 0})})
+
+
+def body_reader(trained: TrainedModel) -> BodyReader:
+    reader = trained.readers["body"]
+    assert isinstance(reader, BodyReader)
+    return reader
+
+
+@pytest.mark.parametrize(
+    ("body", "said"), [("english", "continuing the word vectors of english on"), ("own", "learning")]
+)
+def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> None:
+    """Those of held-out texts are not read, and unlabelled texts alone do not change the vocabulary."""
+    new = pl.Series(["a zorblax film"] * 2 + ["a zorblax play"])
+    held_out = opinions(3, first=900).frame["text"].str.replace("film", "quuxol")
+    test = replace(opinions(3, first=900), frame=opinions(3, first=900).frame.with_columns(text=held_out))
+    given = sources(test=test, unlabelled=(Documents(texts=pl.concat([new, held_out]), source="u"),))
+    memory = Memory()
+    trained = train_classifier(given, with_body(body), out=tmp_path / "out", observer=memory)
+    assert any(message.startswith(said) and "(2 without labels)" in message for message in memory.messages)
+    assert "3 unlabelled texts are also test texts and were left out" in memory.messages
+    reader, plain = body_reader(trained), train_classifier(replace(given, unlabelled=()), with_body(body))
+    assert "zorblax" in reader.words
+    assert "zorblax" not in body_reader(plain).words
+    assert not any("quuxol" in word for word in reader.words)
+    assert trained.tokenizer.to_json() == plain.tokenizer.to_json()
+    record = {"texts": 50, "unlabelled_texts": 2, "unlabelled": ["u"], "left_out": {"repeated": 1, "test": 3}}
+    assert trained.config.data["body"] == record
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "50 texts, 2 of them from `u`. 3 unlabelled texts were left out" in card
+    assert ("body" in plain.config.data) == (body == "own")
+    again = body_reader(train_classifier(given, with_body(body)))
+    assert again.words == reader.words
+    assert np.array_equal(again.values, reader.values)
+
+
+def test_word_vectors_are_not_learned_again_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stops(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    whole, out = body_reader(train_classifier(sources(), with_body("own"))), tmp_path / "out"
+    for resume, place in enumerate(("readers.body.learning.factorised", "training.readers.fit_body")):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"glassformer.{place}", stops)
+            with pytest.raises(KeyboardInterrupt):
+                train_classifier(sources(), with_body("own"), out=out, resume=bool(resume))
+        monkeypatch.setattr("glassformer.readers.body.learning.read_words", stops)
+    resumed = body_reader(train_classifier(sources(), with_body("own"), out=out, resume=True))
+    assert np.array_equal(resumed.values, whole.values)
+
+
+def test_body_and_pretraining_read_the_same_texts() -> None:
+    chosen = with_pretraining()
+    chosen = chosen.model_copy(update={"model": chosen.model.model_copy(update={"body": "own"})})
+    trained = train_classifier(sources(), chosen)
+    shared = {name: trained.config.data["pretraining"][name] for name in trained.config.data["body"]}
+    assert shared == trained.config.data["body"]

@@ -140,6 +140,8 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingRe
             "the table holds too few different texts to compare learned texts with others"
         ) from error
     kind = _kind(predictor)
+    counting_alone = recipe.model.model_copy(update={"body": "none", "readers": ()})
+    recipe = recipe.model_copy(update={"model": counting_alone})
     prepared = kind.prepared(
         config, recipe=recipe, splits=splits, own_texts=None, init=None, device="cpu", work=None, processes=ALONE
     )

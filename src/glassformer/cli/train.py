@@ -72,7 +72,8 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="<source>",
-            help="More texts to pre-train on: a text file, a table or a folder of text files. May be repeated.",
+            help="Texts without labels, for the word vectors of the body and for --pretrain: a text file, a table or a "
+            "folder of text files. May be repeated.",
         ),
     ] = None,
     recipe: FromRecipe,

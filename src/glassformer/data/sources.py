@@ -35,7 +35,8 @@ class Sources:
     Attributes:
         validation: a separate table for validation, instead of a share of `train`.
         test: texts that must not be trained on. The table is used for nothing else.
-        unlabelled: texts to pre-train on, beside those of `train`. None of them may be held out (see `admitted`).
+        unlabelled: texts that are read without labels, beside those of `train`. None of them may be held out (see
+            `admitted`).
         added: tables of rows that a model learns later, after those of `train` (see `with_added`).
         replay: the share of all rows before the last added table that the transformer learns again.
     """

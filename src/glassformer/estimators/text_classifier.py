@@ -48,7 +48,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             then that of the weights.
         pretrain: how long to pre-train on the texts, without their labels, before they are trained on with labels:
             `30m`, `2h` or `90s`. None means not at all.
-        unlabelled: a list of more texts to pre-train on. Leave out the texts that you will test on.
+        unlabelled: a list of texts without labels, for the word vectors of `model.body` and for `pretrain`. Leave out
+            the texts that you will test on.
         epochs, learning_rate: replace the recipe's settings of these names, unless None.
         class_weight: `balanced`, or a dictionary of weights by label, as in scikit-learn; labels that it does not name
             have the weight 1. None means the recipe's `training.class_weights`.

@@ -19,6 +19,7 @@ VocabSize = Annotated[int, Field(ge=4, le=2**22)]
 """Number of tokens, up to four times the vocabulary of XLM-V (100 languages). The library that learns the vocabulary
 reserves memory for each token."""
 HUB = "hf:"
+OWN_BODY = "own"
 """How the name of a checkpoint of another library begins."""
 MOST = 10**9
 Count = Annotated[int, Field(ge=1, le=MOST)]
@@ -133,8 +134,9 @@ class ModelConfig(TrunkConfig):
     Bayes (`nb`), or on both (`auto`). With `none` there is none."""
     body: str = Field(default="none", exclude_if=lambda body: body == "none")
     """The body reader beside the transformer: a linear model of the mean of the vectors of words. `english`, or a
-    folder that `glassformer embeddings` wrote. `hf:FOLDER` reads with a pre-trained encoder in its place. With `none`
-    there is none."""
+    folder that `glassformer embeddings` wrote; their vectors are continued on unlabelled texts, if there are some.
+    `own`: vectors of the run's own texts alone, in any language. `hf:FOLDER` reads with a pre-trained encoder in its
+    place. With `none` there is none."""
     readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """Readers of other packages that read beside both (see docs/how-to/add-a-reader.md)."""
 

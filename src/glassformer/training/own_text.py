@@ -1,14 +1,16 @@
-"""The texts that a classifier is pre-trained on before it learns their labels: see `pretrain.py`.
+"""The texts that a run reads without their labels: those of the training rows, and others that have none.
 
-A run has two stages. First a language model with the shape of the classifier learns to fill in masked tokens, on the
-training texts and on texts without labels. Then the classifier starts from its weights. Both stages have the same
-vocabulary. Validation and test texts are read in neither. The texts that cross-fitting holds out are training texts.
+With pre-training (see `pretrain.py`), a run has two stages. First a language model with the shape of the classifier
+learns to fill in masked tokens of these texts. Then the classifier starts from its weights. Both stages have the same
+vocabulary. The word vectors of the body reader are continued on these texts too (see `own_body.py`). Validation and
+test texts are never read. The texts that cross-fitting holds out are training texts.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -17,8 +19,9 @@ from glassformer.data.inputs import MARK, SEPARATOR
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief, brief_value
-from glassformer.models.model_config import LanguageModelConfig
+from glassformer.models.model_config import OWN_BODY, LanguageModelConfig, ModelConfig
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe import Recipe
 
@@ -47,15 +50,36 @@ def seconds_of(duration: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnTexts:
-    """The texts to pre-train on: those of the training rows, each input by itself, and others without labels."""
+    """The texts of the training rows, each input by itself, and others without labels.
+
+    Attributes:
+        for_pretraining, for_body: whether a language model, or word vectors, may learn from them.
+    """
 
     training: pl.Series
     unlabelled: Unlabelled
+    for_pretraining: bool
+    for_body: bool
 
     @property
     def texts(self) -> pl.Series:
         """The training texts in their order, then the unlabelled ones."""
         return pl.concat([self.training, self.unlabelled.texts])
+
+    @property
+    def in_words(self) -> str:
+        unlabelled = f" ({len(self.unlabelled.texts):,} without labels)" if len(self.unlabelled.texts) else ""
+        return f"{counted(len(self.texts), 'text')}{unlabelled}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What the model folder says of them."""
+        return {
+            "texts": len(self.texts),
+            "unlabelled_texts": len(self.unlabelled.texts),
+            "unlabelled": list(self.unlabelled.sources),
+            "left_out": dict(self.unlabelled.left_out),
+        }
 
 
 def can_pretrain(recipe: Recipe, init: InitialWeights | None) -> bool:
@@ -70,30 +94,38 @@ def can_pretrain(recipe: Recipe, init: InitialWeights | None) -> bool:
 def own_texts(
     sources: Sources, splits: Splits, recipe: Recipe, init: InitialWeights | None = None, *, perhaps: bool = False
 ) -> OwnTexts | None:
-    """Return the texts that a run with this recipe may pre-train on. None if it does not pre-train.
+    """Return the texts that a run with this recipe may learn from without labels. None if nothing does.
 
     Args:
         init: the weights that the run starts from.
         perhaps: whether the run may pre-train although the recipe does not say so.
 
     Raises:
-        UsageError: there are unlabelled texts, but no pre-training; or all of a source are left out.
+        UsageError: there are unlabelled texts that nothing reads; or all of a source are left out.
     """
-    if recipe.pretraining is None and not perhaps:
-        if sources.unlabelled and init is not None:
-            raise UsageError(
-                f"`unlabelled=`: only pre-training reads these texts, and `init={init.name!r}` is a start without it; "
-                "leave one of both out"
-            )
+    for_pretraining = recipe.pretraining is not None or perhaps
+    for_body = _learns_vectors(recipe, bool(sources.unlabelled))
+    if not (for_pretraining or for_body):
         if sources.unlabelled:
+            pretrain = (
+                "or `pretrain='30m'`" if init is None else f"(pre-training does not go with `init={init.name!r}`)"
+            )
             raise UsageError(
-                "`unlabelled=`: only pre-training reads these texts; add `pretrain='30m'`, or leave them out"
+                "`unlabelled=`: only word vectors and pre-training read these texts; add `model.body='english'`, "
+                f"`model.body='own'` for other languages, {pretrain}"
             )
         return None
     held_out = {"validation": splits.validation, "test": sources.test}
     training = _texts_of(splits.train)
     frames = {name: None if table is None else _texts_of(table) for name, table in held_out.items()}
-    return OwnTexts(training=training, unlabelled=admitted(sources.unlabelled, training=training, **frames))
+    unlabelled = admitted(sources.unlabelled, training=training, **frames)
+    return OwnTexts(training=training, unlabelled=unlabelled, for_pretraining=for_pretraining, for_body=for_body)
+
+
+def _learns_vectors(recipe: Recipe, unlabelled: bool) -> bool:
+    """Whether a body reader learns word vectors from the run's own texts."""
+    model = recipe.model
+    return isinstance(model, ModelConfig) and "body" in model.beside and (unlabelled or model.body == OWN_BODY)
 
 
 def _texts_of(table: Table) -> pl.Series:

@@ -98,7 +98,8 @@ class Prepared:
     """A run before its first step: the arguments of `prepare`, and everything that is derived from them.
 
     Attributes:
-        own_texts: the texts to pre-train on. None without pre-training. With `minutes`, they may stay unread.
+        own_texts: the texts that are read without their labels, if something reads them. With `minutes`, they may stay
+            unread.
     """
 
     family: ClassVar[str] = "labels"
@@ -135,7 +136,8 @@ class Prepared:
         """The tokenizer, learned from the texts that are trained on alone, or that of the weights to start from."""
         if self.init is not None:
             return self.init.tokenizer
-        texts = self.splits.train.frame["text"] if self.own_texts is None else self.own_texts.texts
+        own = self.own_texts
+        texts = own.texts if own is not None and own.for_pretraining else self.splits.train.frame["text"]
         return learn_tokenizer(texts, self.recipe.tokenizer, self.work, self.splits.train.inputs)
 
     @cached_property

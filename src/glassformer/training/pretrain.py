@@ -285,8 +285,7 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
         return load_model(folder, LANGUAGE_MODEL)
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
-    for sentence in (*own.unlabelled.notes, _announced(own, prepared.recipe)):
-        observer.on_message(sentence)
+    observer.on_message(_announced(own, prepared.recipe))
     try:
         return pretrain(
             Documents(texts=own.texts, source=" and ".join([prepared.splits.train.source, *own.unlabelled.sources])),
@@ -310,8 +309,7 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
 
 
 def _announced(own: OwnTexts, recipe: Recipe) -> str:
-    unlabelled = f" ({len(own.unlabelled.texts):,} without labels)" if len(own.unlabelled.texts) else ""
-    said = f"stage 1 of 2: pre-training on {counted(len(own.texts), 'text')}{unlabelled}"
+    said = f"stage 1 of 2: pre-training on {own.in_words}"
     assert recipe.pretraining is not None
     seconds = recipe.pretraining.max_seconds
     return said if seconds is None else f"{said} for {about(seconds)}"
@@ -336,10 +334,7 @@ def _record(language_model: TrainedLanguageModel, own: OwnTexts) -> dict[str, An
     windows = max(1, (data["tokens"] + data["texts"]) // recipe.model.max_seq_len)  # each text has a start token, too
     steps_per_pass = math.ceil(windows / (recipe.training.batch_size * recipe.training.accumulation))
     return {
-        "texts": len(own.texts),
-        "unlabelled_texts": len(own.unlabelled.texts),
-        "unlabelled": list(own.unlabelled.sources),
-        "left_out": dict(own.unlabelled.left_out),
+        **own.record,
         "fingerprint": data["fingerprint"],
         "tokens": data["tokens"],
         "passes": round(language_model.metrics["history"][-1]["step"] / steps_per_pass, 2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
-from glassformer.models.model_config import HUB, DesignConfig, ModelConfig
+from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
 from glassformer.readers.body.fitting import fit_body
@@ -26,6 +27,7 @@ from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.training.loop import Observer
+from glassformer.training.own_body import own_body
 from glassformer.training.preparation import Prepared
 from glassformer.training.unfinished import keep_held_out, kept_held_out
 
@@ -108,8 +110,10 @@ def learn_readers(
     folds, groups = folds_for(prepared, lessons.strata, observer)
 
     def fit(name: str, rows: Rows) -> FittedReader:
-        if isinstance(body, Body) and name == "body":
-            return fit_body(body, rows, folds)
+        if name == "body" and not isinstance(body, TextEncoder):
+            began = time.perf_counter()
+            found = fit_body(own_body(prepared, body, observer), rows, folds)
+            return replace(found, seconds=time.perf_counter() - began)
         if isinstance(body, TextEncoder) and name == "encoder":
             return fit_encoder(body, rows, folds, work=prepared.work, device=prepared.device, observer=observer)
         return fit_installed(name, rows, folds)
@@ -123,7 +127,7 @@ def learn_readers(
 
 def body_of(model: DesignConfig) -> Body | TextEncoder | None:
     """Return what the body or encoder reader is fitted with. Raises what `Body.load` and `read_encoder` raise."""
-    if not isinstance(model, ModelConfig) or model.body == "none":
+    if not isinstance(model, ModelConfig) or model.body in ("none", OWN_BODY):
         return None
     return read_encoder(model.body) if model.body.startswith(HUB) else Body.load(body_folder(model.body))
 

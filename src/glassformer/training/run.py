@@ -176,8 +176,9 @@ def train_prepared(
         train = prepared.data.train
     if on_prepared:
         on_prepared(prepared)
-    if origin and not begun:
-        observer.on_message(origin)
+    notes = () if prepared.own_texts is None else prepared.own_texts.unlabelled.notes
+    for said in () if begun else filter(None, (origin, *notes)):
+        observer.on_message(said)
     _warn_of_unknown(train, observer, learned=prepared.init is None)
     with fitting_threads(prepared, observer):
         return _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
@@ -341,7 +342,9 @@ def finished_model(
     prepared, state, learned = run.prepared, run.trainer.state, run.learned
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)
-    pretrained = {"pretraining": pretraining} if pretraining else {}
+    own = {"pretraining": pretraining} if pretraining else {}
+    if learned is not None and "body" in learned.fitted and prepared.own_texts is not None:
+        own |= {"body": prepared.own_texts.record} if prepared.own_texts.for_body else {}
     config = FolderConfig(
         model=recipe.model,
         vocab_size=prepared.tokenizer.vocab_size,
@@ -350,7 +353,7 @@ def finished_model(
         readers=readers,
         unlike=None if seen is None else seen.config,
         inputs=prepared.splits.train.inputs,
-        data=_data_record(prepared.splits, run.source) | prepared.record | pretrained,
+        data=_data_record(prepared.splits, run.source) | prepared.record | own,
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),

@@ -88,10 +88,11 @@ def plan_time(
         folds = learned.folds if learned is not None and prepared.splits.validation is None else ()
         plan = _made(prepared, None if learned is None else learned.seconds, folds, began)
         own = prepared.own_texts
-        if own is not None and len(own.unlabelled.texts) and "pretraining.max_steps" not in plan.settings:
+        unread = own is not None and not own.for_body and "pretraining.max_steps" not in plan.settings
+        if own is not None and unread and len(own.unlabelled.texts):
             texts = counted(len(own.unlabelled.texts), "unlabelled text")
-            unread = f". Of the {texts}, only the words are used, for the vocabulary"
-            plan = plan.model_copy(update={"said": plan.said + unread})
+            words = f". Of the {texts}, only the words are used, for the vocabulary"
+            plan = plan.model_copy(update={"said": plan.said + words})
         if file is not None:
             with leader_first(prepared.processes):
                 if prepared.processes.leads:
@@ -322,10 +323,11 @@ def _seconds_per_answer(prepared: Prepared) -> float:
 
 def own_tokens(prepared: Prepared) -> int:
     """Return about how many tokens the texts of pre-training have. They are not encoded yet."""
-    if prepared.own_texts is None:
+    own = prepared.own_texts
+    if own is None or not own.for_pretraining:
         return 0
-    texts, train = prepared.own_texts.texts, prepared.data.train
-    per_byte = len(train.tokens) / max(1, int(prepared.own_texts.training.str.len_bytes().sum()))
+    texts, train = own.texts, prepared.data.train
+    per_byte = len(train.tokens) / max(1, int(own.training.str.len_bytes().sum()))
     return round(int(texts.str.len_bytes().sum()) * per_byte) + len(texts)
 
 
