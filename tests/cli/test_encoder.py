@@ -85,6 +85,8 @@ def test_an_encoder_that_cannot_be_read_is_refused_before_the_run(encoder: Path,
     misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path}"), "model.body=", "holds no config.json")
     misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path / 'none'}"), "no such folder")
     assert not (tmp_path / "m" / "config.json").exists()
+    tuned = ("--set", "training.tune_body=2")
+    misused(glassformer(*asked, *tuned), "training.tune_body=2", "tunes an encoder; name one")
     config = json.loads((encoder / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "t5"}))
     misused(glassformer(*asked, "--set", f"model.body=hf:{tmp_path}"), "'t5'")
@@ -95,3 +97,16 @@ def test_it_is_served(made: Path) -> None:
     with TestClient(create_app({"model": model})) as client:
         answer = client.post("/predict", json={"text": "i loved the cast"}).json()
         assert answer["answers"][0]["prediction"] == "good"
+
+
+@pytest.mark.parametrize("target", ["classes", "number"])
+def test_it_is_tuned_if_asked(encoder: Path, tmp_path: Path, target: str) -> None:
+    rows = [(text, str(3.0 * (label == "good"))) for text, label in ROWS] if target == "number" else ROWS
+    asked = ("--set", "model.counting=none", "--set", f"model.body=hf:{encoder}", "--set", "training.tune_body=1")
+    kind = ("--task", "number", "--label", "label") if target == "number" else ()
+    trained = glassformer("train", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "m", *QUICK, *kind, *asked)
+    assert trained.code == 0, trained.err
+    assert "times: without the rows of each fold, and on all rows" in trained.err
+    assert "tuned on pairs of these rows" in (tmp_path / "m" / "README.md").read_text()
+    good, bad = glassformer("predict", tmp_path / "m", GOOD[0], BAD[0], "--json").document["answers"]
+    assert good["prediction"] > bad["prediction"]

@@ -33,11 +33,14 @@ class Head:
         return found
 
 
-def fit_head(vectors: FloatArray, rows: Rows, folds: Sequence[Fold]) -> tuple[Head, FloatArray]:
+def fit_head(
+    vectors: FloatArray, rows: Rows, folds: Sequence[Fold], of_folds: Sequence[FloatArray] | None = None
+) -> tuple[Head, FloatArray]:
     """Fit a head without the rows of each fold, and then to all rows.
 
     Args:
         vectors: (rows, dims) of the texts.
+        of_folds: the same for each fold, if labels have changed how texts become vectors.
 
     Returns:
         The head of all rows, and the scores of the held-out rows, in the order of the folds.
@@ -45,8 +48,8 @@ def fit_head(vectors: FloatArray, rows: Rows, folds: Sequence[Fold]) -> tuple[He
 
     @cache
     def answers(number: int, strength: float) -> FloatArray:
-        fold = folds[number]
-        return _fitted(vectors[fold.learned], rows.take(fold.learned), strength).scores(vectors[fold.held_out])
+        fold, known = folds[number], vectors if of_folds is None else of_folds[number]
+        return _fitted(known[fold.learned], rows.take(fold.learned), strength).scores(known[fold.held_out])
 
     trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
     held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))

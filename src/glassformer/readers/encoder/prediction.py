@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_tensors
 
-from glassformer.data.arrays import FloatArray, check_is_file, read_arrays
+from glassformer.data.arrays import FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.inputs import SEPARATOR, without_columns
 from glassformer.data.json_files import read_json
 from glassformer.data.store import TokenStore
@@ -23,7 +23,7 @@ from glassformer.models.pretrained import PretrainedEncoder
 from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
 from glassformer.prediction.scoring import BATCH_TOKENS, TOKENS_ON_CPU, logits_of, score
 from glassformer.prediction.weights_file import Described, read_weights
-from glassformer.readers.reader import Reader
+from glassformer.readers.reader import Reader, Rows
 
 ENCODER_FILE, TOKENIZER_FILE, WEIGHTS_FILE, HEAD_FILE = (
     "encoder.json", "tokenizer.json", "model.safetensors", "head.safetensors"
@@ -42,13 +42,17 @@ class TextEncoder:
     tokenizer: TextTokenizer
     model: PretrainedEncoder
 
+    def encode(self, texts: Sequence[str]) -> list[IntArray]:
+        """Return the token ids of each text, without the start token."""
+        shown = [self.config.prompt + (text.lower() if self.config.lowercase else text) for text in texts]
+        return self.tokenizer.encode(shown)
+
     def vectors(self, texts: Sequence[str]) -> FloatArray:
         """Return the vector of each text, (texts, dims). A text of several windows gets the mean of theirs."""
-        shown = [self.config.prompt + (text.lower() if self.config.lowercase else text) for text in texts]
         on_cpu = next(self.model.parameters()).device.type == "cpu"
         return score(
             logits_of(self.model),
-            TokenStore.in_memory(self.tokenizer.encode(shown)),
+            TokenStore.in_memory(self.encode(texts)),
             max_seq_len=self.config.trunk.max_seq_len,
             n_classes=self.config.dims,
             batch_tokens=TOKENS_ON_CPU if on_cpu else BATCH_TOKENS,
@@ -137,6 +141,11 @@ class EncoderReader(Reader):
         return cls(encoder=encoder, weights=weights.astype(np.float32), bias=bias.astype(np.float32))
 
 
+def texts_of(rows: Rows) -> int:
+    """Return how many texts a row has."""
+    return 1 if rows.inputs is None else len(rows.inputs.texts)
+
+
 def vectors_of_rows(
     rows: Sequence[str], texts: int, dims: int, vectors: Callable[[Sequence[str]], FloatArray]
 ) -> FloatArray:
@@ -148,9 +157,15 @@ def vectors_of_rows(
     """
     if not rows:
         return np.zeros((0, texts * dims), np.float32)
+    different, places = numbered_texts(rows, texts)
+    return vectors(different)[places].reshape(len(rows), -1)
+
+
+def numbered_texts(rows: Sequence[str], texts: int) -> tuple[list[str], IntArray]:
+    """Return the different texts of all rows, and for each row the numbers of its texts among them, (rows, texts)."""
     flat = [text for row in rows for text in _texts_of(row, texts)]
     numbers = {text: number for number, text in enumerate(dict.fromkeys(flat))}
-    return vectors(list(numbers))[[numbers[text] for text in flat]].reshape(len(rows), -1)
+    return list(numbers), np.array([numbers[text] for text in flat], np.int64).reshape(len(rows), texts)
 
 
 def _texts_of(row: str, count: int) -> list[str]:

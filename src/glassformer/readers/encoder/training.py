@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,13 +21,14 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
 from glassformer.readers.encoder.described import DescribedEncoder, read_described
-from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, vectors_of_rows
+from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, texts_of, vectors_of_rows
+from glassformer.readers.encoder.training_tuned import Say, tuned
 from glassformer.readers.linear import fit_head
 from glassformer.readers.reader import FittedReader, Fold, Rows
 from glassformer.training.initial_weights import checkpoint_folder, read_checkpoint, read_tensors
 from glassformer.training.loop import Observer
 
-VECTORS_FOLDER = "vectors"
+VECTORS_FOLDER = "encoded"
 """The folder of a run's work folder that keeps the vectors of its texts."""
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
@@ -90,54 +91,79 @@ def _of_dense(described: DescribedEncoder, where: str) -> Mapping[str, Tensor]:
 
 
 def fit_encoder(
-    encoder: TextEncoder, rows: Rows, folds: Sequence[Fold], *, work: Path | None, device: str, observer: Observer
+    encoder: TextEncoder,
+    rows: Rows,
+    folds: Sequence[Fold],
+    *,
+    tune: int = 0,
+    work: Path | None,
+    device: str,
+    observer: Observer,
 ) -> FittedReader[EncoderReader]:
     """Fit a reader without the rows of each fold, and then to all rows.
 
     Args:
+        tune: how many pairs of each kind the encoder is tuned on for each row (see `training_tuned.py`). 0: it stays as
+            it is. Each fold has an encoder of its own, which has not seen the rows that are held out.
         work: the work folder of the run, which keeps the vectors. None: memory does.
         device: what encodes the texts.
     """
     began = time.perf_counter()
-    texts = 1 if rows.inputs is None else len(rows.inputs.texts)
     encoder.model.to(device)
-    encoded = partial(_vectors, encoder, None if work is None else work / VECTORS_FOLDER, observer)
-    vectors = vectors_of_rows(rows.texts, texts, encoder.config.dims, encoded)
+    kept, say = None if work is None else work / VECTORS_FOLDER, observer.on_message
+    of_folds = None
+    if tune:
+        say(f"tuning the encoder {len(folds) + 1:,} times: without the rows of each fold, and on all rows")
+        of_folds = [_tuned_vectors(encoder, rows, fold, tune, kept, say) for fold in folds]
+        encoder = tuned(encoder, rows, tune, say)
+    vectors = _vectors(encoder, rows, kept, say)
     encoder.model.cpu()
-    head, scores = fit_head(vectors, rows, folds)
+    head, scores = fit_head(vectors, rows, folds, of_folds)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
     return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began)
 
 
-def _vectors(encoder: TextEncoder, kept: Path | None, observer: Observer, texts: Sequence[str]) -> FloatArray:
-    """Return the vectors of the texts, (texts, dims), and say from time to time how far it is."""
-    observer.on_message(f"encoding {counted(len(texts), 'text')}: {encoder.config.in_words()}")
-    began = said = time.perf_counter()
-    parts, done = [], 0
-    for part in _parts(encoder, kept, texts):
-        parts.append(part)
-        done += len(part)
-        now = time.perf_counter()
-        if now - said > _SAID_AFTER and done < len(texts):
-            said = now
-            left = about((now - began) / done * (len(texts) - done))
-            observer.on_message(f"encoded {done:,} of {len(texts):,} texts, {left} left")
-    return np.concatenate(parts)
+def _tuned_vectors(encoder: TextEncoder, rows: Rows, fold: Fold, tune: int, kept: Path | None, say: Say) -> FloatArray:
+    """Return the vectors of all rows by an encoder that is tuned on those that a fold learns from."""
+    learned = rows.take(fold.learned)
+    by = [encoder.fingerprint, f"{tune} {rows.seed}", str(learned.truth.tolist()), *learned.texts, "of", *rows.texts]
+    return _computed_once(kept, by, lambda: _vectors(tuned(encoder, learned, tune, say), rows, None, say))
 
 
-def _parts(encoder: TextEncoder, kept: Path | None, texts: Sequence[str]) -> Iterator[FloatArray]:
-    """Yield the vectors of the texts, some at a time. What an interrupted run has kept is not computed again."""
-    for some in batched(texts, _TEXTS_AT_ONCE):
-        if kept is None:
-            yield encoder.vectors(some)
-            continue
-        key = hashlib.sha256("\0".join([encoder.fingerprint, *some]).encode("utf-8", "surrogatepass")).hexdigest()
-        file = kept / f"{key}.safetensors"
-        try:
-            vectors = read_arrays(file)["vectors"]
-        except (GlassformerError, KeyError):  # not there, or damaged
-            vectors = encoder.vectors(some)
-            kept.mkdir(exist_ok=True)
-            with written_aside(file) as aside:
-                save_file({"vectors": vectors}, aside)
-        yield vectors
+def _vectors(encoder: TextEncoder, rows: Rows, kept: Path | None, say: Say) -> FloatArray:
+    """Return the vectors of the rows, (rows, texts · dims), and say from time to time how far it is."""
+
+    def vectors(texts: Sequence[str]) -> FloatArray:
+        say(f"encoding {counted(len(texts), 'text')}: {encoder.config.in_words()}")
+        began = said = time.perf_counter()
+        parts, done = [], 0
+        for some in batched(texts, _TEXTS_AT_ONCE):
+            parts.append(_computed_once(kept, [encoder.fingerprint, *some], partial(encoder.vectors, some)))
+            done += len(some)
+            if (now := time.perf_counter()) - said > _SAID_AFTER and done < len(texts):
+                said = now
+                left = about((now - began) / done * (len(texts) - done))
+                say(f"encoded {done:,} of {len(texts):,} texts, {left} left")
+        return np.concatenate(parts)
+
+    return vectors_of_rows(rows.texts, texts_of(rows), encoder.config.dims, vectors)
+
+
+def _computed_once(folder: Path | None, by: Iterable[str], compute: Callable[[], FloatArray]) -> FloatArray:
+    """Return the vectors that an interrupted run has kept in the folder, or else compute and keep them.
+
+    Args:
+        by: all that they depend on.
+    """
+    if folder is None:
+        return compute()
+    key = hashlib.sha256("\0".join(by).encode("utf-8", "surrogatepass")).hexdigest()
+    file = folder / f"{key}.safetensors"
+    try:
+        return read_arrays(file)["vectors"]
+    except (GlassformerError, KeyError):  # not there, or damaged
+        vectors = compute()
+    folder.mkdir(exist_ok=True)
+    with written_aside(file) as aside:
+        save_file({"vectors": vectors}, aside)
+    return vectors
