@@ -23,6 +23,8 @@ class Predictor(Answering[Given]):
     def __init__(self, trained: TrainedModel, *, device: str = "cpu") -> None:
         self.trained = trained
         trained.model.to(device).eval()
+        for reader in trained.readers.values():
+            reader.to(device)
 
     @classmethod
     def load(cls, folder: Path, *, device: str = "cpu") -> Predictor:

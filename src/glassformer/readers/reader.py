@@ -33,6 +33,9 @@ class Reader(ABC):
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width), which are logits, or numbers on the scale of training."""
 
+    def to(self, device: str) -> None:  # noqa: B027 (few readers can)
+        """Compute on this torch device from now on, if the reader can."""
+
     @abstractmethod
     def save(self, folder: Path) -> None:
         """Write files that hold no code into an empty folder. Raises `OSError` if they cannot be written."""

@@ -16,7 +16,7 @@ import torch
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError
 from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
@@ -100,9 +100,7 @@ def learn_readers(
     Raises:
         UsageError: no installed package adds such a reader.
     """
-    names, tune = prepared.recipe.model.beside, prepared.recipe.training.tune_body
-    if tune and "encoder" not in names:
-        raise UsageError(f"`training.tune_body={tune}` tunes an encoder; name one, `model.body='hf:…'`")
+    names = prepared.recipe.model.beside
     if not names:
         return None
     for name in names:
@@ -117,7 +115,7 @@ def learn_readers(
             found = fit_body(own_body(prepared, body, observer), rows, folds)
             return replace(found, seconds=time.perf_counter() - began)
         if isinstance(body, TextEncoder) and name == "encoder":
-            work, device = prepared.work, prepared.device
+            work, device, tune = prepared.work, prepared.device, prepared.recipe.training.tune_body
             return fit_encoder(body, rows, folds, tune=tune, work=work, device=device, observer=observer)
         return fit_installed(name, rows, folds)
 

@@ -122,6 +122,9 @@ class EncoderReader(Reader):
         found: FloatArray = self.vectors(texts) @ self.weights + self.bias
         return found
 
+    def to(self, device: str) -> None:
+        self.encoder.model.to(device)
+
     def vectors(self, texts: Sequence[str]) -> FloatArray:
         """Return what the head reads, (texts, texts of a row · dims)."""
         return vectors_of_rows(texts, self.texts, self.encoder.config.dims, self.encoder.vectors)
