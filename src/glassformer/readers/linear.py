@@ -15,6 +15,7 @@ from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 """The values of C (as scikit-learn has it) that are tried, strongest penalty first, until the held-out loss rises."""
+_LIKELY, _DEVIATION = 0.03, 1.3  # of C, and of its logarithm, before any row is seen
 _MANY_OUTPUTS = 20  # beyond, the first fold alone chooses
 _SCALES = np.geomspace(0.25, 16, 13)  # of scores: whoever joins readers scales them too
 _LEAST_SCALE = 0.005  # of texts whose words are hardly known: their means differ by noise. Of others it is .01 to .05
@@ -59,15 +60,19 @@ def fit_head(
 
 
 def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
-    """Return the strength with the smallest loss on held-out rows, given its scores for them."""
+    """Return the likeliest strength, given its scores for held-out rows.
+
+    The prior of its logarithm is Gaussian. A few rows say little, and it outweighs them.
+    """
     best, least = STRENGTHS[0], np.inf
     truth = torch.from_numpy(held_out.truth)
     for strength in STRENGTHS:
         scores = torch.from_numpy(answers(strength))
         losses = [held_out.weights @ held_out.loss(scores * scale, truth).numpy() for scale in _SCALES]
-        if min(losses) >= least:
+        loss = min(losses) + (np.log(strength / _LIKELY) / _DEVIATION) ** 2 / 2
+        if loss >= least:
             break
-        best, least = strength, min(losses)
+        best, least = strength, loss
     return best
 
 

@@ -56,6 +56,7 @@ class Rows:
         weights: (rows,) the weight of each row in the loss. Their mean is 1.
         loss: returns the loss (rows,) of scores (rows, width), given truths. Both are PyTorch tensors.
         inputs: how a text is made of several columns. None if it is one text.
+        labels: (width,) the names of the outputs: those of labels, or of the column of a number.
     """
 
     texts: Sequence[str]
@@ -65,6 +66,7 @@ class Rows:
     loss: Callable[[Any, Any], Any]
     inputs: Inputs | None
     seed: int
+    labels: tuple[str, ...] = ()
 
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows."""

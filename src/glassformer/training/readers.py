@@ -178,6 +178,7 @@ def _fit_or_read(
                 loss=lessons.loss,
                 inputs=prepared.splits.train.inputs,
                 seed=prepared.recipe.training.seed,
+                labels=prepared.labels.names,
             )
             with torch.random.fork_rng(devices=[]):  # training goes on with the numbers of its own seed
                 torch.manual_seed(rows.seed)

@@ -159,6 +159,19 @@ def test_a_body_continued_in_another_language_has_the_vectors_of_the_texts(body:
     assert {word for word, _ in more.nearest("breadxyz", 3)} == {f"{word}xyz" for word in FOOD[1:]}
 
 
+def test_the_names_of_labels_are_texts_of_these_labels(body: Body) -> None:
+    texts = ["we like", "we like"] * 8  # which say nothing
+    rows = replace(rows_of(texts, [0, 1] * 8), labels=(FOOD[0], f"{SPORT[0]}_7"))
+    named = fit_body(body, rows, folds_of(rows.truth, seed=0))
+    assert named.held_out.shape == (16, 2)  # the names are not held out
+    margins = np.diff(named.reader.scores([" ".join(FOOD[1:]), " ".join(SPORT[1:])]))[:, 0]
+    assert margins[0] < 0 < margins[1]
+    numbered = fit_body(body, replace(rows, labels=("0", "1")), folds_of(rows.truth, seed=0))
+    assert np.array_equal(
+        numbered.held_out, fit_body(body, rows_of(texts, [0, 1] * 8), folds_of(rows.truth, seed=0)).held_out
+    )
+
+
 def test_four_bits_keep_the_order_of_numbers() -> None:
     values = np.array([[-0.7, 0.1, 0.7], [0, 0, 0]], np.float32)
     codes, scales = packed(values)

@@ -6,7 +6,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -43,6 +42,7 @@ STRENGTHS: Mapping[Way, tuple[float, ...]] = {
 }
 """The values of C that cross-validation tries, weakest regularisation last, until the log loss rises."""
 _ROWS_TO_LEAVE_OUT_RARE = 1_000  # of a smaller table, cross-validation decides about n-grams of a single text
+_DOUBT = 2.0  # nats by which held-out rows must speak for leaving them out: of a few rows, they are most n-grams
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
 _TOLERANCE, _ITERATIONS = 1e-3, 200  # of a regression
@@ -91,8 +91,8 @@ def fit_counting(
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
     trials = folds if given else folds_within(folds[0], labels, seed, groups, _numbers(texts)[folds[0].learned])
     thinned = [fold.thinned(MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
-    plans = [problem.plan(_ways(counting, n_classes), each, thinned) for each in tried]
-    plan = min(plans, key=itemgetter(0))[1]
+    plans = [(each, *problem.plan(_ways(counting, n_classes), each, thinned)) for each in tried]
+    plan = min(plans, key=lambda each: each[1] + (_DOUBT if each[0] > min(tried) else 0))[2]
     held_out = np.concatenate([problem.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
     reader = problem.fit(plan, np.arange(len(texts))).reader(_settings(counting, plan))
     return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
