@@ -21,6 +21,7 @@ from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.few_labels import TFIDF, Right, few_rows, opponents
 from benchmarks.models import classifier
 from benchmarks.paired import over_rows
+from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.prediction.predictor import Predictor
@@ -79,14 +80,15 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
             contestant: {
                 "of_draws": [float(each.mean()) for each in of_draws],
                 "accuracy": over_rows(of_draws),
-                "over_counting": None if contestant == COUNTING else _difference(of_draws, right[COUNTING]),
+                "over_counting": None if contestant == COUNTING else difference(of_draws, right[COUNTING]),
             }
             for contestant, of_draws in right.items()
         },
     }
 
 
-def _difference(mine: Sequence[Right], theirs: Sequence[Right]) -> dict[str, float]:
+def difference(mine: Sequence[Right], theirs: Sequence[Right]) -> dict[str, float]:
+    """Return the mean difference on the same draws, with an interval over the test rows."""
     return over_rows([a.astype(float) - b.astype(float) for a, b in zip(mine, theirs, strict=True)])
 
 
@@ -105,10 +107,13 @@ def of_pieces(cut: Cut) -> Right:
     return right
 
 
-def ours(experiment: Experiment, name: str, cut: Cut, body: str, seed: int) -> tuple[Right, dict[str, float]]:
+def ours(
+    experiment: Experiment, name: str, cut: Cut, body: str, seed: int, unlabelled: Sequence[Documents] = ()
+) -> tuple[Right, dict[str, float]]:
     """Return which test rows our model answers rightly, and the weights of its readers."""
     recipe = load_recipe(None, overrides={"training.seed": seed, "training.epochs": 0, "model.body": body})
-    predictor = Predictor.load(classifier(experiment, name, recipe, cut.train, test=cut.held_out))
+    folder = classifier(experiment, name, recipe, cut.train, test=cut.held_out, unlabelled=unlabelled)
+    predictor = Predictor.load(folder)
     config = predictor.trained.config
     logits = predictor.logits(cut.held_out.frame["text"].to_list())
     right: Right = logits.argmax(axis=1) == config.label_set.encode(cut.held_out)

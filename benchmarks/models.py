@@ -63,7 +63,7 @@ def classifier(
     """Return the folder of a classifier. Training leaves out rows whose text is one of `test`.
 
     Args:
-        unlabelled: texts that the classifier is also pre-trained on.
+        unlabelled: texts that are read without labels.
         source: where `train` was read from. The folder keeps it.
         validation: the held-out rows, in place of a share of `train`.
     """

@@ -16,7 +16,7 @@ from benchmarks.tables_assistant import answers_table, ways_tables
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
-from benchmarks.tables_body import body_tables
+from benchmarks.tables_body import body_tables, unlabelled_tables
 from benchmarks.tables_common import Shown, fill, from_file, read
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
@@ -84,6 +84,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-next": from_file(results, next_tables),
         "add-rows": from_file(results, add_tables),
         "slices": from_file(results, slices_tables),
+        "unlabelled": from_file(results, unlabelled_tables),
         "unlike": from_file(results, unlike_tables),
         "automatic": from_file(results, automatic_tables),
         "small-tables": from_file(results, small_tables),

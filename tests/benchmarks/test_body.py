@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bench_data, body, few_labels
+from benchmarks import bench_data, body, few_labels, unlabelled
 from benchmarks.associations import ASKED, association
 from benchmarks.bench_data import Entry
 from benchmarks.tables import kinds
@@ -60,3 +60,24 @@ def test_what_it_adds_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.M
     (row,) = [each for each in shown.splitlines() if each.startswith("| `few` | 8 | ")]
     assert ("↑" in row, "↓" in row) == (gain["low"] > 0, gain["high"] < 0)
     assert f"{int(gain['low'] > 0)} of 1 lines are significantly better" in shown
+
+
+def test_what_unlabelled_texts_add_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = tuple(Entry(name=name, data="polarity", minutes=1) for name in ("few", "other"))
+    monkeypatch.setattr(bench_data, "ENTRIES", entries)
+    monkeypatch.setattr(unlabelled, "PLAN", {"few": (8,), "other": (8,)})
+    monkeypatch.setattr(unlabelled, "OTHER_LANGUAGES", ("other",))
+    monkeypatch.setattr(body, "load_recipe", partial(load_recipe, preset="tiny"))
+    monkeypatch.setattr(sys, "argv", ["unlabelled.py", "--quick", "--work", str(tmp_path / "work")])
+    unlabelled.main()
+    found = json.loads((tmp_path / "work" / "trial" / "unlabelled.json").read_text())
+    line, other = found["lines"]
+    assert list(line["contestants"]) == [few_labels.TFIDF, body.COUNTING, body.BOTH, unlabelled.CONTINUED]
+    assert list(other["contestants"]) == [few_labels.TFIDF, body.COUNTING, unlabelled.CONTINUED]
+    for each, without in ((line, body.BOTH), (other, body.COUNTING)):
+        values = {name: figures["accuracy"]["value"] for name, figures in each["contestants"].items()}
+        assert np.isclose(each["over_without"]["value"], values[unlabelled.CONTINUED] - values[without])
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["unlabelled"]("unlabelled"))
+    assert f"`few` {line['unlabelled_texts']:,}; `other` {other['unlabelled_texts']:,}." in shown
+    (row,) = [each for each in shown.splitlines() if each.startswith("| `other` | 8 | ")]
+    assert row.split(" | ")[4] == ""

@@ -45,6 +45,7 @@ def own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body:
         BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
         _now_and_then(observer.on_message),
         base=base,
+        few=True,
         work=work,
     )
 

@@ -40,7 +40,8 @@ _END = -1
 _WORDS_FILE, _IDS_FILE, _NEAR_FILE = "words.json", "ids.npz", "neighbours.npz"  # of the work folder
 _FEWEST_WORDS_OF_PIECE, _MOST_PIECES = 8, 40_000
 _RIDGE, _PIECE_ROUNDS = 0.3, 60
-# Of a body that is continued: its vectors count as much as so many occurrences, and its shares as so many words.
+# Of a body that is continued, the vectors count as much as so many occurrences, and the shares as so many words. To few
+# texts, so many words are added that are none of theirs.
 _OCCURRENCES, _WORDS = 10, 1_000_000
 
 Progress = Callable[[str], None]
@@ -85,6 +86,7 @@ def learn_body(
     progress: Progress,
     *,
     base: Body | None = None,
+    few: bool = False,
     work: Path | None = None,
 ) -> Body:
     """Learn a body from texts.
@@ -92,6 +94,8 @@ def learn_body(
     Args:
         progress: is called with a few words about what is being done.
         base: the body that is continued. It keeps its words and its pieces.
+        few: whether the texts are too few to tell how frequent a word is, and to fill all dimensions. With `base`, they
+            always are.
         work: a folder for the words and neighbours that were counted. What stands there is not counted again.
 
     Raises:
@@ -113,10 +117,10 @@ def learn_body(
             with written_aside(work / _NEAR_FILE) as aside, aside.open("wb") as file:
                 sparse.save_npz(file, near, compressed=False)
     progress("finding vectors")
-    vectors = factorised(surprise(near), dims, settings.seed, shrink=base is not None)
+    vectors = factorised(surprise(near), dims, settings.seed, shrink=few or base is not None)
     if base is None:
         progress("finding vectors of pieces of words")
-        words, shares = stream.words, (stream.counts / stream.read).astype(np.float32)
+        words, shares = stream.words, (stream.counts / (stream.read + _WORDS * few)).astype(np.float32)
         pieces, piece_vectors = learn_pieces(words, vectors)
     else:
         words, shares, vectors = _continued(base, stream, vectors)

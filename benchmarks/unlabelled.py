@@ -1,0 +1,94 @@
+"""What texts without labels add to few labels, if the word vectors of the body are continued on them.
+
+    python -m benchmarks.unlabelled
+    python -m benchmarks.unlabelled --only trec --quick
+
+Of `imdb`, they are its 50,000 unlabelled reviews; of other tables, the training rows that were not drawn, without their
+labels. The vectors of `vietnamese-feedback` are those of its own texts alone. Each draw takes other training rows, the
+same for all. The official test rows are answered and decide nothing. Nothing is trained for the transformer:
+`--epochs 0` in the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.bench_data import Cut, cut_rows, entries_named
+from benchmarks.body import BODY, BOTH, COUNTING, difference, ours
+from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.few_labels import TFIDF, Right, few_rows, opponents
+from benchmarks.paired import over_rows
+from glassformer.data.documents import Documents, read_unlabelled
+from glassformer.data.known import KNOWN
+from glassformer.data.splits import fingerprint
+from glassformer.models.model_config import OWN_BODY
+
+PLAN: Mapping[str, Sequence[int]] = {
+    "trec": (8, 32, 128),
+    "disaster-tweets": (8, 32, 128),
+    "customer-reviews": (8, 32, 128),
+    "sentiment140": (8, 32, 128),
+    "imdb": (8, 32, 128),
+    "vietnamese-feedback": (8, 32, 128),
+}
+OTHER_LANGUAGES = ("vietnamese-feedback",)
+DRAWS = 3
+CONTINUED = "the same with unlabelled texts"
+
+
+def main() -> None:
+    """Run the benchmark that the command line asks for."""
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(PLAN)}")
+    options = parser.parse_args()
+    with running(options) as experiment:
+        plan = [
+            (name, rows) for name in options.only or PLAN for rows in (PLAN[name][:1] if options.quick else PLAN[name])
+        ]
+        experiment.write("unlabelled", {"lines": [line(experiment, *place) for place in plan]})
+
+
+def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
+    """Return the accuracy of all contestants with so many rows of each class."""
+    (entry,) = entries_named([name])
+    cut = cut_rows(entry, 0, test=True)
+    right: dict[str, list[Right]] = {}
+    weights = []
+    for draw in range(1 if experiment.quick else DRAWS):
+        train, rest = few_rows(cut.train, per_class, draw)
+        part = Cut(train=train, held_out=cut.held_out)
+        texts = Documents(texts=rest.frame["text"], source="the rest")
+        if "unlabelled" in (KNOWN[name].files if name in KNOWN else ()):
+            texts = read_unlabelled(name)
+        right.setdefault(TFIDF, []).append(opponents(part)[TFIDF])
+        contestants: dict[str, tuple[str, Sequence[Documents]]] = {COUNTING: ("none", ()), BOTH: (BODY, ())}
+        if name in OTHER_LANGUAGES:
+            contestants = {COUNTING: ("none", ()), CONTINUED: (OWN_BODY, [texts])}
+        else:
+            contestants[CONTINUED] = (BODY, [texts])
+        for contestant, (body, unlabelled) in contestants.items():
+            kind = f"{body}-continued" if unlabelled else body
+            folder = f"unlabelled/{name}-{per_class}-{draw}-{kind}"
+            answered, found = ours(experiment, folder, part, body, draw, unlabelled)
+            right.setdefault(contestant, []).append(answered)
+        weights.append(found)
+    without, with_texts = list(right)[-2:]
+    return {
+        "table": name,
+        "per_class": per_class,
+        "rows": train.frame.height,
+        "unlabelled_texts": len(texts.texts),
+        "test_rows": cut.held_out.frame.height,
+        "test_sha256": fingerprint(cut.held_out),
+        "weights": {reader: [each[reader] for each in weights] for reader in ("counting", "body")},
+        "contestants": {
+            contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
+            for contestant, of_draws in right.items()
+        },
+        "over_without": difference(right[with_texts], right[without]),
+    }
+
+
+if __name__ == "__main__":
+    main()
