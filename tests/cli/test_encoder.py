@@ -54,7 +54,8 @@ def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
 def test_it_is_measured_explained_and_traced(made: Path, tmp_path: Path) -> None:
     test = write_csv(tmp_path / "test.csv", [("i loved it", "good"), ("dull book", "bad")] * 5)
     measured = glassformer("evaluate", made, test, "--json")
-    assert measured.code == 0, measured.err
+    size = measured.document["duel"]["model"]["size_bytes"]
+    assert size > sum(file.stat().st_size for file in (made / "readers" / "encoder").iterdir())
     explained = glassformer("explain", made, "i loved the cast", "--json").document
     assert explained["readers"] == ["encoder"]
     assert max(explained["words"], key=lambda word: abs(word["encoder"]))["word"]

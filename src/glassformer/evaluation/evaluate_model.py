@@ -33,7 +33,7 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.reader_files import COUNTING_FILES
+from glassformer.prediction.reader_files import COUNTING_FILES, files_of_readers
 from glassformer.readers.counting.unlike import SEEN_FILE
 
 Say = Callable[[str], None]
@@ -183,7 +183,7 @@ def measure_model(
         learned, overlap = learnable(seen, table, trained)
         notes += overlap
         baselines = _run_baselines(learned, config, texts, say)
-    files = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
+    names = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     rows = part.answered(predictor, table, truth, scores, columns=columns)
     found = evaluate(
         rows,
@@ -201,7 +201,7 @@ def measure_model(
         cost=Cost(
             fit_seconds=config.training_seconds,
             predict_seconds=predict_seconds,
-            size_bytes=sum((folder / name).stat().st_size for name in files),
+            size_bytes=sum(path.stat().st_size for path in (*map(folder.joinpath, names), *files_of_readers(folder))),
         ),
         dropped=dropped_rows(table),
         notes=notes,

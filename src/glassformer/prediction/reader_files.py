@@ -26,6 +26,11 @@ def save_readers(folder: Path, readers: Mapping[str, Reader]) -> None:
         reader.save(place)
 
 
+def files_of_readers(folder: Path) -> list[Path]:
+    """Return the files of the readers of a folder, except for those of the counting reader."""
+    return sorted(path for path in (folder / READERS_FOLDER).rglob("*") if path.is_file())
+
+
 def read_readers(folder: Path, config: AnsweringConfig) -> dict[str, Reader]:
     """Read the readers beside the transformer that the model asks.
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.exported import MODEL_FILE
-from glassformer.prediction.reader_files import READERS_FOLDER
+from glassformer.prediction.reader_files import files_of_readers
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.readers.counting.unlike import SEEN_FILE
 
@@ -126,7 +126,7 @@ class Manifest:
 def model_sha256(folder: Path) -> str:
     """Return the fingerprint of a model: of all files that decide its answers."""
     own = [folder / name for name in _DECIDING if (folder / name).is_file()]
-    return sha256_of([*own, *sorted(path for path in (folder / READERS_FOLDER).rglob("*") if path.is_file())])
+    return sha256_of([*own, *files_of_readers(folder)])
 
 
 def sha256_of(files: Sequence[Path]) -> str:
