@@ -2,8 +2,10 @@
 
 import json
 import pickle
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -159,6 +161,21 @@ def test_what_cannot_be_read_is_refused_in_words(
         read_encoder(f"hf:{tmp_path}")
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"`model.body='hf:{tmp_path}'`")
+
+
+def test_an_encoder_is_downloaded_without_anything_that_could_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def snapshot_download(_name: str, *, allow_patterns: list[str]) -> str:
+        asked.extend(allow_patterns)
+        return str(folder)
+
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=snapshot_download))
+    assert read_encoder("hf:someone/encoder").config.unit
+    assert {"modules.json", "config.json", "[0-9]_*/*.json"} < set(asked)
+    assert all(pattern.endswith((".json", ".txt", ".safetensors")) for pattern in asked)
 
 
 @pytest.mark.parametrize("damage", ["encoder.json", "tokenizer.json", "model.safetensors", "head.safetensors", "width"])
