@@ -109,6 +109,15 @@ def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> 
     assert not (tmp_path / "m").exists()
 
 
+def test_word_vectors_are_continued_on_unlabelled_texts(reviews: Trained, more: Path, tmp_path: Path) -> None:
+    (tmp_path / "u.txt").write_text("a zorblax film, not bad\na zorblax song, so bad\n")
+    given = ("--unlabelled", tmp_path / "u.txt")
+    misused(add(reviews, more, tmp_path / "m", *given), "--unlabelled", "pre-training does not go with --init model")
+    said = add(reviews, more, tmp_path / "m", *given, "--set", "model.body=own", "--epochs", "1")
+    assert said.code == 0, said.err
+    assert json.loads((tmp_path / "m" / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
+
+
 def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:
     out = tmp_path / "m"
     columns = write_csv(tmp_path / "columns.csv", [("2026-01-02", "2026-03-04")] * 9, header=("begun", "ended"))

@@ -114,6 +114,7 @@ def train(
             "data_dir": run.data_dir,
         }
         begun = addition(init, add, out, replay=replay, **how)
+        begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled or [], run.data_dir))
     else:
         check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
@@ -207,17 +208,20 @@ def _read(
     Args:
         inputs: see `read_sources`.
     """
-    from glassformer.data.documents import read_unlabelled
     from glassformer.data.sources import read_sources
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
     for doubt in part_of(source.task, "training").doubts(sources.train):
         say(f"warning: {as_flags(doubt)}")
-    return replace(
-        sources,
-        unlabelled=tuple(read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled),
-    )
+    return _with_unlabelled(sources, unlabelled, data_dir)
+
+
+def _with_unlabelled(sources: Sources, unlabelled: list[str], data_dir: Path | None) -> Sources:
+    from glassformer.data.documents import read_unlabelled
+
+    texts = (read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled)
+    return replace(sources, unlabelled=tuple(texts))
 
 
 def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recipe, device: str) -> None:
