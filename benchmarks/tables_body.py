@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown, short
@@ -10,47 +10,52 @@ from glassformer.experiments.published.table import markdown, short
 
 def body_tables(found: Document) -> Iterator[str]:
     """Yield a table of accuracies, and how they were measured."""
-    both = list(found["lines"][0]["contestants"])[-1]
-    yield from _tables(found, lambda line: line["contestants"][both]["over_counting"])
-    better, worse = _significant(found, lambda line: line["contestants"][both]["over_counting"])
+    lines = found["lines"]
+    names = list(lines[0]["contestants"])
+    both = names[-1]
+    yield markdown([("table", "rows of each class", *names), *(_cells(line, both) for line in lines)])
+    better = [line for line in lines if line["contestants"][both]["over_counting"]["low"] > 0]
+    worse = [line for line in lines if line["contestants"][both]["over_counting"]["high"] < 0]
     yield (
         "Official test rows; means over three draws, or one that learned all rows. With the body, "
-        f"{better} of {len(found['lines'])} lines are significantly better than by counting (↑), and {worse} worse "
+        f"{len(better)} of {len(lines)} lines are significantly better than by counting (↑), and {len(worse)} worse "
         "(↓): 95% intervals over the test rows."
     )
 
 
-def unlabelled_tables(found: Document) -> Iterator[str]:
-    """Yield a table of accuracies, and how they were measured."""
-    yield from _tables(found, lambda line: line["over_without"])
-    better, worse = _significant(found, lambda line: line["over_without"])
-    texts = {line["table"]: line["unlabelled_texts"] for line in reversed(found["lines"])}
-    sizes = "; ".join(f"`{table}` {number:,}" for table, number in reversed(texts.items()))
-    yield (
-        f"Official test rows; means over three draws. With unlabelled texts, {better} of {len(found['lines'])} lines "
-        f"are significantly better than without (↑), and {worse} worse (↓): 95% intervals over the test rows. "
-        f"Unlabelled texts, with 8 rows of each class: {sizes}."
-    )
-
-
-_Gain = Callable[[Document], Document]
-
-
-def _tables(found: Document, gain: _Gain) -> Iterator[str]:
-    names = list(found["lines"][0]["contestants"])
-    yield markdown([("table", "rows of each class", *names), *(_cells(line, names, gain) for line in found["lines"])])
-
-
-def _significant(found: Document, gain: _Gain) -> tuple[int, int]:
-    gains = [gain(line) for line in found["lines"]]
-    return sum(each["low"] > 0 for each in gains), sum(each["high"] < 0 for each in gains)
-
-
-def _cells(line: Document, names: list[str], gain: _Gain) -> tuple[str, ...]:
+def _cells(line: Document, both: str) -> tuple[str, ...]:
     accuracies = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
     best = max(accuracies.values())
-    shown = {name: f"**{short(value)}**" if value == best else short(value) for name, value in accuracies.items()}
-    above = gain(line)
-    sign = " ↑" if above["low"] > 0 else " ↓" if above["high"] < 0 else ""
-    cells = [shown.get(name, "") for name in names]
-    return (f"`{line['table']}`", str(line["per_class"] or "all"), *cells[:-1], cells[-1] + sign)
+    shown = [f"**{short(value)}**" if value == best else short(value) for value in accuracies.values()]
+    above = line["contestants"][both]["over_counting"]
+    return (f"`{line['table']}`", str(line["per_class"] or "all"), *shown[:-1], shown[-1] + _sign(above))
+
+
+def _sign(difference: Document) -> str:
+    return " ↑" if difference["low"] > 0 else " ↓" if difference["high"] < 0 else ""
+
+
+def unlabelled_tables(found: Document) -> Iterator[str]:
+    """Yield a table of accuracies without and with unlabelled texts, and how they were measured."""
+    lines = found["lines"]
+    cells: dict[str, dict[int, str]] = {}
+    for line in lines:
+        without, with_texts = [short(each["accuracy"]["value"]) for each in line["contestants"].values()][-2:]
+        shown = f"{without} → {with_texts}{_sign(line['over_without'])}"
+        cells.setdefault(line["table"], {})[line["per_class"]] = shown
+    sizes = sorted({line["per_class"] for line in lines})
+    texts = {line["table"]: line["unlabelled_texts"] for line in reversed(lines)}
+    yield markdown(
+        [
+            ("table", "unlabelled texts", *(f"{size} rows of each class" for size in sizes)),
+            *(
+                (f"`{table}`", f"{texts[table]:,}", *(row.get(size, "") for size in sizes))
+                for table, row in cells.items()
+            ),
+        ]
+    )
+    better, worse = (sum(_sign(line["over_without"]) == sign for line in lines) for sign in (" ↑", " ↓"))
+    yield (
+        f"Official test rows; means over three draws. {better} of {len(lines)} are significantly better with "
+        f"unlabelled texts (↑), and {worse} worse (↓): 95% intervals over the test rows."
+    )

@@ -78,6 +78,7 @@ def test_what_unlabelled_texts_add_is_written_and_shown(tmp_path: Path, monkeypa
         values = {name: figures["accuracy"]["value"] for name, figures in each["contestants"].items()}
         assert np.isclose(each["over_without"]["value"], values[unlabelled.CONTINUED] - values[without])
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["unlabelled"]("unlabelled"))
-    assert f"`few` {line['unlabelled_texts']:,}; `other` {other['unlabelled_texts']:,}." in shown
-    (row,) = [each for each in shown.splitlines() if each.startswith("| `other` | 8 | ")]
-    assert row.split(" | ")[4] == ""
+    (row,) = [each for each in shown.splitlines() if each.startswith("| `other` | ")]
+    assert row.split(" | ")[1] == f"{other['unlabelled_texts']:,}"
+    assert " → " in row
+    assert f"{sum(each['over_without']['low'] > 0 for each in found['lines'])} of 2 are significantly better" in shown
