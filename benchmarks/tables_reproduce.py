@@ -97,11 +97,11 @@ def _of_the_runs(cell: Document, *, brief: bool) -> str:
     if cell["init"] is not None:
         parts.append(f"from the weights `{cell['init']['from']}`")
     if len(runs) > 1:
-        parts.append(f"accuracies from {short(min(accuracies))} to {short(max(accuracies))}")
+        parts.append(f"accuracies {short(min(accuracies))}–{short(max(accuracies))}")
     if "training_accuracy" in first:
         parts.append(f"training accuracy {short(mean('training_accuracy'))}")
     parts.append(f"{first['training_rows']:,} training rows")
-    parts.append(f"trained in {duration(mean('training_seconds'))}")
+    parts.append(f"in {duration(mean('training_seconds'))}")
     return ", ".join(parts)
 
 
