@@ -6,6 +6,7 @@ import pytest
 
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction.model_folder import save_model
+from glassformer.readers.encoder.training import read_encoder
 from tests.cli.terminal import commands, failed, glassformer, misused
 from tests.prediction.language import trained_language_model
 from tests.trained import Trained
@@ -55,6 +56,7 @@ def test_training_starts_from_an_export(attending: Trained, tmp_path: Path) -> N
     assert again.code == 0, again.err
     assert f"weights: hf:{hf}, the head too" in again.err
     assert glassformer("export", tmp_path / "m", *TO, "--out", hf, "--overwrite").code == 0
+    assert read_encoder(f"hf:{hf}").vectors(["good film", ""]).shape[0] == 2
 
 
 def test_a_model_that_answers_by_counting_alone(reviews: Trained, tmp_path: Path) -> None:
