@@ -70,7 +70,7 @@ def prepare(experiment: Experiment, kind: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     train.frame.select("text", "label").write_csv(file)
     train, source = read_table(file, text="text", label="label"), SourceConfig(train=str(file.absolute()))
-    settings = {"training.seed": SEED, "training.epochs": EPOCHS[kind]}
+    settings = {"training.seed": SEED, "training.epochs": EPOCHS[kind], "model.body": "none"}
     both = load_recipe(None, overrides=settings)
     alone = load_recipe(None, overrides=settings | {"model.counting": "none"})
 

@@ -43,7 +43,7 @@ SEEDS = (0, 1, 2)  # of the rows, of what is held out, and of training
 _TRANSFORMER = {"model.counting": "none"}
 WAYS: Mapping[str, Mapping[str, Any]] = {
     "defaults": {},
-    "counting alone": {"training.epochs": 0},
+    "counting alone": {"training.epochs": 0, "model.body": "none"},
     "the transformer alone": _TRANSFORMER,
     "early stopping": {**_TRANSFORMER, "training.patience": 1, "training.best_epoch_by": "loss"},
     "one epoch": {**_TRANSFORMER, "training.epochs": 1},

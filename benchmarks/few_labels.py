@@ -155,7 +155,7 @@ def ours(experiment: Experiment, name: str, contestant: str, cut: Cut, rest: Tab
     settings: dict[str, Any] = {"training.seed": seed}
     unlabelled: tuple[Documents, ...] = ()
     if contestant == COUNTING:
-        settings["training.epochs"] = 0
+        settings |= {"training.epochs": 0, "model.body": "none"}
     elif contestant == PRETRAINED:
         settings["pretraining.max_seconds"] = SECONDS
         unlabelled = (Documents(texts=rest.frame["text"], source="the rest"),)

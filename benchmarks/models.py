@@ -98,9 +98,11 @@ def language_model(experiment: Experiment, name: str, recipe: PretrainingRecipe,
 
 def answers_by(config: AnsweringConfig) -> str:
     """Say which readers of a model answer."""
-    if config.readers is None:
-        return "the transformer"
-    return "counting alone" if config.answers_by_counting else "both readers"
+    known = {
+        ("transformer",): "the transformer", ("counting",): "counting alone",
+        ("counting", "transformer"): "both readers",
+    }  # fmt: skip
+    return known.get(config.asked, config.asked_in_words)
 
 
 def of_trial(recipe: AnyRecipe) -> AnyRecipe:

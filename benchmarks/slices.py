@@ -79,7 +79,7 @@ def _answered(experiment: Experiment, name: str, seed: int) -> tuple[Part, Part]
     first, later = _halves(rest, seed)
     later = apart_from(first, later)
     train = apart_from(rest, train)
-    recipe = load_recipe(None, overrides={"training.epochs": 0, "training.seed": seed})
+    recipe = load_recipe(None, overrides={"training.epochs": 0, "model.body": "none", "training.seed": seed})
     predictor = Predictor.load(classifier(experiment, f"slices/{name}-{seed}", recipe, train))
     return _part(predictor, first), _part(predictor, later)
 

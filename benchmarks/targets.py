@@ -21,7 +21,7 @@ import polars as pl
 
 from benchmarks.bench_data import read_rows
 from benchmarks.experiment import Experiment, again, arguments, running
-from benchmarks.models import QUICK_ROWS, apart_from, classifier, of_trial
+from benchmarks.models import QUICK_ROWS, answers_by, apart_from, classifier, of_trial
 from benchmarks.paired import over_rows
 from benchmarks.tables_targets import targets_tables
 from glassformer.cli.live import LiveView
@@ -189,7 +189,7 @@ def number_run(experiment: Experiment, name: str, source: Source, seed: int) -> 
         "truth": truth,
         "model": answers,
         "ridge": ridge.answers(texts),
-        "answers_by": "counting alone" if predictor.trained.config.answers_by_counting else "both readers",
+        "answers_by": answers_by(predictor.trained.config),
         "distances": distances,
         "inside": [np.abs(answers - truth) <= distance for distance in distances],
     }
@@ -226,7 +226,7 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
     places = {label: place for place, label in enumerate(order)}
     labels = np.array([places[label] for label in test.frame["label"]])
     answers: dict[str, np.ndarray] = {}
-    answers_by = {}
+    answered_by = {}
     for head, table in {"ordered": replace(train, order=order), "classes": train}.items():
         own = with_settings(recipe, {"model.head": head})
         predictor = Predictor.load(classifier(experiment, f"targets/{head}-{_tidy(name)}-{seed}", own, table, test))
@@ -235,7 +235,7 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
         answers[head] = predictor.answer(texts).probs[:, columns]
         alone = probabilities(predictor.alone("transformer", texts), multilabel=False)
         answers[f"{head}, the transformer alone"] = alone[:, columns]
-        answers_by[head] = "counting alone" if config.answers_by_counting else "both readers"
+        answered_by[head] = answers_by(config)
     known = np.array([places[label] for label in train.frame["label"]])
     groups = train.frame["group"].to_numpy() if "group" in train.frame.columns else None
     baseline = run_baseline(
@@ -255,7 +255,7 @@ def ordered_run(experiment: Experiment, name: str, source: Source, seed: int) ->
     return {
         **_facts(train, test),
         "classes": len(order),
-        "answers_by": answers_by,
+        "answers_by": answered_by,
         "figures": figures,
         "off": {who: np.abs(probs.argmax(axis=1) - labels) for who, probs in answers.items()},
     }

@@ -16,6 +16,7 @@ from tests.shapes import check_shapes, forget
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
 check_shapes(["glassformer.layers", "glassformer.models"])
 
+from tests.bodies import use_small_body  # noqa: E402
 from tests.fits import remember_fits, remember_graphs  # noqa: E402
 
 torch.set_num_threads(1)
@@ -24,6 +25,7 @@ pytest_plugins = ["tests.trained"]
 
 remember_fits()
 remember_graphs()
+use_small_body()
 
 # Keep the bytecode of modules and tests: compiling takes a process that tests start one second, and pytest ten.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

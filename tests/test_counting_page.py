@@ -1,4 +1,4 @@
-"""docs/how-it-works/counting.md: what it says of both readers is what a model trained by its recipe answers."""
+"""docs/how-it-works/counting.md: what it says of the readers is what a model trained by its recipe answers."""
 
 import re
 from pathlib import Path

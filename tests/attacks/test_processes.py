@@ -23,16 +23,17 @@ from glassformer.training.checkpoint import save_checkpoint
 from glassformer.training.loop import Trainer
 from glassformer.training.task import Examples
 from tests.attacks.answer import answered, nothing_lost
+from tests.bodies import SMALL
 from tests.cli.terminal import Outcome, glassformer
 from tests.running import Running
 from tests.trained import review_rows, write_csv
 
 SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per_epoch=5", "--set", "training.epochs=4",
          "--set", "training.patience=90", "--set", "training.precision=float32",
-         "--set", "validation.min_rows=100")  # fmt: skip
+         "--set", "validation.min_rows=100", "--set", f"model.body={SMALL}")  # fmt: skip
 MODEL = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "report.html", "seen.safetensors", "tokenizer.json",
+    "readers", "report.html", "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 SLOW = """
 import time

@@ -2,18 +2,27 @@
 
 import json
 import random
+import shutil
+from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
+from typing import Any
+from unittest.mock import Mock, patch
 
+import numpy as np
 import polars as pl
 import pytest
 
 from glassformer.audit.audit import audit
+from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import CannotMeasureError
 from glassformer.audit.page import render_audit
 from glassformer.audit.result import Audit, FileAudit
+from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.body.vectors import Body
+from glassformer.training.readers import learn_readers
+from tests.bodies import SMALL
 from tests.cli.terminal import glassformer
 from tests.trained import Trained, write_csv
 
@@ -87,10 +96,7 @@ def test_a_model_without_it_is_not_blamed(without: Path) -> None:
 
 def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unattacked(monkeypatch)
-    model = tmp_path / "model"
-    model.mkdir()
-    for path in with_secret.iterdir():
-        (model / path.name).write_bytes(path.read_bytes())
+    model = Path(shutil.copytree(with_secret, tmp_path / "model"))
     (model / "evaluation").mkdir()
     (model / "evaluation" / "report.html").write_text(
         f"<title>x</title><script>'1{SECRET}'</script><p>&#64;ann and bob@example.org</p>"
@@ -158,10 +164,7 @@ def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path, monkeypatch: 
 
 def test_without_seen_words_the_model_answers_and_the_attack_is_gone(with_secret: Path, tmp_path: Path) -> None:
     """What the audit advises."""
-    model = tmp_path / "model"
-    model.mkdir()
-    for path in with_secret.iterdir():
-        (model / path.name).write_bytes(path.read_bytes())
+    model = Path(shutil.copytree(with_secret, tmp_path / "model"))
     (model / "seen.safetensors").unlink()
     config = json.loads((model / "config.json").read_text())
     (model / "config.json").write_text(json.dumps(config | {"unlike": None}))
@@ -184,10 +187,7 @@ def test_the_reader_without_held_out_rows_keeps_as_rare_ngrams(without: Path, mo
 
 def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unattacked(monkeypatch)
-    model = tmp_path / "model"
-    model.mkdir()
-    for path in without.iterdir():
-        (model / path.name).write_bytes(path.read_bytes())
+    model = Path(shutil.copytree(without, tmp_path / "model"))
     config = json.loads((model / "config.json").read_text())
     config["data"]["source"] = "/home/maria/table.csv"
     (model / "config.json").write_text(json.dumps(config))
@@ -236,6 +236,31 @@ def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
     assert "'shop' (3 categories)" in finding.found
     (problem,) = [each for each in several.findings if each.check == "personal data in columns"]
     assert "'shop': 2 of 3 categories hold e-mail addresses (a…@e….com" in problem.found
+
+
+def test_answers_by_counting_and_the_body_are_attacked(without: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both learned the held-out rows, so both are fitted again without them."""
+    predictor = Predictor.load(without)
+    assert predictor.trained.config.asked == ("counting", "body")
+    fitted: list[dict[str, Any]] = []
+
+    def learned(*given: Any) -> Any:
+        found = learn_readers(*given)
+        assert found is not None
+        fitted.append({name: each.reader for name, each in found.fitted.items()})
+        return found
+
+    monkeypatch.setattr("glassformer.audit.held_out.learn_readers", learned)
+    measured = audit(without).membership
+    assert measured is not None
+    (readers,) = fitted
+    whom = "the readers counting and body, fitted without the other texts"
+    by = {each.by: each.whom for each in measured.attacks}
+    assert by["loss of the answer"] == by["loss against near copies"] == whom
+    members = read_table(without.parent / "table.csv").frame["text"]
+    answered = sum(predictor.trained.config.weights[name] * reader.scores(members) for name, reader in readers.items())
+    assert np.abs(answered - predictor.logits(members.to_list())).max() < 3, "they are like those of the folder"
+    assert any("the readers counting and body learned the held-out rows too" in note for note in measured.notes)
 
 
 def test_a_model_of_a_number_is_searched_and_attacked(tmp_path: Path) -> None:
@@ -287,3 +312,18 @@ def test_names_in_a_column_are_a_problem_and_limits_of_numbers_are_none(
     assert "Meier" not in found.model_dump_json()
     (tmp_path / "model" / "glassformer.json").write_text('{"format": "onnx"}')
     assert audit(tmp_path / "model").findings[0].found.startswith(problem.found[:40]), "an export too"
+
+
+def test_words_that_everyone_has_are_not_of_the_table(without: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(without, tmp_path / "model"))
+    words = model / "readers" / "body" / "words.json"
+    described = json.loads(words.read_text())
+    (before,) = [each for each in audit_files(model) if each.name == "readers/body/words.json"]
+    assert before.found == ()
+    for name, found in (("english", {"e-mail address": 1}), ("own", {"e-mail address": 1, "long number": 1})):
+        body = Body.load(SMALL)
+        given = {"body": name, "words": [SECRET, *described["words"][1:]]}
+        with patch.object(Body, "load", return_value=replace(body, words=(*body.words, "85731890"))):
+            words.write_text(json.dumps(described | given | {"pieces": ["85731890"]}))
+            (after,) = [each for each in audit_files(model) if each.name == "readers/body/words.json"]
+        assert {each.kind: each.values for each in after.found or ()} == found

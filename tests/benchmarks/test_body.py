@@ -13,13 +13,14 @@ from benchmarks import bench_data, body, few_labels, unlabelled
 from benchmarks.associations import ASKED, association
 from benchmarks.bench_data import Entry
 from benchmarks.tables import kinds
-from glassformer.readers.body.vectors import Body, body_folder
+from glassformer.readers.body.vectors import Body
 from glassformer.training.recipe import load_recipe
+from tests.bodies import ENGLISH
 
 
 def test_associations_are_as_on_paper() -> None:
     """Words along one axis, those of the first list on the side of the first attributes: d is as large as it gets."""
-    english = Body.load(body_folder("english"))
+    english = Body.load(ENGLISH)
     words = {name: ASKED["words"][name] for name in ("flowers", "insects", "pleasant", "unpleasant")}
     vectors = np.zeros_like(english.vectors)
     for sign, names in ((1, ("flowers", "pleasant")), (-1, ("insects", "unpleasant"))):
@@ -35,10 +36,10 @@ def test_associations_are_as_on_paper() -> None:
 
 
 def test_the_shipped_body_knows_english() -> None:
-    english = Body.load(body_folder("english"))
+    english = Body.load(ENGLISH)
     assert {"films", "actor"} <= {word for word, _ in english.nearest("film", 10)}
-    assert sum(file.stat().st_size for file in body_folder("english").iterdir()) < 12_000_000
-    sources = (body_folder("english") / "SOURCES.tsv").read_text(encoding="utf-8")
+    assert sum(file.stat().st_size for file in ENGLISH.iterdir()) < 12_000_000
+    sources = (ENGLISH / "SOURCES.tsv").read_text(encoding="utf-8")
     kinds = {line.split("\t")[1] for line in sources.splitlines()[1:]}
     assert {name.split("-1")[0].split("-0")[0] for name in english.card.sources} <= kinds
 

@@ -10,6 +10,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from glassformer.prediction.answering_config import Readers
+from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
 from tests.browser.chromium import CHROMIUM, CONTRAST, check_it_can_be_read
@@ -168,6 +170,27 @@ def test_a_model_that_counts_alone_offers_no_trace_of_a_long_text(browser: Brows
         expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
         typed(page)
         expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
+        page.close()
+
+
+def test_a_model_whose_transformer_is_not_asked_shows_the_others(browser: Browser) -> None:
+    counting = two_readers(transformer=0.0)
+    body = BodyReader(
+        body="english", words=("plot", "bad"), weights=np.ones(2, np.float32), pieces=(),
+        values=np.array([[0.5, 0, -0.5], [2, 0, -2]], np.float32), piece_values=np.zeros((0, 3), np.float32),
+        head=np.eye(3, dtype=np.float32)[None], bias=np.zeros(3, np.float32),
+    )  # fmt: skip
+    weights = Readers.weighing({"counting": 0.4, "body": 0.8, "transformer": 0.0})
+    config = counting.config.model_copy(update={"readers": weights})
+    with running(served(trained=replace(counting, config=config, readers={**counting.readers, "body": body}))) as url:
+        page = browser.new_page()
+        page.goto(url)
+        typed(page)
+        expect(page.locator(".readers .name")).to_have_text(["counting", "body"])
+        expect(page.locator(".readers h3")).to_have_text("Two readers")
+        silent = "Its transformer is not asked: held-out rows did not show that it helps."
+        expect(page.locator(".readers p").last).to_have_text(silent)
+        assert "speak" in page.locator(".readers p").first.inner_text()
         page.close()
 
 

@@ -12,7 +12,7 @@ from tests.cli.terminal import glassformer
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 WRONG = {8, 21, 50}
-COUNT = ("--preset", "tiny", "--epochs", 0)
+COUNT = ("--preset", "tiny", "--epochs", 0, "--set", "model.body=none")
 OTHER = {POSITIVE: NEGATIVE, NEGATIVE: POSITIVE}
 FLAGS = ("--text", "words", "--label", "my stars")
 

@@ -358,7 +358,7 @@ def test_the_measured_answers_are_those_of_predict(reviews: Trained, table: Path
         -math.log(max(answer["probabilities"][label], 1e-9)) for answer, label in zip(answers, truth, strict=True)
     ]
     assert document["metrics"]["log_loss"] == pytest.approx(sum(losses) / len(losses), abs=1e-4)
-    files = [path for path in reviews.folder.iterdir() if path.suffix in (".json", ".safetensors")]
+    files = [path for path in reviews.folder.rglob("*") if path.suffix in (".json", ".safetensors")]
     size = sum(path.stat().st_size for path in files if path.name != "metrics.json")
     assert document["duel"]["model"]["size_bytes"] == size
 

@@ -26,7 +26,7 @@ def test_the_shares_of_the_words_add_up(reviews: Trained) -> None:
     first, _, text, _, heading, *lines = outcome.out.splitlines()
     assert re.fullmatch(r".+ \(\d+\.\d%\), rather than .+", first)
     assert text == TEXT
-    assert heading.split() == ["share"]  # by counting alone
+    assert heading.split() == ["counting", "body", "both"]
     shares = [numbers(line)[-1] for line in lines if numbers(line)]
     assert lines[len(shares) - 1].startswith("sum")
     assert sum(shares[:-1]) == pytest.approx(shares[-1], abs=0.05)
@@ -100,9 +100,12 @@ def test_a_text_comes_from_standard_input(reviews: Trained) -> None:
 
 def test_notes_on_what_was_asked_for(reviews: Trained) -> None:
     alone = glassformer("explain", reviews.folder, TEXT, "--heads", "--neighbours", "-q").err
-    assert "the model answers by counting alone, so there is nothing to show for --heads and --neighbours" in alone
+    assert (
+        "the model answers by counting and the body alone, so there is nothing to show for --heads and --neighbours"
+        in alone
+    )
     exact = glassformer("explain", reviews.folder, TEXT, "--method", "occlusion").err
-    assert "by counting alone, whose shares are exact, so --method changes nothing" in exact
+    assert "by counting and the body alone, whose shares are exact, so --method changes nothing" in exact
     a_file = glassformer("explain", reviews.folder, reviews.table).err
     assert f"{reviews.table} is a file, but it was read as a text; --file {reviews.table} explains" in a_file
     assert "the text is unlike the training data" in a_file

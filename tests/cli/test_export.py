@@ -59,13 +59,13 @@ def test_training_starts_from_an_export(attending: Trained, tmp_path: Path) -> N
     assert read_encoder(f"hf:{hf}").vectors(["good film", ""]).shape[0] == 2
 
 
-def test_a_model_that_answers_by_counting_alone(reviews: Trained, tmp_path: Path) -> None:
+def test_a_model_whose_transformer_is_not_asked(reviews: Trained, tmp_path: Path) -> None:
     folder = shutil.copytree(reviews.folder, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     config["readers"]["transformer"]["weight"] = 0.0
     (folder / "config.json").write_text(json.dumps(config))
     said = glassformer("export", folder, *TO, "--out", tmp_path / "hf")
-    misused(said, "answers by counting alone", "--set model.counting=none")
+    misused(said, "answers by counting and the body alone", "--set model.counting=none")
 
 
 def test_mistakes(attending: Trained, tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_a_long_word_of_a_definition_is_not_echoed(model: Path) -> None:
 def test_a_model_that_answers_by_counting_is_warned_of(model: Path, reviews: Trained, tmp_path: Path) -> None:
     assert "so the model answers by counting" in reviews.outcome.err
     lesson = ("gleaming", "--definition", "a good film", "--out")
-    warning = "warning: the model answers by counting alone, so a new word changes none of its answers\n"
+    warning = "warning: the model answers by counting and the body alone, so a new word changes none of its answers\n"
     assert glassformer("learn-word", reviews.folder, *lesson, tmp_path / "a").err.startswith(warning)
     misused(glassformer("learn-word", reviews.folder, "good", *lesson[1:], tmp_path / "c"), warning)  # before the work
     assert warning not in glassformer("learn-word", model, "gran", "--definition", "aao", "--out", tmp_path / "b").err

@@ -29,7 +29,7 @@ def scored_rows(count: int) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def scores(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """By counting alone, with 4 folds."""
+    """By counting and the body alone, with 4 folds."""
     folder = tmp_path_factory.mktemp("scores")
     table = write_csv(folder / "t.csv", scored_rows(90), HEADER)
     outcome = glassformer("train", table, "--target", "score", "--out", folder / "model", *COUNTING)
@@ -364,7 +364,7 @@ def test_the_minutes_decide_about_a_number_too(tmp_path: Path) -> None:
     small = ("--preset", "tiny", "--set", "model.d_model=16")
     said = glassformer("train", table, "--target", "score", "--out", tmp_path / "m", "--minutes", "0.05", *small)
     assert said.code == 0, said.err
-    assert "time: 0.05 minutes. Counting took" in said.err
+    assert "time: 0.05 minutes. Counting and the body took" in said.err
     assert json.loads((tmp_path / "m" / "metrics.json").read_text())["time_plan"]["minutes"] == 0.05
 
 
@@ -375,7 +375,7 @@ def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tm
     assert said.code == 0, said.err
     (line,) = (line for line in said.err.splitlines() if line.startswith("numbers: "))
     command = f"glassformer labels '{table}' --target score --task number"
-    assert "a number far from the answer (rows 31, " in line
+    assert "a number far from the answer (row 31)" in line
     assert line.endswith(f"; `{command}` checks all rows")
     checked = glassformer(*shlex.split(command)[1:], "--out", tmp_path / "check.csv")
     assert "\n  row 31, 20 → " in checked.out

@@ -22,7 +22,7 @@ ADDED = ["prediction", "confidence", f"probability_{NEGATIVE}", f"probability_{P
 TEXTS = ("good film", "bad book", "dull, poor play")
 
 
-BY_COUNTING = "note: the model answers by counting alone\n"
+BY_COUNTING = "note: the model answers by counting and the body alone\n"
 
 
 def probabilities(outcome_json: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, float]]:
@@ -94,13 +94,13 @@ def test_unknown_words_are_listed_as_a_warning(attending: Trained) -> None:
     assert said.err.splitlines()[0] == "warning: words never seen in training are read as unknown: zebra, unheard"
 
 
-def test_a_model_that_answers_by_counting_alone_has_no_unknown_words(reviews: Trained) -> None:
+def test_a_model_whose_transformer_is_not_asked_has_no_unknown_words(reviews: Trained) -> None:
     config = json.loads((reviews.folder / "config.json").read_text(encoding="utf-8"))
     assert config["readers"]["transformer"]["weight"] == 0
     assert "zebra" not in glassformer("predict", reviews.folder, "good zebra film").err
 
 
-def test_a_model_that_answers_by_counting_alone_says_so_once(
+def test_a_model_whose_transformer_is_not_asked_says_so_once(
     reviews: Trained, attending: Trained, tmp_path: Path
 ) -> None:
     table = write_csv(tmp_path / "texts.csv", [("good film",), ("bad film",)], ("text",))

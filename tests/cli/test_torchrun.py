@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
+from tests.bodies import SMALL
 from tests.cli.terminal import glassformer, misused
 from tests.running import TwoProcesses
 from tests.trained import review_rows, write_csv
@@ -17,6 +18,7 @@ SETTINGS = {
     "model.d_model": 16, "model.n_layers": 1, "model.n_heads": 2, "model.d_ff": 24, "model.max_seq_len": 16,
     "model.dropout": 0, "training.token_dropout": 0, "training.precision": "float32", "training.optimizer": "adamw",
     "training.epochs": 8, "training.min_steps_per_epoch": 25, "validation.fraction": 0.2, "validation.min_rows": 0,
+    "model.body": SMALL,
 }  # fmt: skip
 """Without anything random; AdamW, as Muon computes in bfloat16."""
 GIVEN = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]

@@ -23,14 +23,16 @@ def test_a_list_names_every_matrix_with_its_shape(reviews: Trained) -> None:
 
 def test_it_says_that_the_transformer_plays_no_part(reviews: Trained, attending: Trained, tmp_path: Path) -> None:
     page = tmp_path / "trace.html"
-    said = "This model answers by counting alone: its transformer is traced, but plays no part in the answer."
+    said = (
+        "This model answers by counting and the body alone: its transformer is traced, but plays no part in the answer."
+    )
     listed = glassformer("trace", reviews.folder, TEXT, "--list", "--html", page)
     for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
         assert said in where
-    assert glassformer("trace", reviews.folder, TEXT, "--json").document["by_counting"] is True
+    assert glassformer("trace", reviews.folder, TEXT, "--json").document["asked"] == ["counting", "body"]
     listed = glassformer("trace", attending.folder, TEXT, "--list", "--html", page)
     for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
-        assert "by counting alone" not in where
+        assert "alone: its transformer" not in where
 
 
 def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bodies import SMALL
 from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
 from tests.running import Running
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
@@ -23,7 +24,9 @@ def names_in(folder: Path) -> set[str]:
 def test_it_says_what_it_took_and_leaves_a_model_folder(reviews: Trained) -> None:
     said = reviews.outcome
     assert said.code == 0
-    assert re.fullmatch(r"model: validation accuracy [\d.]+, by counting alone, trained in .* s\n", said.out)
+    assert re.fullmatch(
+        r"model: validation accuracy [\d.]+, by counting and the body alone, trained in .* s\n", said.out
+    )
     for words in (
         "'text' (by its name)",
         "'label' (by its name)",
@@ -45,11 +48,12 @@ def test_the_result_names_the_epoch_of_a_transformer_that_answers(reviews: Train
 def test_without_epochs_the_model_counts(reviews: Trained, tmp_path: Path) -> None:
     flags = ("--set", "validation.min_rows=200", "--epochs", 0)
     said = glassformer("train", reviews.table, "--out", tmp_path / "m", *flags)
-    assert re.fullmatch(r".*m: validation accuracy [\d.]+, by counting alone, trained in .* s\n", said.out)
-    assert "No transformer was trained, so the model answers by counting" in said.err
+    assert re.fullmatch(r".*m: validation accuracy [\d.]+, by counting and the body alone, trained in .* s\n", said.out)
+    assert "No transformer was trained, so the model answers by counting and the body" in said.err
     assert "epoch 1" not in said.err
     assert glassformer("predict", tmp_path / "m", "good film").code == 0
-    assert "The model answers by counting alone" in glassformer("evaluate", tmp_path / "m", reviews.table).out
+    measured = glassformer("evaluate", tmp_path / "m", reviews.table).out
+    assert "Nothing else is asked: no held-out training rows showed that the transformer adds anything." in measured
 
 
 def test_json_is_one_document(polarity: Trained) -> None:
@@ -223,7 +227,8 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "my reviews.csv", review_rows(230))
     flags = ["--preset", "tiny", "--set", "training.epochs=16", "--set", "training.min_steps_per_epoch=5",
-             "--set", "training.patience=16", "--set", "validation.min_rows=200"]  # fmt: skip
+             "--set", "training.patience=16", "--set", "validation.min_rows=200",
+             "--set", f"model.body={SMALL}"]  # fmt: skip
     arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
     with Running("-m", "glassformer", *arguments, "--overwrite", log=tmp_path / "log") as running:
         running.wait_until_it_says("epoch 2:")
@@ -237,7 +242,7 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) ->
     misused(glassformer(*command[1:], "--seed", 4), "training.seed was 0 and is now 4")
     failed(glassformer("predict", folder, "x"), "not a model folder", code=2)
     assert glassformer(*command[1:]).code == 0
-    assert names_in(folder) == FILES
+    assert names_in(folder) == FILES | {"readers"}
     arguments[3] = str(tmp_path / "whole")
     assert glassformer(*arguments).code == 0
     assert (folder / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()

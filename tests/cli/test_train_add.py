@@ -112,10 +112,13 @@ def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> 
 def test_word_vectors_are_continued_on_unlabelled_texts(reviews: Trained, more: Path, tmp_path: Path) -> None:
     (tmp_path / "u.txt").write_text("a zorblax film, not bad\na zorblax song, so bad\n")
     given = ("--unlabelled", tmp_path / "u.txt")
-    misused(add(reviews, more, tmp_path / "m", *given), "--unlabelled", "pre-training does not go with --init model")
-    said = add(reviews, more, tmp_path / "m", *given, "--set", "model.body=own", "--epochs", "1")
-    assert said.code == 0, said.err
-    assert json.loads((tmp_path / "m" / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
+    unread = add(reviews, more, tmp_path / "m", *given, "--set", "model.body=none")
+    misused(unread, "--unlabelled", "pre-training does not go with --init model")
+    for out, settings in (("english", ()), ("own", ("--set", "model.body=own"))):
+        said = add(reviews, more, tmp_path / out, *given, *settings, "--epochs", "1")
+        assert said.code == 0, said.err
+        assert json.loads((tmp_path / out / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
+        assert json.loads((tmp_path / out / "readers" / "body" / "words.json").read_text())["body"] == out
 
 
 def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:

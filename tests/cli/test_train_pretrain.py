@@ -137,8 +137,8 @@ def test_minutes_are_spent_and_said(table: Path, tmp_path: Path, monkeypatch: py
     said = train(table, tmp_path / "m", "--minutes", "0.0001", "--json")
     assert said.code == 0, said.err
     (line,) = [line for line in said.err.splitlines() if line.startswith("time: ")]
-    assert line.startswith("time: 0.0001 minutes. Counting took ")
-    assert "the model will answer by counting alone. With " in line
+    assert line.startswith("time: 0.0001 minutes. Counting and the body took ")
+    assert "the model will answer by counting and the body alone. With " in line
     assert said.document["time_plan"]["settings"] == {"training.epochs": 0}
     assert config_of(tmp_path / "m")["recipe"]["training"]["epochs"] == 0
     said = train(table, tmp_path / "n", "--minutes", "100", "--epochs", "1", "--json")

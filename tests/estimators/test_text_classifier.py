@@ -520,7 +520,7 @@ def test_pretraining_on_own_and_unlabelled_texts() -> None:
 def test_minutes_decide_what_is_done() -> None:
     trained = clone(small(minutes=0.0001, settings=BOTH)).fit(TEXTS, BINARY).predictor_.trained
     assert trained.metrics["time_plan"]["settings"] == {"training.epochs": 0}
-    assert trained.config.answers_by_counting
+    assert trained.config.asked == ("counting", "body")
     with pytest.raises(UsageError, match=r"`minutes='10'`: give a number of minutes"):
         small(minutes="10").fit(TEXTS, BINARY)
 

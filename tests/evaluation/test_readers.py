@@ -1,13 +1,16 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import ReaderOutcome
+from glassformer.evaluation.measured import Outcome, ReaderOutcome
 from glassformer.evaluation.result import DataSummary, Duel
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelComparison, LabelContestant, LabelEvaluation
 
 N = 200
+TFIDF = partial(Outcome, name="TF-IDF + logistic regression", description="")
 
 
 def answers(right: slice) -> np.ndarray:
@@ -18,10 +21,17 @@ def answers(right: slice) -> np.ndarray:
     return np.eye(2)[found] * 0.8 + 0.1
 
 
-def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel[LabelContestant, LabelComparison]:
+def duel(
+    both: slice,
+    counting: slice | None,
+    transformer: slice | None,
+    *,
+    baseline: slice | None = None,
+    **others: slice | None,
+) -> Duel[LabelContestant, LabelComparison]:
     readers = [
-        ReaderOutcome(reader="counting", answers=None if counting is None else answers(counting)),
-        ReaderOutcome(reader="transformer", answers=None if transformer is None else answers(transformer)),
+        ReaderOutcome(reader=name, answers=None if right is None else answers(right))
+        for name, right in {"counting": counting, **others, "transformer": transformer}.items()
     ]
     found: LabelEvaluation = evaluate(
         LabelledRows(
@@ -29,7 +39,7 @@ def duel(both: slice, counting: slice | None, transformer: slice | None) -> Duel
             rows=range(N), class_names=["no", "yes"], multilabel=False,
             resamples=200,
         ),
-        readers=readers,
+        readers=readers, baselines=[] if baseline is None else [TFIDF(answers=answers(baseline))],
         data=DataSummary(source="a.csv", split="test", rows=N), model={"name": "m"},
     )  # fmt: skip
     return found.duel
@@ -98,3 +108,24 @@ def test_a_reader_that_is_not_asked(counting: slice | None, transformer: slice |
     assert not found.readers
     assert not found.reader_comparisons
     assert found.model.name == "the model"
+
+
+@pytest.mark.parametrize(("others", "unasked"), [
+    ({"body": rows(0, 156)}, "the transformer adds"),
+    ({"body": rows(0, 156), "own": None}, "own or the transformer adds"),
+])  # fmt: skip
+def test_of_three_readers_those_that_are_not_asked_are_named(others: dict[str, slice | None], unasked: str) -> None:
+    found = duel(rows(0, 160), rows(0, 120), None, **others)
+    said = found.reader_verdict or ""
+    assert said.startswith("The body decides here: it gives .780 alone, and with counting .800 (")
+    assert said.endswith(f". Nothing else is asked: no held-out training rows showed that {unasked} anything.")
+    assert [each.name for each in found.readers] == ["counting alone", "the body alone"]
+
+
+@pytest.mark.parametrize(("transformer", "said"), [
+    (None, "so neither is simpler: keep the model."),
+    (rows(0, 150), "choose the simpler one, TF-IDF + logistic regression, until other test rows show a difference."),
+])  # fmt: skip
+def test_a_model_of_counting_and_the_body_is_as_simple_as_tf_idf(transformer: slice | None, said: str) -> None:
+    found = duel(rows(0, 160), rows(0, 120), transformer, body=rows(0, 156), baseline=rows(0, 160))
+    assert found.verdict.endswith(said)

@@ -104,7 +104,7 @@ def test_counting_numbers_is_fitted_once_for_each_part(tmp_path: Path, monkeypat
     recipe, sources = load_recipe(None, overrides=settings), Sources(train=prices())
     watcher = Notes()
     search(sources, recipe, tmp_path / "s", minutes=20, task="number", over=OVER[:1], watcher=watcher)
-    fitted = [run.part for run in watcher.done if run.counting_seconds]
+    fitted = [run.part for run in watcher.done if run.readers_seconds]
     assert sorted(fitted) == [0, 1, 2]
 
 

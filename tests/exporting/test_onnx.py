@@ -211,9 +211,9 @@ def test_a_design_that_onnx_does_not_express_is_refused(tmp_path: Path) -> None:
         write_onnx(of_design(VinhRecurrentConfig(max_seq_len=10)), tmp_path, precision="float32")
 
 
-def test_a_model_that_counts_alone_has_no_transformer(reviews: Trained, tmp_path: Path) -> None:
+def test_a_model_whose_transformer_is_not_asked_has_none(reviews: Trained, tmp_path: Path) -> None:
     trained = load_model(reviews.folder, CLASSIFIER)
-    assert trained.config.answers_by_counting
+    assert trained.config.asked == ("counting", "body")
     export = exported(trained, tmp_path, precision="int8")  # its table is not found from here, and not needed
     assert not (tmp_path / "model.onnx").exists()
     assert export.logits(TEXTS) == pytest.approx(Predictor(trained).logits(TEXTS))

@@ -107,11 +107,12 @@ def test_the_page_says_nothing_of_where_the_model_comes_from(of_two_readers: tup
     assert str(folder) not in said
 
 
-def test_a_model_that_counts_alone_needs_no_runtime(reviews: Trained, tmp_path: Path) -> None:
+def test_a_model_whose_transformer_is_not_asked_needs_no_runtime(reviews: Trained, tmp_path: Path) -> None:
     found = export(reviews.folder, tmp_path / "out", to="web")
     assert found.files.keys() == FILES == {path.name for path in (tmp_path / "out").iterdir()}
     page = (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-    assert files_in(page).keys() == {"counting.json", "counting.safetensors", "seen.safetensors"}
+    body = {"words.json", "values.safetensors"}
+    assert files_in(page).keys() == {"counting.json", "counting.safetensors", "seen.safetensors"} | body
     assert "wasm-unsafe-eval" not in page
     assert "Microsoft" not in page
     assert config_in(page)["name"] == reviews.folder.name

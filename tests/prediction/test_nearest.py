@@ -12,6 +12,7 @@ from safetensors.numpy import load_file, save_file
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.published.vinh import VinhMLPConfig
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
 from glassformer.prediction.nearest import NearestSearch
@@ -68,6 +69,13 @@ def test_if_counting_answers_alone_n_grams_are_compared() -> None:
     nothing = NearestSearch(trained).nearest("zzz", count=5)
     assert nothing.texts == ()
     assert nothing.remark == "No training text has an n-gram of this text that the model knows."
+
+
+def test_if_neither_counting_nor_the_transformer_answers_there_are_no_vectors() -> None:
+    trained = keeping(two_readers(transformer=0.0), texts=("film",), labels=(0,))
+    config = trained.config.model_copy(update={"readers": Readers.weighing({"body": 1.0, "transformer": 0.0})})
+    with pytest.raises(UsageError, match="answers by the body alone, which makes no vector of a text"):
+        NearestSearch(dataclasses.replace(trained, config=config, readers={}))
 
 
 def test_several_labels_per_text_are_a_list() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
+from glassformer.prediction.answering_config import named
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.target import number_of
@@ -43,7 +44,7 @@ def drawn(sources: Sources, out: Path, **given: Any) -> tuple[NumberEvaluation, 
 
 
 def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -> None:
-    found, trained = drawn(Sources(train=extreme(80)), tmp_path)
+    found, trained = drawn(Sources(train=extreme(80)), tmp_path, settings=COUNTING | {"model.body": "none"})
     page, figures = (tmp_path / "report.html").read_text(), number_of(trained.config.target).held_out(trained.metrics)
     assert figures is not None
     assert (found.data.source, found.data.split, found.metrics.rows) == ("scores", "cross-validation", 80)
@@ -65,7 +66,7 @@ def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -
         f"row {EXTREME} · number <s>14</s>",
     ):
         assert words in page, words
-    for words in (" film ", "baselines", "Do the intervals hold?", "Both readers", 'href="#duel"'):
+    for words in (" film ", "baselines", "Do the intervals hold?", "The readers", 'href="#duel"'):
         assert words not in page, words
     kept = json.loads((tmp_path / "metrics.json").read_text())["next_steps"]
     assert kept == [step.model_dump() for step in found.next_steps]
@@ -80,14 +81,15 @@ def test_each_reader_is_measured_alone(tmp_path: Path) -> None:
     found, trained = drawn(sources, tmp_path, settings=SETTINGS)
     figures = number_of(trained.config.target).held_out(trained.metrics)
     assert figures is not None
-    assert trained.config.answers_by_counting
+    assert trained.config.asked == ("counting", "body")
     alone = {each.name: each.metrics.r2.value for each in found.duel.readers}
     assert alone["the transformer alone"] == pytest.approx(figures.readers["transformer"].r2)
-    assert alone["counting alone"] == found.metrics.r2.value
+    for name in ("counting", "body"):
+        assert alone[f"{named(name)} alone"] == pytest.approx(figures.readers[name].r2)
     assert (found.duel.reader_verdict or "").startswith("Counting alone 0.")
     page = (tmp_path / "report.html").read_text()
-    assert "they chose the epoch, the weights of both readers and the width of the intervals." in page
-    assert "Both readers" in page
+    assert "they chose the epoch, the weights of the readers and the width of the intervals." in page
+    assert "The readers" in page
     assert found.data.split == "held out from training"
 
 

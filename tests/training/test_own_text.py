@@ -376,6 +376,18 @@ def test_word_vectors_of_the_own_texts(body: str, said: str, tmp_path: Path) -> 
     assert np.array_equal(again.values, reader.values)
 
 
+def test_unlabelled_texts_in_a_language_that_english_does_not_know_have_vectors_of_their_own() -> None:
+    backwards = pl.col("text").map_elements(lambda text: " ".join(word[::-1] for word in text.split()), pl.String)
+    train = replace(opinions(), frame=opinions().frame.with_columns(text=backwards))
+    unlabelled = Documents(texts=more().texts.to_frame("text").select(backwards).to_series(), source="u")
+    memory = Memory()
+    trained = train_classifier(Sources(train=train, unlabelled=(unlabelled,)), with_body("auto"), observer=memory)
+    assert any("of these texts, so it is not used" in message for message in memory.messages)
+    assert any(message.startswith("learning word vectors from") for message in memory.messages)
+    assert body_reader(trained).body == "own"
+    assert "mlif" in body_reader(trained).words
+
+
 def test_word_vectors_are_not_learned_again_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     assert found.label_doubts is not None
     assert {each.row for each in found.label_doubts.listed} >= WRONG
     for words in (
-        "Each row was answered by a model that had not learned it, but all rows together chose the weights of both",
+        "Each row was answered by a model that had not learned it, but all rows together chose the weights of the",
         "the honest figure",
         "glassformer train &lt;reviews&gt;",
         "Their texts are not in this page",
@@ -91,7 +91,7 @@ def test_held_out_rows_chose_the_epoch_of_a_transformer(tmp_path: Path) -> None:
     found, trained = drawn(opinions(80), tmp_path, opinions(20, first=200, source="held_out.csv"), recipe=both)
     page = (tmp_path / "report.html").read_text()
     assert (found.data.source, found.data.split, found.data.rows) == ("held_out.csv", "held out from training", 20)
-    assert "they chose the epoch, the weights of both readers and the calibration." in page
+    assert "they chose the epoch, the weights of the readers and the calibration." in page
     assert "Learning curves" in page
     figures = trained.metrics["readers"]
     alone = {each.name: each.metrics.accuracy.value for each in found.duel.readers}
@@ -106,7 +106,7 @@ def test_a_transformer_alone_has_no_readers_to_compare(tmp_path: Path) -> None:
     found, _ = drawn(opinions(80), tmp_path, opinions(20, first=200), recipe=run)
     assert found.duel.readers == ()
     page = (tmp_path / "report.html").read_text()
-    assert "Both readers" not in page
+    assert "The readers" not in page
     assert "they chose the epoch and the calibration." in page
 
 

@@ -16,6 +16,7 @@ from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
+from tests.bodies import SMALL
 from tests.running import Running
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
@@ -123,6 +124,7 @@ n_layers = 1
 n_heads = 2
 d_ff = 24
 max_seq_len = 24
+body = "{body}"
 [training]
 epochs = 3
 batch_size = 10
@@ -149,7 +151,7 @@ main()
 def test_killed_and_resumed_from_the_command_line_is_uninterrupted(tmp_path: Path) -> None:
     table, small = tmp_path / "reviews.csv", tmp_path / "small.toml"
     opinions().frame.select("text", "label").write_csv(table)
-    small.write_text(SMALL_RUN)
+    small.write_text(SMALL_RUN.format(body=SMALL))
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     arguments = ["train", str(table), "--recipe", str(small), "--device", "cpu", "--out", str(killed)]
 

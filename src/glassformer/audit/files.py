@@ -28,6 +28,7 @@ from glassformer.prediction.folder_names import (
 )
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.reader_files import READERS_FOLDER
+from glassformer.readers.body.vectors import SHIPPED, Body
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.readers.counting.unlike import SEEN_FILE
 
@@ -152,6 +153,8 @@ def _texts(path: Path, name: Path) -> Iterable[str] | None:
                 token.replace("\u0120", " ").replace("\u2581", " ") for token in TextTokenizer.load(path).vocabulary()
             )
     match path.suffix:
+        case ".json" if name.parts[:2] == (READERS_FOLDER, "body"):
+            return _words_of_its_own(read_json(path))
         case ".json":
             return _strings(read_json(path))
         case ".jsonl":
@@ -160,6 +163,14 @@ def _texts(path: Path, name: Path) -> Iterable[str] | None:
         case ".html":
             return _of_page(path)
     return path.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
+def _words_of_its_own(described: Any) -> Iterator[str]:
+    """Yield the strings of a body reader that do not come from a body which everyone has."""
+    body = described.get("body") if isinstance(described, dict) else None
+    shipped = SHIPPED / str(body)
+    known = Body.load(shipped).index if body in {path.name for path in SHIPPED.iterdir()} else {}
+    return (word for word in _strings(described) if word not in known)
 
 
 def _word_runs(path: Path) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -24,16 +24,21 @@ from glassformer.audit.result import Attack, Membership, Twins
 from glassformer.audit.traces import word_runs
 from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import texts_alone
+from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits, ValidationConfig, make_splits
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+from glassformer.models.model_config import ModelConfig
+from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ngrams import runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.unlike import Seen
 from glassformer.readers.folds import folds_of
+from glassformer.readers.reader import Reader
 from glassformer.training.loop import Silent
+from glassformer.training.own_text import own_texts
 from glassformer.training.processes import ALONE
 from glassformer.training.readers import learn_readers
 from glassformer.training.recipe import Recipe
@@ -56,24 +61,32 @@ class _Sides:
 
     Attributes:
         transformer: whether the transformer of the folder has not learned `others`.
-        counting: a counting reader that has not learned them. None if the model has none.
-        refitted: whether `counting` was fitted for the audit.
+        readers: those beside the transformer that the model asks, fitted for the audit without these rows.
     """
 
     members: Table
     others: Table
     transformer: bool
-    counting: CountingReader | None
-    refitted: bool
+    readers: Mapping[str, Reader]
     seen: Seen | None
+
+    @property
+    def counting(self) -> CountingReader | None:
+        found = self.readers.get("counting")
+        return found if isinstance(found, CountingReader) else None
+
+    @property
+    def whom(self) -> str:
+        """Who is attacked."""
+        return f"{_readers(self.readers)}, fitted without the other texts" if self.readers else "the model as it is"
 
 
 def measure_membership(predictor: Predictor, splits: Splits, *, say: Say = lambda _: None) -> Membership:
     """Try to tell the rows that a model learned from held-out rows.
 
-    The transformer never learned the validation rows, so it is attacked as it is. The counting reader learned them too:
-    it is fitted again without them, as training did to find its weight. If nothing was held out, a quarter of the rows
-    is held out now, and the transformer is left out, because it learned them all.
+    The transformer never learned the validation rows, so it is attacked as it is. The readers beside it learned them
+    too: they are fitted again without them, as training did to find their weights. If nothing was held out, a quarter
+    of the rows is held out now, and the transformer is left out, because it learned them all.
 
     Raises:
         CannotMeasureError: there are too few rows, or no reader that can be asked.
@@ -99,21 +112,20 @@ def _sides(predictor: Predictor, splits: Splits, say: Say) -> _Sides:
         fold = folds_of(labels, seed=0, groups=groups, texts=same)[0]
         train, validation = (replace(train, frame=train.frame[rows]) for rows in (fold.learned, fold.held_out))
         seen = None if seen is None else learn_seen(train, None)[0]
-    counting = trained.counting
-    if counting is None and whole:
+    if not trained.readers and whole:
         raise CannotMeasureError("nothing was held out at training, so the model has learned every row of its table")
-    if counting is not None:
-        say(f"fitting a counting reader to {train.frame.height:,} rows, without the other {validation.frame.height:,}")
-        fewest = counting.settings.get("fewest_texts")
-        counting = _fitted(predictor, train, fewest if fewest in (1, 2) else None)
-    return _Sides(
-        members=_some(train),
-        others=_some(validation),
-        transformer=not whole,
-        counting=counting,
-        refitted=counting is not None,
-        seen=seen,
-    )
+    readers: dict[str, Reader] = {}
+    if trained.readers:
+        rows = f"{train.frame.height:,} rows, without the other {validation.frame.height:,}"
+        say(f"fitting {_readers(trained.readers)} to {rows}")
+        fewest = None if trained.counting is None else trained.counting.settings.get("fewest_texts")
+        readers = _fitted(predictor, train, fewest if fewest in (1, 2) else None)
+    return _Sides(members=_some(train), others=_some(validation), transformer=not whole, readers=readers, seen=seen)
+
+
+def _readers(names: Iterable[str]) -> str:
+    first, *more = names
+    return f"the readers {' and '.join([first, *more])}" if more else f"the {first} reader"
 
 
 def _some(table: Table) -> Table:
@@ -121,8 +133,8 @@ def _some(table: Table) -> Table:
     return replace(table, frame=table.frame.sample(rows, seed=0, shuffle=True))
 
 
-def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingReader:
-    """Fit a counting reader to some rows, as training fits one.
+def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> dict[str, Reader]:
+    """Fit the readers that the model asks beside its transformer to some rows, as training fits them.
 
     Args:
         fewest: of the texts that an n-gram of the model occurs in. With fewer rows, training may choose another number,
@@ -140,16 +152,26 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> CountingRe
             "the table holds too few different texts to compare learned texts with others"
         ) from error
     kind = _kind(predictor)
-    counting_alone = recipe.model.model_copy(update={"body": "none", "readers": ()})
-    recipe = recipe.model_copy(update={"model": counting_alone})
+    recipe = _of_cheap_readers(recipe, predictor.trained.readers)
     prepared = kind.prepared(
-        config, recipe=recipe, splits=splits, own_texts=None, init=None, device="cpu", work=None, processes=ALONE
-    )
-    learned = learn_readers(prepared, partial(kind.lessons, fewest=fewest), Silent())
-    assert learned is not None  # the model has a counting reader, so its recipe asks for one
-    reader = learned.fitted["counting"].reader
-    assert isinstance(reader, CountingReader)
-    return reader
+        config, recipe=recipe, splits=splits, own_texts=own_texts(Sources(train=rows), splits, recipe), init=None,
+        device="cpu", work=None, processes=ALONE,
+    )  # fmt: skip
+    try:
+        learned = learn_readers(prepared, partial(kind.lessons, fewest=fewest), Silent())
+    except UsageError as error:  # the folder of its body is gone
+        raise CannotMeasureError(error.message) from error
+    fitted = {} if learned is None else learned.fitted
+    return {name: each.reader for name, each in fitted.items() if name in predictor.trained.readers}
+
+
+def _of_cheap_readers(recipe: Recipe, asked: Container[str]) -> Recipe:
+    """Return the recipe with those readers alone that the model asks, and without an encoder."""
+    ours = recipe.model
+    assert isinstance(ours, ModelConfig)  # others have no such readers
+    installed = tuple(name for name in ours.readers if name in asked)
+    model = ours.model_copy(update={"body": ours.body if "body" in asked else "none", "readers": installed})
+    return recipe.model_copy(update={"model": model})
 
 
 def _kind(predictor: Predictor) -> AuditedTarget:
@@ -199,13 +221,13 @@ class _Measured:
 
     def _attacks(self) -> Any:
         config, sides = self.config, self.sides
-        whom = "counting reader fitted without the other texts" if sides.refitted else "the model as it is"
+        whom = sides.whom
         if self.answers is not None:
             yield self._by_loss("loss of the answer", whom, self.answers)
         if self.by_counting is not None and (self.answers is None or not config.answers_by_counting):
             assert config.readers is not None
             yield self._by_loss("loss of counting alone", whom, self.by_counting, config.readers.counting.temperature)
-        if self.by_transformer is not None and sides.counting is not None:
+        if self.by_transformer is not None and sides.readers:
             yield self._by_loss("loss of the transformer alone", "the transformer as it is", self.by_transformer, 1.0)
         if sides.seen is not None:
             scores = [-sides.seen.unseen_shares(texts).astype(np.float64) for texts in self.texts]
@@ -231,17 +253,19 @@ class _Measured:
             return None
         alone = [self.kind.alone(self.predictor, "counting", counting.scores(texts)) for texts in self.texts]
         pairs = zip(alone, self.texts, strict=True)
-        return [self._counted(texts) if scores is None else scores for scores, texts in pairs]
+        return [self._scores("counting", texts) if scores is None else scores for scores, texts in pairs]
 
-    def _counted(self, texts: Sequence[str]) -> FloatArray:
-        assert self.sides.counting is not None
-        assert self.config.readers is not None
-        return self.config.readers.counting.weight * self.sides.counting.scores(texts)
+    def _scores(self, name: str, texts: Sequence[str]) -> FloatArray:
+        """Return the weighted scores of a reader, which was fitted again if it learned both sides."""
+        reader = self.sides.readers.get(name)
+        return self.config.weights[name] * (
+            self.predictor.alone(name, texts) if reader is None else reader.scores(texts)
+        )
 
     @cached_property
     def by_transformer(self) -> list[FloatArray] | None:
         """The scores of the transformer for both sides, without its weight. None if it learned both, or nothing."""
-        untrained = self.config.answers_by_counting and not self.predictor.trained.metrics.get("history")
+        untrained = self.config.transformer_is_silent and not self.predictor.trained.metrics.get("history")
         if untrained or not self.sides.transformer:
             return None
         raw = [self.predictor.alone("transformer", texts) for texts in self.texts]
@@ -258,16 +282,10 @@ class _Measured:
     @property
     def _can_answer(self) -> bool:
         """Whether all readers that are asked are known not to have learned one of the sides."""
-        asked = {name for name, weight in self.config.weights.items() if weight}
-        return asked <= ({"counting", "transformer"} if self.sides.transformer else {"counting"})
+        return {*self.config.asked} <= {*self.sides.readers, *([TRANSFORMER] if self.sides.transformer else [])}
 
     def _answered(self, texts: Sequence[str]) -> FloatArray:
-        scores = [
-            self._counted(texts) if name == "counting" else weight * self.predictor.alone(name, texts)
-            for name, weight in self.config.weights.items()
-            if weight
-        ]
-        total: FloatArray = np.sum(scores, axis=0)
+        total: FloatArray = np.sum([self._scores(name, texts) for name in self.config.asked], axis=0)
         return total
 
     def _twins(self) -> tuple[Twins, Attack]:
@@ -279,14 +297,13 @@ class _Measured:
             copies = twins_of(some, words, copies=_COPIES, seed=side)
 
             risen.append(rises(self._answered, some, copies, partial(self._losses, side=side)))
-        whom = "counting reader fitted without the other texts" if self.sides.refitted else "the model as it is"
-        return compare_twins(*risen), attack("loss against near copies", whom, *risen)
+        return compare_twins(*risen), attack("loss against near copies", self.sides.whom, *risen)
 
     def _notes(self) -> Any:
         if self.answers is None:
             yield "The transformer learned every row of the table, so it was not measured: no held-out rows are left."
-        if self.sides.refitted:
+        if self.sides.readers:
             yield (
-                "The counting reader in the folder learned the held-out rows too. The one attacked here was fitted "
-                "without them in the same way."
+                f"In the folder, {_readers(self.sides.readers)} learned the held-out rows too. What is attacked here "
+                "was fitted without them in the same way."
             )

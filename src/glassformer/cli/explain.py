@@ -104,7 +104,7 @@ def explain(
     *,
     run: Asking,
 ) -> None:
-    """Show what each word adds to an answer, by counting and by the transformer."""
+    """Show what each word adds to an answer, by each reader."""
     if given is not None:
         check_order(model, given, option="--file ")
     asked = {
@@ -117,8 +117,8 @@ def explain(
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=run.device)
-    if predictor.trained.config.answers_by_counting:
-        _note_counting(method=method, heads=heads, neighbours=neighbours)
+    if predictor.trained.config.transformer_is_silent:
+        _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads, neighbours=neighbours)
     if file is not None:
         explain_file(predictor, file, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
@@ -126,12 +126,13 @@ def explain(
         _explain_text(predictor, given, html, json=run.json, method=method, **asked)
 
 
-def _note_counting(*, method: str | None, heads: bool, neighbours: bool) -> None:
+def _note_silent(readers: str, *, method: str | None, heads: bool, neighbours: bool) -> None:
     """Say which of the options show nothing, because they are about a transformer that takes no part in the answer."""
+    answers = f"note: the model answers by {readers} alone"
     if method is not None:
-        say("note: the model answers by counting alone, whose shares are exact, so --method changes nothing")
+        say(f"{answers}, whose shares are exact, so --method changes nothing")
     if asked := [name for name, value in {"--heads": heads, "--neighbours": neighbours}.items() if value]:
-        insist(f"note: the model answers by counting alone, so there is nothing to show for {' and '.join(asked)}")
+        insist(f"{answers}, so there is nothing to show for {' and '.join(asked)}")
 
 
 def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:

@@ -69,8 +69,8 @@ def learn_word(
     doing(f"reading {model}")
     trained = load_learner(model)
     check_new(target)
-    if _answers_by_counting(trained):
-        say("warning: the model answers by counting alone, so a new word changes none of its answers")
+    if asked := _asked_in_place_of_the_transformer(trained):
+        say(f"warning: the model answers by {asked} alone, so a new word changes none of its answers")
     look_up = None if dictionary is None else open_dictionary(dictionary, dictionary_dir)
     entries = _entries(word, definition, file, defined=look_up is None)
     doing("learning")
@@ -93,10 +93,11 @@ def learn_word(
         say(f"next: glassformer {command}")
 
 
-def _answers_by_counting(trained: Learner) -> bool:
+def _asked_in_place_of_the_transformer(trained: Learner) -> str:
     from glassformer.prediction.folder_config import FolderConfig
 
-    return isinstance(trained.config, FolderConfig) and trained.config.answers_by_counting
+    config = trained.config
+    return config.asked_in_words if isinstance(config, FolderConfig) and config.transformer_is_silent else ""
 
 
 def _next(lesson: Lesson[Learner], model: str) -> str | None:

@@ -54,7 +54,7 @@ def train(
         float | None,
         typer.Option(
             metavar="<number>",
-            help="Time for the whole run, which then does what fits: counting alone, fewer steps, the recipe, or "
+            help="Time for the whole run, which then does what fits: no transformer, fewer steps, the recipe, or "
             "pre-training too.",
         ),
     ] = None,
@@ -269,7 +269,7 @@ def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:
         return
     from glassformer.data.inputs import example_of
 
-    alone = ", by counting alone" if config.answers_by_counting else ""  # said under --quiet too
+    alone = f", by {config.asked_in_words} alone" if config.transformer_is_silent else ""  # said under --quiet too
     show(f"{out}: {said.in_short(trained)}{alone}, trained in {duration(config.training_seconds)}")
     _say_doubts(trained, said)
     if (out / REPORT_FILE).is_file():

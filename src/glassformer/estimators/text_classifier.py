@@ -42,7 +42,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
     Args:
         preset: size of the model, `tiny`, `small` or `base`. None means the recipe's preset, or `small` without one.
         recipe: the name or the file of a recipe. None means the default recipe.
-        minutes: the time for `fit`. It decides what is done: counting alone, fewer steps, the recipe, or pre-training
+        minutes: the time for `fit`. It decides what is done: no transformer, fewer steps, the recipe, or pre-training
             on the texts too (see docs/how-to/minutes.md). None means the recipe.
         init: weights to start from, a model folder or `hf:…` (see `read_initial_weights`). The size of the model is
             then that of the weights.
@@ -130,7 +130,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """Train on texts `X` and their labels `y`.
 
         All labels must have the same type. If they are lists of labels, the classifier is a multi-label one. From 2,000
-        rows on, a tenth of them is held out to choose the epoch and to weigh both readers. Fewer rows are cross-fitted
+        rows on, a tenth of them is held out to choose the epoch and to weigh the readers. Fewer rows are cross-fitted
         instead, which trains five times (recipe section `[validation]`).
 
         Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space,

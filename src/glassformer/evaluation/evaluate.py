@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import JsonValue
 
 from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, ReaderOutcome
-from glassformer.evaluation.readers import named, which_reader_decides
+from glassformer.evaluation.readers import which_reader_decides
 from glassformer.evaluation.result import DataSummary, DroppedRows, Duel, Machine
 from glassformer.evaluation.verdict import TWO_READERS
+from glassformer.prediction.answering_config import named
 
 _NOT_MEASURED = Cost()
 
@@ -33,7 +34,7 @@ def evaluate(
     Args:
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the verdict compares the model with the best one.
-        readers: both readers of the model, or none if it has only one.
+        readers: those of the model, or none if it has only one.
 
     Raises:
         UsageError, GlassformerError: see `MeasuredRows.check`.
@@ -77,10 +78,10 @@ def _duel(
     alone: Sequence[Outcome],
 ) -> Duel[Any, Any]:
     """Compare the model with each baseline, and with each of its readers if it asks two."""
-    counts = [each.reader for each in readers if each.answers is not None] == ["counting"]
+    linear = {each.reader for each in readers if each.answers is not None} in ({"counting"}, {"counting", "body"})
     contestants = [rows.contestant(each) for each in baselines]
     against = [
-        rows.compare(model, other, each.answers, alike=counts and each.name.startswith("TF-IDF"))
+        rows.compare(model, other, each.answers, alike=linear and each.name.startswith("TF-IDF"))
         for other, each in zip(contestants, baselines, strict=True)
     ]
     asked = [] if len(alone) == 1 else alone  # the answers of a single reader are those of the model

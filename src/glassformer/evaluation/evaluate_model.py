@@ -245,11 +245,11 @@ def _named_rows(config: FolderConfig, source: SourceConfig, data_dir: Path | Non
 def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Table, list[str]]:
     """Return the rows that the baselines learn from, training and validation, and notes on measured texts among them.
 
-    A counting reader learned from the validation rows too. Without one, validation rows that are measured now are left
-    out: the model did not learn from them, so the baselines must not either.
+    The readers beside the transformer learned from the validation rows too. Without them, validation rows that are
+    measured now are left out: the model did not learn from them, so the baselines must not either.
     """
     train, validation = seen.train, seen.validation
-    if trained.counting is not None and validation is not None:
+    if trained.readers and validation is not None:
         train, validation = _joined(train, validation.frame), None
     notes = []
     if both := shared(measured, train):
@@ -301,4 +301,4 @@ def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
 def _reader_facts(config: FolderConfig) -> dict[str, JsonValue] | None:
     if config.readers is None:
         return None
-    return {f"weight of {name}": round(weight, 3) for name, weight in config.weights.items()}
+    return {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}

@@ -162,7 +162,7 @@ class MeasuredRows(ABC):
         """Compare the model with another contestant and its answers.
 
         Args:
-            alike: whether both are linear models of counted n-grams, so that none is simpler.
+            alike: whether both are linear models of words and n-grams, so that none is simpler.
         """
 
     @abstractmethod

@@ -8,12 +8,7 @@ from typing import Any
 from glassformer.evaluation.measured import ReaderOutcome
 from glassformer.evaluation.result import Comparison, Contestant
 from glassformer.evaluation.verdict import capital, is_clear, numbers_of, share
-from glassformer.prediction.answering_config import TRANSFORMER
-
-
-def named(reader: str) -> str:
-    """Return a reader as people call it."""
-    return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
+from glassformer.prediction.answering_config import named
 
 
 def which_reader_decides(
@@ -32,9 +27,16 @@ def which_reader_decides(
         return None
     asked = [named(each.reader) for each in readers if each.answers is not None]
     silent = [named(each.reader) for each in readers if each.answers is None]
+    unshown = f"no held-out training rows showed that {' or '.join(silent)} adds anything."
     if len(asked) == 1:
-        adds = f"{' or '.join(silent)} adds anything"
-        return f"The model answers by {asked[0]} alone: no held-out training rows showed that {adds}."
+        return f"The model answers by {asked[0]} alone: {unshown}"
+    sentence = _of_several(asked, model, alone, comparisons)
+    return f"{sentence} Nothing else is asked: {unshown}" if silent else sentence
+
+
+def _of_several(
+    asked: Sequence[str], model: Contestant[Any], alone: Sequence[Contestant[Any]], comparisons: Sequence[Comparison]
+) -> str:
     own = [_figure(each) for each in alone]
     numbers = [numbers_of(each.difference, each.p) for each in comparisons]
     both = _figure(model)

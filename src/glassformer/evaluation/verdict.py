@@ -23,7 +23,7 @@ def verdict(
     A classifier is more accurate only if the interval of the difference excludes zero and McNemar's p is below .05.
 
     Args:
-        alike: whether both are linear models of counted n-grams, so that none is simpler.
+        alike: whether both are linear models of words and n-grams, so that none is simpler.
     """
     rows, name = model.metrics.rows, baseline.name
 

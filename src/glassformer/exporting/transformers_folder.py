@@ -34,13 +34,13 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
     """Write config.json, weights, tokenizer and README.md. The softmax of the logits are the calibrated probabilities,
     or the one logit is the number.
 
-    Of a model with two readers this is the transformer alone, as `transformers` has no counting reader.
+    This is the transformer alone, as `transformers` has no other reader.
 
     Returns:
         Sentences for the user.
 
     Raises:
-        UsageError: the model answers by counting alone, or no family of `transformers` has its shape.
+        UsageError: the model does not ask its transformer, or no family of `transformers` has its shape.
         GlassformerError: the written files do not give the logits of the model.
         OSError, SafetensorError: the files cannot be written.
     """
@@ -51,10 +51,10 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
             "`format='onnx'` exports it"
         )
     if config.transformer_is_silent:
-        others = [name for name in config.weights if name != TRANSFORMER]
-        without = "with `model.counting='none'`" if others == ["counting"] else "a transformer alone"
+        default = {*config.asked} <= {"counting", "body"} and getattr(config.model, "body", "auto") in ("auto", "none")
+        alone = "with `model.counting='none'`" if default else "a transformer alone"
         raise UsageError(
-            f"it answers by {' and '.join(others)} alone, and transformers has no such reader; train {without}"
+            f"it answers by {config.asked_in_words} alone, and transformers has no such reader; train {alone}"
         )
     scale, shift = expressed(config).line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)

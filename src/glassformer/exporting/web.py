@@ -62,7 +62,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
 
     Args:
         name: of the model, for people.
-        runtime: the folder of ONNX Runtime Web. A model that answers by counting alone does not need it.
+        runtime: the folder of ONNX Runtime Web. A model that does not ask its transformer does not need it.
 
     Returns:
         Sentences for the user.
@@ -161,7 +161,7 @@ def _config(trained: TrainedModel, name: str) -> dict[str, Any]:
             "weights": trained.config.weights,
             "width": trained.config.n_classes,
             "max_seq_len": trained.config.model.max_seq_len,
-            "answers_by_counting": trained.config.answers_by_counting,
+            "asked": trained.config.asked,
         }
     )
 

@@ -132,17 +132,19 @@ class ModelConfig(TrunkConfig):
     counting: Literal["auto", "tfidf", "nb", "none"] = "none"
     """The counting reader beside the transformer: logistic regression on n-grams, weighted by `tfidf`, or by naive
     Bayes (`nb`), or on both (`auto`). With `none` there is none."""
-    body: str = Field(default="none", exclude_if=lambda body: body == "none")
+    body: str = "none"
     """The body reader beside the transformer: a linear model of the mean of the vectors of words. `english`, or a
     folder that `glassformer embeddings` wrote; their vectors are continued on unlabelled texts, if there are some.
     `own`: vectors of the run's own texts alone, in any language. `hf:FOLDER` reads with a pre-trained encoder in its
-    place. With `none` there is none."""
+    place. `auto` is `english` beside a counting reader, if it knows the words of the texts. With `none` there is
+    none."""
     readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
-    """Readers of other packages that read beside both (see docs/how-to/add-a-reader.md)."""
+    """Readers of other packages that read beside these (see docs/how-to/add-a-reader.md)."""
 
     @property
     def beside(self) -> tuple[str, ...]:
-        own = {"counting": self.counting, "encoder" if self.body.startswith(HUB) else "body": self.body}
+        body = "none" if self.body == "auto" and self.counting == "none" else self.body
+        own = {"counting": self.counting, "encoder" if body.startswith(HUB) else "body": body}
         return (*(name for name, kind in own.items() if kind != "none"), *self.readers)
 
 
@@ -208,9 +210,9 @@ class LanguageModelConfig(TrunkConfig):
 
 
 PRESETS: dict[str, ModelConfig] = {
-    "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256, counting="auto"),
-    "small": ModelConfig(counting="auto"),
-    "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512, counting="auto"),
+    "tiny": ModelConfig(d_model=64, n_layers=1, n_heads=2, d_ff=128, max_seq_len=256, counting="auto", body="auto"),
+    "small": ModelConfig(counting="auto", body="auto"),
+    "base": ModelConfig(d_model=256, n_layers=4, n_heads=8, d_ff=512, counting="auto", body="auto"),
 }
 
 LANGUAGE_PRESETS: dict[str, LanguageModelConfig] = {

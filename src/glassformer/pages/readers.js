@@ -6,16 +6,18 @@ export function drawReaders({ answer, changed, model }) {
   const now = changed ?? answer;
   if (!now?.readers || now.prediction === null) return null;
   const readers = Object.entries(now.readers).filter(([name, value]) => value || name === "counting");
-  const title = el("h3", {}, readers.length > 2 ? "Its readers" : "Two readers");
-  if (model.answers_by_counting) {
-    return el("div", {}, title, el("p", {}, "The model answers by counting alone: held-out rows did not show that its transformer helps."));
+  const title = el("h3", {}, readers.length === 2 ? "Two readers" : "Its readers");
+  const silent = model.asked.includes("transformer") ? null
+    : el("p", { className: "soft" }, "Its transformer is not asked: held-out rows did not show that it helps.");
+  if (silent && model.asked.length === 1) {
+    return el("div", {}, title, el("p", {}, `The model answers by ${readers[0][0]} alone.`), silent);
   }
   const written = model.target ? inUnit(Object.values(now.readers)) : signed;
   const most = Math.max(...readers.map(([, value]) => Math.abs(value)), 1e-9);
   return el("div", {}, title,
     el("ul", { className: "bars sides" }, ...readers.map(([name, value]) => side(name, value / most, written(value)))),
     el("p", { className: "soft" }, model.target
-      ? `What each adds to ${short(model.base)}, from which all answers start.` : sentence(readers, now, model)));
+      ? `What each adds to ${short(model.base)}, from which all answers start.` : sentence(readers, now, model)), silent);
 }
 
 function side(name, share, value) {

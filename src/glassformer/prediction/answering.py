@@ -75,9 +75,9 @@ class Answering(ABC, Generic[Given]):
     @property
     def notes(self) -> list[str]:
         """Sentences about its answers."""
-        asked = [name for name, weight in self.trained.config.weights.items() if weight]
-        alone = [f"the model answers by {' and '.join(asked)} alone"] if TRANSFORMER not in asked else []
-        return [*alone, *self.trained.config.target.notes(self.held_out)]
+        config = self.trained.config
+        alone = [f"the model answers by {config.asked_in_words} alone"] if config.transformer_is_silent else []
+        return [*alone, *config.target.notes(self.held_out)]
 
     @abstractmethod
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:

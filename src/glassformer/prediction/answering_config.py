@@ -29,6 +29,11 @@ LEAST_WEIGHT = 1e-9
 """The weight of the first reader of a number, if all of them are worse than its mean."""
 
 
+def named(reader: str) -> str:
+    """Return a reader as people call it."""
+    return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
+
+
 class ReaderConfig(BaseModel):
     """How the scores of a reader enter the answer."""
 
@@ -114,9 +119,18 @@ class AnsweringConfig(BaseModel):
         return {TRANSFORMER: 1.0} if self.readers is None else self.readers.weights
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The names of the readers that answer."""
+        return tuple(name for name, weight in self.weights.items() if weight)
+
+    @property
+    def asked_in_words(self) -> str:
+        return " and ".join(map(named, self.asked))
+
+    @property
     def answers_by_counting(self) -> bool:
         """Whether the counting reader answers alone, as no other has a weight."""
-        return {name for name, weight in self.weights.items() if weight} == {"counting"}
+        return self.asked == ("counting",)
 
     @property
     def transformer_is_silent(self) -> bool:

@@ -2,7 +2,7 @@
 
 config.json         what answers depend on, and what was checked at the export
 tokenizer.json      the vocabulary
-model.onnx          the transformer; not there if the model answers by counting alone
+model.onnx          the transformer; not there if the model does not ask it
 counting.json, counting.safetensors, seen.safetensors  as in a model folder
 README.md           the model card
 """

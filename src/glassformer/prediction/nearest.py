@@ -153,7 +153,11 @@ def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
     """Return a function that compares a text with all training texts by n-grams: (texts,)."""
     from glassformer.readers.counting.matrices import tfidf_vectors  # it needs SciPy, which answers do without
 
-    assert trained.counting is not None
+    if trained.counting is None:
+        raise UsageError(
+            f"the model answers by {trained.config.asked_in_words} alone, which makes no vector of a text, so no "
+            "nearest training texts can be found"
+        )
     vectors_of = partial(tfidf_vectors, trained.counting)
     return partial(_ngram_cosines, vectors_of, vectors_of(kept.texts))
 

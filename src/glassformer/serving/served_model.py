@@ -227,7 +227,7 @@ class ServedModel:
             "name": self.name,
             "exported": self.exported,
             **self._what_it_answers(),
-            "answers_by_counting": config.answers_by_counting,
+            "asked": config.asked,
             "has_heads": self.has_heads,
             **({} if config.inputs is None else {"inputs": config.inputs.described()}),
             "has_time_lapse": self.time_lapse is not None,
@@ -248,7 +248,6 @@ class ServedModel:
             parameters = sum(weight.numel() for weight in trained.model.parameters())
         return {
             **config.target.described(),
-            "has_counting_reader": "counting" in config.weights,
             "keeps_texts": keeps_texts,
             "parameters": parameters,
             "created": created,

@@ -66,7 +66,7 @@ class Answers(ABC):
     def unknown(self) -> Counter[str]:
         """The words that are not in the vocabulary, each with the number of texts that it occurs in.
 
-        Empty if the model answers by counting alone. They are found when they are first asked for.
+        Empty if the model does not ask its transformer. They are found when they are first asked for.
         """
         return self.find_unknown()
 
@@ -128,8 +128,8 @@ class Answers(ABC):
     def records(self, top_k: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the JSON of each answer.
 
-        With two readers there is also `readers`: what each of them adds to the prediction. At the end, `unseen_share`
-        and `unlike_training` are those of `unseen` and `unlike`, or null. If asked for, there is `needs_review` too.
+        With several readers there is also `readers`: what each adds to the prediction. At the end, `unseen_share` and
+        `unlike_training` are those of `unseen` and `unlike`, or null. If asked for, there is `needs_review` too.
 
         Args:
             top_k: the most labels to show.

@@ -17,6 +17,8 @@ from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
 from glassformer.explanation.counting import named
 from glassformer.explanation.question import read_text
+from glassformer.prediction.answering_config import TRANSFORMER
+from glassformer.prediction.answering_config import named as named_reader
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.readers.encoder.prediction import EncoderReader
@@ -48,11 +50,11 @@ class Trace:
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
         labels: the names of the scores.
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
-            of `label` minus that of `rival`, of the transformer alone if there are two readers. With several labels per
-            text or a single one, there is no rival. Of a number, `label` is its column.
+            of `label` minus that of `rival`, of the transformer alone if there are several readers. With several labels
+            per text or a single one, there is no rival. Of a number, `label` is its column.
         score: what a score is called: a logit, for labels.
         answer: the answer in words.
-        by_counting: whether the model answers by counting alone. The transformer then plays no part in the answer.
+        asked: the names of the readers that answer.
         weights_left_out: how many weights are not among the matrices, because they are too many.
     """
 
@@ -65,15 +67,16 @@ class Trace:
     score: str
     answer: str
     matrices: tuple[Matrix, ...]
-    by_counting: bool
+    asked: tuple[str, ...]
     weights_left_out: int
 
     @property
     def note(self) -> str:
         """A sentence if the transformer plays no part in the answer; or empty."""
-        if not self.by_counting:
+        if TRANSFORMER in self.asked:
             return ""
-        return "This model answers by counting alone: its transformer is traced, but plays no part in the answer."
+        others = " and ".join(map(named_reader, self.asked))
+        return f"This model answers by {others} alone: its transformer is traced, but plays no part in the answer."
 
     def __getitem__(self, name: str) -> FloatArray:
         """Return the values of a matrix by its name."""
@@ -123,7 +126,7 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
         score=kind.score,
         answer=outcome.answer,
         matrices=(*matrices, *last),
-        by_counting=config.answers_by_counting,
+        asked=config.asked,
         weights_left_out=weights if weights > MOST_NUMBERS else 0,
     )
 

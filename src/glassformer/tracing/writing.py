@@ -32,9 +32,9 @@ STAGES: Mapping[str, str] = {
 }
 """The parts of a page in their order, and their headings."""
 _OF_MANY_STEPS: Mapping[str, str] = {
-    "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting"
+    "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting", "body": "answer",
 }  # fmt: skip
-_ANSWER = ("transformer.weighted", "sum", "calibrated", "probabilities", "in_unit", "number")
+_ANSWER = ("transformer.weighted", "sum of 2", "sum", "calibrated", "probabilities", "in_unit", "number")
 _WORDS = (
     "token_ids", "embedding", "word_emb", "one_hot", "one_hot_columns", "positions", "positions.output",
     "embedding_norm.output", "rotation", "positioned", "words",
@@ -88,7 +88,7 @@ def as_json(found: Trace) -> dict[str, Any]:
         "labels": found.labels,
         "label": found.label,
         "rival": found.rival,
-        "by_counting": found.by_counting,
+        "asked": found.asked,
         "weights_left_out": found.weights_left_out,
         "matrices": [
             {

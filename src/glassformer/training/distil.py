@@ -235,9 +235,11 @@ def distil(
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         if on_prepared:
             on_prepared(prepared)
-        if teacher.answering.trained.config.answers_by_counting:
+        config = teacher.answering.trained.config
+        if config.transformer_is_silent:
             observer.on_message(
-                f"{teacher.name} answers by counting alone: a student is hardly faster, and may be less accurate"
+                f"{teacher.name} answers by {config.asked_in_words} alone: a student is hardly faster, and may be less "
+                "accurate"
             )
         way, clock = teacher.target.part("training"), time.perf_counter()
         return train_prepared(prepared, Kept(out=out), clock, observer, None, resume=resume, way=way)

@@ -142,7 +142,7 @@ def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:
     if not isinstance(config.model, LanguageModelConfig):
         raise UsageError(f"`init={name!r}`: {config.model.in_words()} has no trunk that a classifier could start from")
     shape = config.model.model_dump(include=set(TrunkConfig.model_fields) - {"dropout", "attention_dropout"})
-    return ModelConfig.model_validate(shape | {"counting": "auto"})
+    return ModelConfig.model_validate(shape | {"counting": "auto", "body": "auto"})
 
 
 def start_from(model: nn.Module, config: AnyModelConfig, initial: InitialWeights, labels: LabelSet) -> str:

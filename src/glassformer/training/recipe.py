@@ -88,7 +88,7 @@ class Recipe(AnyRecipe):
     def for_data(self, source: str, data_dir: Path | None) -> Self:
         """Return this recipe with the groups of a known data set, unless it holds rows out in another way.
 
-        The held-out rows weigh the two readers. If they were like the training rows, the transformer would get too much
+        The held-out rows weigh the readers. If they were like the training rows, the transformer would get too much
         weight. Without a counting reader nothing is weighed, and the recipe stays as it is.
         """
         validation = self.validation

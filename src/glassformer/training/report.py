@@ -64,7 +64,7 @@ class HeldOut(ABC):
 
     @abstractmethod
     def weighed(self, trained: TrainedModel) -> str | None:
-        """Say how both readers were weighed, if there are two."""
+        """Say how the readers were weighed, if there are several."""
 
     def told(self, found: Any) -> Any:
         """Return the figures without those that mean nothing on held-out rows."""

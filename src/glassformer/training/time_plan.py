@@ -1,4 +1,4 @@
-"""Decide what a run does with the minutes that the user gives: counting alone, fewer steps, the recipe, pre-training.
+"""Decide what a run does with the minutes that the user gives: no transformer, fewer steps, the recipe, pre-training.
 
 The decision is made once, from what was measured on this machine. It consists of plain settings of the recipe, so the
 run can be repeated without measuring.
@@ -21,6 +21,8 @@ from glassformer.data.documents import Documents
 from glassformer.data.files import write_aside
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.verdict import capital
+from glassformer.prediction.answering_config import named
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import Fold
 from glassformer.training.loop import Observer, Silent, StepReport, Trainer
@@ -86,7 +88,7 @@ def plan_time(
     plan = None if file is None else _kept(file)
     if plan is None:
         folds = learned.folds if learned is not None and prepared.splits.validation is None else ()
-        plan = _made(prepared, None if learned is None else learned.seconds, folds, began)
+        plan = _made(prepared, learned, folds, began)
         own = prepared.own_texts
         unread = own is not None and not own.for_body and "pretraining.max_steps" not in plan.settings
         if own is not None and unread and len(own.unlabelled.texts):
@@ -113,7 +115,7 @@ def _kept(file: Path) -> TimePlan | None:
         raise GlassformerError(f"{file} is damaged; start the run again with `overwrite=True`") from error
 
 
-def _made(prepared: Prepared, beside: float | None, folds: Sequence[Fold], began: float) -> TimePlan:
+def _made(prepared: Prepared, learned: LearnedReaders | None, folds: Sequence[Fold], began: float) -> TimePlan:
     """Measure, and decide."""
     assert prepared.minutes is not None
     share, least, most = _PROBE
@@ -127,8 +129,8 @@ def _made(prepared: Prepared, beside: float | None, folds: Sequence[Fold], began
         Situation(
             minutes=prepared.minutes,
             spent=time.perf_counter() - began,
-            readers=prepared.recipe.model.beside,
-            beside=beside,
+            readers=() if learned is None else tuple(learned.fitted),
+            beside=None if learned is None else learned.seconds,
             epochs=prepared.training.epochs,
             pace=pace,
             pretraining=pretraining,
@@ -174,7 +176,7 @@ def decide(now: Situation) -> TimePlan:
     """Choose the most that fits into the time: see the table of docs/how-to/minutes.md."""
     begins = f"time: {counted_minutes(now.minutes)}. "
     if now.beside is not None:
-        begins += f"{' and '.join(now.readers).capitalize()} took {about(now.beside)}. "
+        begins += f"{capital(' and '.join(map(named, now.readers)))} took {about(now.beside)}. "
     if now.pace.seconds() > now.left:
         return _less(now, begins)
     takes = "takes" if now.epochs == 1 else "take"
@@ -211,7 +213,7 @@ def _less(now: Situation, begins: str) -> TimePlan:
     whole = f"With {about(now.whole)}, it would get {longest:,} steps ({counted(now.epochs, 'epoch')})"
     fewest = min(FEWEST_STEPS, longest)
     if steps < fewest and now.beside is not None:
-        others = " and ".join(now.readers)
+        others = " and ".join(map(named, now.readers))
         said = (
             f"No time is left to train a transformer, so the model will answer by {others} alone. With "
             f"{about(now.spent + pace.seconds(fewest))}, a transformer would be trained too"

@@ -83,7 +83,7 @@ class TrainingConfig(LoopConfig):
 
     epochs: Annotated[int, Field(ge=0, le=MOST)] = 4
     """Most epochs to train. The schedule of the learning rate covers them. Raise it if the calibrated loss still falls
-    at the end. With 0 no transformer is trained, and the model answers by counting alone."""
+    at the end. With 0 no transformer is trained, and the model answers by its other readers."""
     enough_steps: Count | None = 1_000
     """Steps after which no other epoch begins, so that a large table is trained for fewer epochs, at least one. The
     schedule covers these epochs. None means that there is no such limit. If you set `epochs` and not this, it is None.
@@ -96,7 +96,7 @@ class TrainingConfig(LoopConfig):
     early: the last epochs, with the lowest learning rates, are often the best."""
     best_epoch_by: Literal["calibrated-loss", "loss"] = "calibrated-loss"
     """Which epoch's weights are kept: the one with the lowest validation loss after calibration, or with the lowest
-    plain validation loss. Calibration divides the logits by the best temperature, or weighs both readers. Without it,
+    plain validation loss. Calibration divides the logits by the best temperature, or weighs the readers. Without it,
     a model that becomes too sure of itself seems to get worse while its accuracy still rises."""
     batch_tokens: Count = 8192
     """Most tokens in a batch, including padding. Only the order `bucketed` uses it. Lower it if memory runs out."""

@@ -28,6 +28,8 @@ def test_every_shipped_recipe_is_read_back_as_it_was(name: str, tmp_path: Path) 
         {"training.max_steps": 70, "model.counting": "none"},
         {"validation.fraction": 0.0},
         {"validation.group": "author"},
+        {"model.body": "none"},
+        {"model.body": "english"},
         {"model.counting": "none", "validation.min_rows": 2_000},
         {"training.class_weights": {"a label": 2.0, 'a "quoted" one': 0.5}},
         {"tokenizer.kind": "bpe", "tokenizer.max_tokens": 40},

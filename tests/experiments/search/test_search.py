@@ -55,7 +55,7 @@ def test_it_reports_and_writes_what_it_found(whole: tuple[Path, SearchResult]) -
     for figure in found.figures:
         assert figure.found.low <= figure.found.value <= figure.found.high
         assert figure.difference.value == pytest.approx(figure.found.value - figure.default.value)
-    assert not list((out / "trials").glob("counting-*"))
+    assert not list((out / "trials").glob("readers*"))
     assert not (out / "trials" / "trial").exists()
 
 

@@ -193,7 +193,7 @@ def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
     with whole_cross_fitting():
         found = compare_variants(variants, Sources(train=opinions(60)), tmp_path, watcher=Notes())
     assert [run.steps for run in found.runs] == [10, 2] * 2
-    assert any(note.startswith("In 2 of 4 runs, both readers were cross-fitted: ") for note in found.notes)
+    assert any(note.startswith("In 2 of 4 runs, the readers were cross-fitted: ") for note in found.notes)
 
 
 @pytest.mark.parametrize("test", [None, opinions(26, source="test.csv")])

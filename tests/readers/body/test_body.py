@@ -14,14 +14,15 @@ import torch
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.readers.body.fitting import fit_body
+from glassformer.readers.body.fitting import fit_body, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, body_folder, packed, pieces_of, unpacked
+from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, packed, pieces_of, unpacked
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import Rows
 from glassformer.training.objectives import cross_entropy
+from tests.bodies import ENGLISH
 
 FOOD, SPORT = ("bread", "cheese", "butter", "soup"), ("goal", "match", "team", "score")
 SETTINGS = BodySettings(dims=4, window=8, min_count=2)
@@ -213,6 +214,17 @@ def test_pieces_are_within_a_word() -> None:
     assert pieces_of("7!") == []
 
 
+def test_the_share_of_known_words_counts_rare_ones_more(body: Body) -> None:
+    """As in the mean of a text. Of several texts in a row, each counts; columns do not."""
+    weight = dict(zip(body.words, body.weights.tolist(), strict=True))
+    known = weight["bread"] + 2 * weight["the"]
+    assert share_known(body, ["the bread the zorb"]) == pytest.approx(known / (known + 1))
+    other = f"{BEGIN}shop=zorb{END}the bread{SEPARATOR}the zorb"
+    assert share_known(body, [other]) == pytest.approx(known / (known + 1))
+    assert weight["bread"] > weight["the"]
+    assert (share_known(body, ["zorb"]), share_known(body, []), share_known(body, ["bread"])) == (0, 0, 1)
+
+
 def test_the_reader_knows_words_that_it_has_not_learned(body: Body) -> None:
     """It learns one word of each theme, and answers by the others."""
     texts, labels = ["the bread", "the goal"] * 8, [0, 1] * 8
@@ -237,7 +249,7 @@ def test_what_words_add_is_exact(body: Body) -> None:
 @pytest.mark.parametrize("seed", [0, 4])
 def test_texts_of_unknown_words_give_a_reader_that_can_be_written(tmp_path: Path, seed: int) -> None:
     """The words have the same known pieces, so the means differ by rounding alone, and labels by chance."""
-    body, draw = Body.load(body_folder("english")), np.random.default_rng(seed)
+    body, draw = Body.load(ENGLISH), np.random.default_rng(seed)
     texts = [" ".join(f"zorb{draw.integers(40)}" for _ in range(6)) for _ in range(200)]
     rows = rows_of(texts, draw.integers(2, size=200).tolist())
     fit_body(body, rows, folds_of(rows.truth, seed=0)).reader.save(tmp_path)

@@ -196,13 +196,13 @@ class Halving:
 
     @property
     def _trial_seconds(self) -> float:
-        """The time of a trial of the recipe as it is with all steps, with the fit of its counting reader."""
-        return self._unit(0) + self._counting_seconds
+        """The time of a trial of the recipe as it is with all steps, with the fit of its other readers."""
+        return self._unit(0) + self._readers_seconds
 
     @property
-    def _counting_seconds(self) -> float:
-        """The time of fitting a counting reader. The first trial of the recipe as it is has fitted the first one."""
-        return max(self._runs[0, 0, share].counting_seconds for share in (SHORT, 1.0))
+    def _readers_seconds(self) -> float:
+        """The time of fitting the readers beside the transformer, as the first trial of the recipe as it is did."""
+        return max(self._runs[0, 0, share].readers_seconds for share in (SHORT, 1.0))
 
     def _plan_file(self, number: int) -> Path:
         return self._setup.folder / f"search-{self._setup.earlier + 1}-round-{number}.json"
@@ -248,7 +248,7 @@ class Halving:
 
     def _cost(self, sizes: Sequence[int]) -> float:
         """Return about how many seconds the rungs take with so many candidates, after the first two trials."""
-        unit, counting, last = self._unit(0), self._counting_seconds, sizes[-1]
+        unit, counting, last = self._unit(0), self._readers_seconds, sizes[-1]
         trainings = sum(
             len(rung.parts) * rung.share * _HEAVIER * (size - 1)
             for rung, size in zip(RUNGS, sizes, strict=True)
@@ -361,7 +361,7 @@ class Halving:
     def _unit(self, number: int) -> float:
         """Return the seconds of a training of a candidate with all steps, without counting."""
         runs = [self._runs.get((number, 0, share)) for share in (1.0, SHORT)]
-        found = [(run.seconds - run.counting_seconds) / run.share for run in runs if run is not None]
+        found = [(run.seconds - run.readers_seconds) / run.share for run in runs if run is not None]
         return max(0.1, min(found)) if found else _HEAVIER * self._unit(0)
 
     def _heaviest_for(self, plan: Plan) -> float:
@@ -377,7 +377,7 @@ class Halving:
         """
         if not self._final:
             return 0.0
-        counting, unit = self._counting_seconds, self._unit(0)
+        counting, unit = self._readers_seconds, self._unit(0)
         finished = {number for number, _, share in self._runs if share == 1}
         units = [self._unit(number) for number in {each.number for each in alive} | finished if number]
         heaviest = min(max([*units, *([] if alive else [_HEAVIER * unit])], default=unit), self._heaviest)

@@ -33,7 +33,7 @@ from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Measured, SearchedData, SearchResult, Trial
 from glassformer.experiments.search.rows import FOLDS, all_rows, inner_parts, outer_cuts, units_of, usable_rows
 from glassformer.experiments.search.space import Candidate, read_space, value_in
-from glassformer.experiments.search.trial import Answered, measure
+from glassformer.experiments.search.trial import FITTED, Answered, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.experiments.watching import Listener
 from glassformer.readers.folds import Rows
@@ -118,7 +118,7 @@ def search(
     found = _result(judge, recipe, space, table, sources, outcomes, clock, made)
     write_aside(out / RECIPE_FILE, found.recipe)
     write_aside(out / PAGE_FILE, search_page(found))
-    for fitted in runs.glob("counting-*"):
+    for fitted in runs.glob(f"{FITTED}*"):
         shutil.rmtree(fitted)
     write_aside(out / RESULT_FILE, found.model_dump_json(indent=2) + "\n")
     return found

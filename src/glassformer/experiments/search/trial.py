@@ -24,7 +24,8 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, train_model, train_prepared
 from glassformer.training.unfinished import kept_held_out
 
-_COUNTING, _TRIAL = "counting", "trial"
+FITTED = "readers"  # how the folders of fitted readers begin
+_TRIAL = "trial"
 DIGITS = 3  # of a loss: a smaller difference on a part of the rows is chance
 
 
@@ -34,7 +35,8 @@ class TrialRun(Record):
     Attributes:
         share: the share of the recipe's steps that it was trained for.
         loss, own_loss, figure: see `Rating`. None if the training failed.
-        counting_seconds: the part of `seconds` that fitting the counting reader took. 0 if it was fitted before.
+        readers_seconds: the part of `seconds` that fitting the readers beside the transformer took. 0 if they were
+            fitted before.
         failed: why there is no loss.
     """
 
@@ -46,7 +48,7 @@ class TrialRun(Record):
     figure: float | None
     parameters: int
     seconds: float
-    counting_seconds: float = 0.0
+    readers_seconds: float = 0.0
     failed: str | None = None
 
 
@@ -84,8 +86,8 @@ class Job:
 def run_trial(job: Job, folder: Path, *, deadline: float, on_share: Callable[[float], None]) -> TrialRun:
     """Train for a share of the steps, rate the answers to the part's other rows, and keep the run in `folder`.
 
-    The counting reader of a part is fitted once for all trials that have it in common. A trial that diverges, or whose
-    model cannot be built, is kept as failed.
+    The readers beside the transformer are fitted once for all trials of a part that have them in common. A trial that
+    diverges, or whose model cannot be built, is kept as failed.
 
     Args:
         deadline: the training is stopped at this time, by `time.perf_counter`.
@@ -124,18 +126,23 @@ def _rated(job: Job, folder: Path, work: Path, listener: Listener) -> dict[str, 
     recipe = with_training(job.recipe, seed=job.part.seed)
     prepared = way.prepare(sources, recipe, device=job.device, work=work)
     prepared = prepared.going_on(recipe=_shortened(prepared, job.share))
-    fitted = folder / f"{_COUNTING}-{_counting_key(job)}"
-    known = (fitted / _COUNTING).is_dir()
+    fitted = folder / f"{FITTED}-{_readers_key(job)}"
+    known = fitted.is_dir()
     if known:
-        shutil.copytree(fitted / _COUNTING, work / _COUNTING)
+        shutil.copytree(fitted, work, dirs_exist_ok=True)
     trained = train_prepared(
         prepared, Kept(out=None), time.perf_counter(), listener, listener.on_prepared, resume=False, way=way
     )
     rated = job.judge.rated(trained.metrics)._asdict()
-    if not known and (made := kept_held_out(work / _COUNTING)) is not None:
-        rated["counting_seconds"] = round(made[1], 2)
-        fitted.mkdir(parents=True, exist_ok=True)
-        (work / _COUNTING).replace(fitted / _COUNTING)
+    made = {name: kept for name in recipe.model.beside if (kept := kept_held_out(work / name)) is not None}
+    if made and not known:
+        rated["readers_seconds"] = round(sum(seconds for _, seconds in made.values()), 2)
+        half = folder / FITTED
+        shutil.rmtree(half, ignore_errors=True)
+        half.mkdir()
+        for name in made:
+            (work / name).replace(half / name)
+        half.replace(fitted)
     return rated
 
 
@@ -182,11 +189,11 @@ def _shortened(prepared: Prepared, share: float) -> Recipe:
     return with_training(recipe, max_steps=max(1, round(share * steps)))
 
 
-def _counting_key(job: Job) -> str:
-    """Return a digest of everything that decides the counting reader of a trial."""
+def _readers_key(job: Job) -> str:
+    """Return a digest of everything that decides the readers beside the transformer of a trial."""
     model, training = job.recipe.model, job.recipe.training
     made_of = {
-        "counting": getattr(model, "counting", "none"),
+        "readers": [getattr(model, name, None) for name in ("counting", "body", "readers")],
         "class_weights": training.class_weights,
         "learned": fingerprint(job.part.learned),
         "judged": fingerprint(job.part.judged),

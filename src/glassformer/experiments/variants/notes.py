@@ -68,7 +68,7 @@ def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same
     if crossed := [run for run in without if run.variant in counting]:
         more = "every run" if len(crossed) == len(runs) else f"{len(crossed):,} of {len(runs):,} runs"
         notes.append(
-            f"In {more}, both readers were cross-fitted: the transformer was trained several times, each time with the "
+            f"In {more}, the readers were cross-fitted: the transformer was trained several times, each time with the "
             "whole budget. With a smaller validation.min_rows every run trains it once."
         )
     return notes

@@ -60,7 +60,7 @@ function drawFigures(figures) {
   return el("div", { className: "figures-of-table" },
     el("p", { className: "label" }, rows.at(-1)[1], " ", el("span", { className: "confidence" }, columns[0][0])),
     el("p", { className: "soft" }, `95% interval ${rows.at(-1)[2]}, ${counted(figures.rows, "row")} with a ${ours.r2 ? "number" : "label"}`),
-    rows.length > 1 ? table("All were measured on the same rows", ["", ...columns.map(([name]) => name)], rows) : null,
+    rows.length > 1 ? table("All were measured on the same rows", ["answers", ...columns.map(([name]) => name)], rows) : null,
     ...said.map((sentence) => el("p", {}, sentence)),
     figures.notes.length
       ? el("ul", { className: "soft notes" }, ...figures.notes.map((note) => el("li", {}, note))) : null);

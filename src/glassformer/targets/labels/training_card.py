@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glassformer.data.wording import counted
-from glassformer.evaluation.readers import named
-from glassformer.prediction.answering_config import TRANSFORMER
+from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
@@ -32,12 +31,12 @@ def _readers(trained: TrainedModel) -> list[str]:
     config, readers = trained.config, trained.metrics.get("readers")
     if readers is None or config.readers is None:
         return []
+    why = "the held-out rows do not show that the transformer helps"
+    if readers["transformer_accuracy"] is None:
+        why = "the first held-out rows promised too little of a transformer"
+        if "promise" not in readers:
+            why = "no transformer was trained"
     if config.answers_by_counting:
-        why = "the held-out rows do not show that the transformer helps"
-        if readers["transformer_accuracy"] is None:
-            why = "the first held-out rows promised too little of a transformer"
-            if "promise" not in readers:
-                why = "no transformer was trained"
         return [f"Answers by counting n-grams alone (held-out accuracy {readers['counting_accuracy']:.4f}): {why}."]
     weights = {name: weight for name, weight in config.readers.weights.items() if weight}
     parts = [f"{_AS_PART.get(name, f'the reader `{name}`')}, times {weight:.3f}" for name, weight in weights.items()]
@@ -45,6 +44,7 @@ def _readers(trained: TrainedModel) -> list[str]:
     alone = " and ".join("none" if accuracy is None else f"{accuracy:.4f}" for accuracy in accuracies)
     unasked = [name for name, each in config.readers.root.items() if not each.weight and name != TRANSFORMER]
     left_out = f" Held-out rows did not show that {' or '.join(map(named, unasked))} helps." if unasked else ""
+    left_out += f" The transformer is not asked: {why}." if config.transformer_is_silent else ""
     return [f"Adds up the logits of {', and of '.join(parts)}. Held-out accuracy alone: {alone}.{left_out}"]
 
 
@@ -123,7 +123,7 @@ PART = Said(
     learned=lambda _: "",
     readers=_readers,
     measured=_measured,
-    limits="It knows only what such rows taught it. On texts of another kind, language or time its answers and its "
+    limits="Only such rows taught it what to answer. On texts of another kind, language or time its answers and its "
     "confidence mean\nlittle. It has not been checked for unfair treatment of anyone.",
     figures=_figures,
     in_short=_in_short,

@@ -97,7 +97,7 @@ class HeldOutLabels(HeldOut):
         return outcomes
 
     def chose(self, trained: TrainedModel) -> tuple[list[str], str]:
-        return [*(["the weights of both readers"] if trained.config.readers else []), "the calibration"], ""
+        return [*(["the weights of the readers"] if trained.config.readers else []), "the calibration"], ""
 
     def weighed(self, trained: TrainedModel) -> str | None:
         if trained.config.readers is None:

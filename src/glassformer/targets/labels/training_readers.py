@@ -13,9 +13,8 @@ import torch
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.wording import counted
 from glassformer.evaluation.metrics import correct_rows
-from glassformer.evaluation.readers import named
 from glassformer.models.model_config import ModelConfig
-from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers
+from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import Joined, join
@@ -140,7 +139,7 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     """Return the accuracy of each reader, and what follows from it."""
     accuracies = {name: figures[f"{name}_accuracy"] for name in readers.root}
     alone = ", ".join(f"{named(name)} alone {right:.4f}" for name, right in accuracies.items() if right is not None)
-    others = " and ".join(name for name, weight in readers.weights.items() if weight and name != TRANSFORMER)
+    others = " and ".join(named(name) for name, weight in readers.weights.items() if weight and name != TRANSFORMER)
     if " and " in others and not readers.transformer.weight:
         alone = f"{alone}, together {figures['accuracy']:.4f}"
     if "promise" in figures:

@@ -281,11 +281,12 @@ class NumberedRows(MeasuredRows):
     @classmethod
     def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG003
         """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
-        weights, target = predictor.trained.config.weights, number_of(predictor.trained.config.target)
+        config = predictor.trained.config
+        names, target = config.weights if config.readers is None else config.readers.root, number_of(config.target)
         alone = {
-            name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in weights
+            name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in names
         }
-        if len(weights) < 2 or all(answers is None for answers in alone.values()):
+        if len(names) < 2 or all(answers is None for answers in alone.values()):
             return []
         return [ReaderOutcome(reader=name, answers=answers) for name, answers in alone.items()]
 

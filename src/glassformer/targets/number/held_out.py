@@ -18,7 +18,7 @@ Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(mi
 
 
 class Scale(BaseModel):
-    """The numbers of the training rows. Both readers learn (number − mean) / deviation."""
+    """The numbers of the training rows. All readers learn (number − mean) / deviation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

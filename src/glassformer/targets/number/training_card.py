@@ -30,7 +30,8 @@ def _readers(trained: TrainedModel) -> list[str]:
     parts = {_AS_PART.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()}
     if len(parts) == 1:
         return [f"Answers by {next(iter(parts))} alone."]
-    return [f"Adds up {', and '.join(f'{part}, times {weight:.3f}' for part, weight in parts.items())}."]
+    silent = " The transformer is not asked." if trained.config.transformer_is_silent else ""
+    return [f"Adds up {', and '.join(f'{part}, times {weight:.3f}' for part, weight in parts.items())}.{silent}"]
 
 
 def _measured(trained: TrainedModel) -> list[str]:
@@ -78,7 +79,7 @@ PART = Said(
     learned=_learned,
     readers=_readers,
     measured=_measured,
-    limits="It knows only what such rows taught it. On texts of another kind, language or time its answers mean "
+    limits="Only such rows taught it what to answer. On texts of another kind, language or time its answers mean "
     "little.",
     figures=_figures,
     in_short=_in_short,

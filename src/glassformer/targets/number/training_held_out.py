@@ -10,9 +10,8 @@ from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.data.wording import figure
 from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
-from glassformer.evaluation.readers import named
 from glassformer.evaluation.verdict import TWO_READERS, capital
-from glassformer.prediction.answering_config import TRANSFORMER
+from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.evaluation import NumberedRows
@@ -67,7 +66,7 @@ class HeldOutNumberRows(HeldOut):
             if distance is None
             else f" An interval of {COVERAGE:.0%} reaches {in_unit(distance)} to each side of an answer."
         )
-        what = "the weights of both readers" if self.off.alone else "how answers are scaled"
+        what = "the weights of the readers" if self.off.alone else "how answers are scaled"
         return [what, "the width of the intervals"], said
 
     def weighed(self, trained: TrainedModel) -> str | None:
@@ -109,7 +108,7 @@ class HeldOutNumberRows(HeldOut):
 def readers_in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str:
     """Say which reader answers, by R² on held-out rows."""
     said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
-    others = " and ".join(name for name, weight in weights.items() if weight and name != TRANSFORMER)
+    others = " and ".join(named(name) for name, weight in weights.items() if weight and name != TRANSFORMER)
     if found.cut_short:
         return f"{said}. {TOO_LITTLE}, so the model answers by {others} alone"
     if TRANSFORMER not in found.readers:
