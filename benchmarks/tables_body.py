@@ -47,7 +47,11 @@ def unlabelled_tables(found: Document) -> Iterator[str]:
     texts = {line["table"]: line["unlabelled_texts"] for line in reversed(lines)}
     yield markdown(
         [
-            ("table", "unlabelled texts", *(f"{size} rows of each class" for size in sizes)),
+            (
+                "table",
+                "unlabelled texts",
+                *(f"{size} rows of each class" if size == sizes[0] else str(size) for size in sizes),
+            ),
             *(
                 (f"`{table}`", f"{texts[table]:,}", *(row.get(size, "") for size in sizes))
                 for table, row in cells.items()
@@ -56,6 +60,6 @@ def unlabelled_tables(found: Document) -> Iterator[str]:
     )
     better, worse = (sum(_sign(line["over_without"]) == sign for line in lines) for sign in (" ↑", " ↓"))
     yield (
-        f"Official test rows; means over three draws. {better} of {len(lines)} are significantly better with "
-        f"unlabelled texts (↑), and {worse} worse (↓): 95% intervals over the test rows."
+        f"Official test rows, means over three draws. {better} of {len(lines)} are significantly better (↑), and "
+        f"{worse} worse (↓): 95% intervals over the test rows."
     )

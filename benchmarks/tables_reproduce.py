@@ -100,8 +100,7 @@ def _of_the_runs(cell: Document, *, brief: bool) -> str:
         parts.append(f"accuracies {short(min(accuracies))}–{short(max(accuracies))}")
     if "training_accuracy" in first:
         parts.append(f"training accuracy {short(mean('training_accuracy'))}")
-    parts.append(f"{first['training_rows']:,} training rows")
-    parts.append(f"in {duration(mean('training_seconds'))}")
+    parts.append(f"{first['training_rows']:,} rows in {duration(mean('training_seconds'))}")
     return ", ".join(parts)
 
 

@@ -177,7 +177,7 @@ def test_a_line_is_written_with_what_it_stands_on() -> None:
         "# A page\n\n<!-- results: vinh-mlp-imdb -->\n| reported | literal | corrected | our default |\n"
     )
     assert "| .99, one run | .850 ± .071 (2 seeds) | – | .700 [.680, .730] |" in text
-    assert "- literal: recipe `vinh-mlp`, seeds 0–1, accuracies .800–.900, 22,500 training rows, " in text
+    assert "- literal: recipe `vinh-mlp`, seeds 0–1, accuracies .800–.900, 22,500 rows in " in text
     assert "- our default: recipe `vinh-mlp`, seed 0\n" in text
     assert "- 25,000 test rows of `imdb`; Linux, abc, 5 cores (Abacus 7), threads used: 3; " in text
     assert "threads used: 3; `python -m benchmarks.reproduce vinh-mlp`" in text
