@@ -38,6 +38,17 @@ def made(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "model"
 
 
+def test_an_encoder_alone_is_not_fitted_again_to_be_attacked(encoder: Path, tmp_path: Path) -> None:
+    rows = [(f"{text} {number}", label) for number, (text, label) in enumerate(ROWS * 2)]
+    alone = ("--set", "model.counting=none", "--set", f"model.body=hf:{encoder}")
+    glassformer(
+        "train", write_csv(tmp_path / "rows.csv", rows), "--out", tmp_path / "m", *QUICK, "--epochs", "0", *alone
+    )
+    audited = glassformer("audit", tmp_path / "m")
+    assert audited.code == 0, audited.err
+    assert "the model asks the encoder reader, and not all of them" in audited.out
+
+
 def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
     assert sorted(file.name for file in (made / "readers" / "encoder").iterdir()) == [
         "encoder.json", "head.safetensors", "model.safetensors", "tokenizer.json"

@@ -58,6 +58,8 @@ def test_known_parts_are_read(parts: dict[str, Any], tmp_path: Path) -> None:
         ({"normalizer": normalizers.Replace(Regex(" {2,}"), "   ")}, "longer"),
         (table(texts=b"a" * 65), "longer"),
         (table(9 << 20), "damaged"),
+        (table(VALUE | 1 << 10), "damaged"),
+        (table(*[VALUE] * 256), "damaged"),
         (table(1 << 10 | LEAF, VALUE | 3), "damaged"),
         (table(1 << 10 | LEAF, VALUE | 1, texts="ö\0".encode()), "damaged"),
         ({"model": models.BPE(VOCABULARY, [], dropout=0.5)}, "random"),

@@ -154,6 +154,18 @@ def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> No
     assert (found[0] != found[2]).all()
 
 
+def test_a_reader_that_may_read_case_is_asked_for_each_text(reviews: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = Predictor.load(reviews.folder)
+    asked: list[str] = []
+    given = predictor.reader_logits
+    monkeypatch.setattr(type(predictor.trained.config), "asked", ("encoder",))
+    monkeypatch.setattr(
+        predictor, "reader_logits", lambda texts, **more: (asked.extend(texts), given(texts, **more))[1]
+    )
+    answers_of(predictor, ["good film", "GOOD FILM"])
+    assert asked == ["good film", "GOOD FILM"]
+
+
 def test_the_section_shows_each_change_and_escapes_texts() -> None:
     texts = [f"<b>The</b> food is good, {i}." for i in range(30)]
     found = measure(lambda asked: reads_case([text[3:] for text in asked]), texts)

@@ -232,7 +232,7 @@ def _fold() -> Fold:
 
 
 @pytest.mark.usefixtures("every_training")
-def test_a_small_givenis_cross_fitted() -> None:
+def test_a_small_table_is_cross_fitted() -> None:
     memory = Memory()
     trained = train_classifier(Sources(train=opinions(40)), chosen(min_rows=2000, epochs=1), observer=memory)
     assert trained.config.data["rows"] == 40
@@ -261,7 +261,7 @@ def test_copies_of_a_row_are_in_one_part_of_cross_fitting() -> None:
     assert trained.metrics["readers"]["counting_accuracy"] < 0.75
 
 
-def test_a_giventhat_repeats_few_texts_is_cross_fitted_row_by_row() -> None:
+def test_a_table_that_repeats_few_texts_is_cross_fitted_row_by_row() -> None:
     texts = [f"word{number} here" for number in range(20)] * 4
     rows = Sources(train=table(texts, [("no", "yes")[number % 2] for number in range(20)] * 4))
     watcher = Memory()
@@ -388,7 +388,7 @@ def test_damaged_logits_of_an_interrupted_run_are_computed_again(part: str, tmp_
 
 
 @pytest.mark.parametrize(("min_rows", "kind"), [(0, "validation"), (2000, "cross-validated")])
-def test_a_giventhat_teaches_nothing_is_named(min_rows: int, kind: str) -> None:
+def test_a_table_that_teaches_nothing_is_named(min_rows: int, kind: str) -> None:
     texts = [f"word{number} here" for number in range(60)]
     labels = np.where(np.random.default_rng(1).permutation(60) % 3 == 0, "rare", "frequent").tolist()
     memory = Memory()

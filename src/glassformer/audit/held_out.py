@@ -115,9 +115,9 @@ def _sides(predictor: Predictor, splits: Splits, say: Say) -> _Sides:
     if not trained.readers and whole:
         raise CannotMeasureError("nothing was held out at training, so the model has learned every row of its table")
     readers: dict[str, Reader] = {}
-    if trained.readers:
+    if again := [name for name in trained.readers if name != "encoder"]:
         rows = f"{train.frame.height:,} rows, without the other {validation.frame.height:,}"
-        say(f"fitting {_readers(trained.readers)} to {rows}")
+        say(f"fitting {_readers(again)} to {rows}")
         fewest = None if trained.counting is None else trained.counting.settings.get("fewest_texts")
         readers = _fitted(predictor, train, fewest if fewest in (1, 2) else None)
     return _Sides(members=_some(train), others=_some(validation), transformer=not whole, readers=readers, seen=seen)
@@ -204,7 +204,10 @@ class _Measured:
             twins, by_twins = self._twins()
             attacks.append(by_twins)
         alone = of_answer or self.by_counting
-        assert alone is not None
+        if alone is None:
+            raise CannotMeasureError(
+                f"the model asks {_readers(self.config.asked)}, and not all of them are fitted again without some rows"
+            )
         means = [float(self._losses(scores, side).mean()) for side, scores in enumerate(alone)]
         right = [self.kind.right(scores, truth) for scores, truth in zip(alone, self.truth, strict=True)]
         return Membership(
@@ -300,8 +303,12 @@ class _Measured:
         return compare_twins(*risen), attack("loss against near copies", self.sides.whom, *risen)
 
     def _notes(self) -> Any:
-        if self.answers is None:
+        if self.answers is None and not self.sides.transformer:
             yield "The transformer learned every row of the table, so it was not measured: no held-out rows are left."
+        elif self.answers is None:
+            yield "Its answers were not attacked: they need a reader that is not fitted again without held-out rows."
+        if self.config.data.get("body", {}).get("unlabelled") and "body" in self.sides.readers:
+            yield "The word vectors of what is attacked here were not continued on the unlabelled texts."
         if self.sides.readers:
             yield (
                 f"In the folder, {_readers(self.sides.readers)} learned the held-out rows too. What is attacked here "

@@ -136,6 +136,8 @@ def _is_harmless_table(encoded: str) -> bool:
     if not size or size % 4 or len(array) < size:
         return False
     units = np.frombuffer(array, "<u4").astype(np.int64)
+    if units[0] & 0x80000000:  # the library follows the root, whatever it is
+        return False
     inner = units[(units & 0x80000000) == 0]  # the others hold a value
     nodes = np.flatnonzero((units & 0x80000000) == 0)
     next_ones = nodes ^ (inner >> 10 << ((inner & 0x200) >> 6))

@@ -77,8 +77,9 @@ def _duel(
     readers: Sequence[ReaderOutcome],
     alone: Sequence[Outcome],
 ) -> Duel[Any, Any]:
-    """Compare the model with each baseline, and with each of its readers if it asks two."""
-    linear = {each.reader for each in readers if each.answers is not None} in ({"counting"}, {"counting", "body"})
+    """Compare the model with each baseline, and with each of its readers if it asks several."""
+    answering = {each.reader for each in readers if each.answers is not None}
+    linear = bool(answering) and answering <= {"counting", "body"}
     contestants = [rows.contestant(each) for each in baselines]
     against = [
         rows.compare(model, other, each.answers, alike=linear and each.name.startswith("TF-IDF"))

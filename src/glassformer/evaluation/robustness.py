@@ -13,6 +13,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.measured import Answer, MeasuredRows
 from glassformer.evaluation.text_changes import negated, with_typos, without_punctuation
 from glassformer.evaluation.weak_spots import Robustness
+from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.predictor import Predictor
 
 MOST_ROWS, MOST_CHARACTERS = 500, 150_000  # answering them takes about a quarter of an evaluation on 1,000 rows
@@ -41,12 +42,13 @@ def measure_robustness(
 
 
 def answers_of(predictor: Predictor, texts: list[str], on_progress: Callable[[float], None] | None = None) -> Array:
-    """Return the answers. Texts that both readers read alike, often those that differ in case, are answered once."""
+    """Return the answers. Texts that all readers read alike, often those that differ in case, are answered once."""
     trained, config = predictor.trained, predictor.trained.config
     tokens = [] if config.transformer_is_silent else trained.tokenizer.encode(texts)
     for_transformer = [row.tobytes() for row in tokens] or [b""] * len(texts)
-    for_counting = [unicodedata.normalize("NFKC", text).lower() for text in texts]
-    read = list(zip(for_counting, for_transformer, strict=True))
+    by_words = {*config.asked} <= {"counting", "body", TRANSFORMER}  # others may read case
+    for_words = [unicodedata.normalize("NFKC", text).lower() if by_words else text for text in texts]
+    read = list(zip(for_words, for_transformer, strict=True))
     asked = dict(zip(read, texts, strict=True))
     numbers = {key: number for number, key in enumerate(asked)}
     weighed = predictor.reader_logits(list(asked.values()), on_progress=on_progress)

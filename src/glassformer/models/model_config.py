@@ -19,8 +19,9 @@ VocabSize = Annotated[int, Field(ge=4, le=2**22)]
 """Number of tokens, up to four times the vocabulary of XLM-V (100 languages). The library that learns the vocabulary
 reserves memory for each token."""
 HUB = "hf:"
-OWN_BODY = "own"
 """How the name of a checkpoint of another library begins."""
+OWN_BODY = "own"
+"""The body that a run learns from its own texts alone."""
 MOST = 10**9
 Count = Annotated[int, Field(ge=1, le=MOST)]
 """Number of steps, epochs, texts or tokens. A billion of them take years."""

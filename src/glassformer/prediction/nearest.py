@@ -155,8 +155,8 @@ def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
 
     if trained.counting is None:
         raise UsageError(
-            f"the model answers by {trained.config.asked_in_words} alone, which makes no vector of a text, so no "
-            "nearest training texts can be found"
+            "nearest training texts are found by the transformer or by counting, and the model answers by "
+            f"{trained.config.asked_in_words} alone"
         )
     vectors_of = partial(tfidf_vectors, trained.counting)
     return partial(_ngram_cosines, vectors_of, vectors_of(kept.texts))

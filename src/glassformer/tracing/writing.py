@@ -33,6 +33,7 @@ STAGES: Mapping[str, str] = {
 """The parts of a page in their order, and their headings."""
 _OF_MANY_STEPS: Mapping[str, str] = {
     "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting", "body": "answer",
+    "encoder": "answer",
 }  # fmt: skip
 _ANSWER = ("transformer.weighted", "sum of 2", "sum", "calibrated", "probabilities", "in_unit", "number")
 _WORDS = (

@@ -211,7 +211,8 @@ def _fit_or_read(
                 seed=prepared.recipe.training.seed,
                 labels=prepared.labels.names,
             )
-            with torch.random.fork_rng(devices=[]):  # training goes on with the numbers of its own seed
+            on = [prepared.device] if prepared.device.startswith("cuda") else []
+            with torch.random.fork_rng(devices=on):  # training goes on with the numbers of its own seed
                 torch.manual_seed(rows.seed)
                 fitted = fit(name, rows)
         if work is not None:

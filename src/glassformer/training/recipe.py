@@ -89,11 +89,11 @@ class Recipe(AnyRecipe):
         """Return this recipe with the groups of a known data set, unless it holds rows out in another way.
 
         The held-out rows weigh the readers. If they were like the training rows, the transformer would get too much
-        weight. Without a counting reader nothing is weighed, and the recipe stays as it is.
+        weight. A transformer alone is not weighed, and its recipe stays as it is.
         """
         validation = self.validation
         if (
-            not (isinstance(self.model, ModelConfig) and self.model.counting != "none")
+            not (isinstance(self.model, ModelConfig) and self.model.beside)
             or validation.group is not None
             or validation.file is not None
             or not validation.fraction

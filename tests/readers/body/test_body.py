@@ -121,6 +121,8 @@ def test_what_was_counted_is_not_counted_again(tmp_path: Path, body: Body) -> No
 def test_too_few_words_are_refused() -> None:
     with pytest.raises(UsageError, match="the texts hold 2 words that occur 8 times or more, too few for vectors"):
         learn_body("small", [documents(["a b"] * 9)], BodySettings(), lambda _: None)
+    with pytest.raises(UsageError, match="no two words stand near each other"):
+        learn_body("small", [documents(["alone", "only", "single"] * 9)], BodySettings(), lambda _: None)
     few = learn_body("small", [documents(["a b c"] * 9)], BodySettings(), lambda _: None)
     assert few.dims == few.card.dims == 2
 

@@ -195,6 +195,7 @@ def _readers_key(job: Job) -> str:
     made_of = {
         "readers": [getattr(model, name, None) for name in ("counting", "body", "readers")],
         "class_weights": training.class_weights,
+        "tune_body": training.tune_body,
         "learned": fingerprint(job.part.learned),
         "judged": fingerprint(job.part.judged),
         "seed": job.part.seed,

@@ -116,6 +116,10 @@ def learn_body(
         if work is not None:
             with written_aside(work / _NEAR_FILE) as aside, aside.open("wb") as file:
                 sparse.save_npz(file, near, compressed=False)
+    if not near.nnz:
+        raise UsageError(
+            "no two words stand near each other in the texts, so they say nothing about words; give longer texts"
+        )
     progress("finding vectors")
     vectors = factorised(surprise(near), dims, settings.seed, shrink=few or base is not None)
     if base is None:

@@ -44,8 +44,8 @@ class TextEncoder:
 
     def encode(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, without the start token."""
-        shown = [self.config.prompt + (text.lower() if self.config.lowercase else text) for text in texts]
-        return self.tokenizer.encode(shown)
+        shown = [self.config.prompt + text for text in texts]
+        return self.tokenizer.encode([text.lower() for text in shown] if self.config.lowercase else shown)
 
     def vectors(self, texts: Sequence[str]) -> FloatArray:
         """Return the vector of each text, (texts, dims). A text of several windows gets the mean of theirs."""
