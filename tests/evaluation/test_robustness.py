@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -159,9 +160,12 @@ def test_a_reader_that_may_read_case_is_asked_for_each_text(reviews: Trained, mo
     asked: list[str] = []
     given = predictor.reader_logits
     monkeypatch.setattr(type(predictor.trained.config), "asked", ("encoder",))
-    monkeypatch.setattr(
-        predictor, "reader_logits", lambda texts, **more: (asked.extend(texts), given(texts, **more))[1]
-    )
+
+    def listening(texts: list[str], **more: Any) -> Any:
+        asked.extend(texts)
+        return given(texts, **more)
+
+    monkeypatch.setattr(predictor, "reader_logits", listening)
     answers_of(predictor, ["good film", "GOOD FILM"])
     assert asked == ["good film", "GOOD FILM"]
 

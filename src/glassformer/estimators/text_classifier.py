@@ -255,9 +255,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return truth
 
     def reader_margins(self, X: Iterable[Any]) -> dict[str, DoubleArray]:  # noqa: N803
-        """Return what each reader, `counting` and `transformer`, adds to each prediction, in logits.
+        """Return what each reader, such as `counting`, `body` and `transformer`, adds to each prediction, in logits.
 
-        Both add up to the logarithm of the ratio between the probabilities of the predicted label and of the second
+        They add up to the logarithm of the ratio between the probabilities of the predicted label and of the second
         most probable one. For several labels per text it is the logit of the least certain label. A reader below 0
         speaks for another answer.
         """

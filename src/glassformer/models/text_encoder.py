@@ -27,7 +27,7 @@ POOLINGS: Mapping[PoolingName, Callable[[], Pooling]] = {
     "mean_sqrt_len_tokens": RootPooling,
     "lasttoken": LastPooling,
 }
-"""The poolings, by the names of sentence-transformers. The vectors of several are joined in this order."""
+"""The poolings, by the names of sentence-transformers. The vectors of several are joined in the order of the folder."""
 ACTIVATIONS: Mapping[ActivationName, Callable[[], nn.Module]] = {
     "Identity": nn.Identity, "Tanh": nn.Tanh, "ReLU": nn.ReLU, "GELU": nn.GELU,
 }  # fmt: skip

@@ -48,7 +48,7 @@ class Reader(ABC):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rows:
-    """What an installed reader learns.
+    """What a reader beside counting and the transformer learns.
 
     Attributes:
         truth: class numbers (rows,); ones and zeros (rows, width) for several labels per text; or numbers (rows,) with

@@ -122,8 +122,8 @@ class TrainingConfig(LoopConfig):
     tune_body: Annotated[int, Field(ge=0, le=1_000)] = 0
     """How many pairs with a row of the same label, and as many with another label, are drawn for each row to tune an
     encoder on (`model.body` = `hf:…`), before its vectors are learned. 0 leaves the encoder as it is; SetFit (Tunstall
-    et al. 2022) takes 20 for few labels. It takes long: the encoder is tuned once without each fold, and once on all
-    rows."""
+    et al. 2022) takes 20 for few labels. It takes long: for each fold of the held-out rows the encoder is tuned
+    without them, and then on all rows."""
     keep_seen_words: bool = True
     """Whether the model folder keeps a hash of each word and word pair of at least two training texts. By them, answers
     say which texts are unlike the training data. Set it to false if nobody may learn whether a text was in the training

@@ -40,8 +40,8 @@ _END = -1
 _WORDS_FILE, _IDS_FILE, _NEAR_FILE = "words.json", "ids.npz", "neighbours.npz"  # of the work folder
 _FEWEST_WORDS_OF_PIECE, _MOST_PIECES = 8, 40_000
 _RIDGE, _PIECE_ROUNDS = 0.3, 60
-# Of a body that is continued, the vectors count as much as so many occurrences, and the shares as so many words. To few
-# texts, so many words are added that are none of theirs.
+# The vector of a body that is continued counts as much as 10 occurrences of its word, and its share as a million words.
+# Few texts cannot tell how frequent a word is: their shares are those among a million other words and their own.
 _OCCURRENCES, _WORDS = 10, 1_000_000
 
 Progress = Callable[[str], None]

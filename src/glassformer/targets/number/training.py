@@ -60,7 +60,7 @@ class PreparedNumber(Prepared):
         return f"numbers from {short(scale.lowest)} to {short(scale.highest)}, mean {short(scale.mean)}"
 
     def encoded(self, table: Table) -> np.ndarray[Any, Any]:
-        """Return the numbers as both readers learn them: (rows,), float32."""
+        """Return the numbers as the readers learn them: (rows,), float32."""
         return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
 
     @property

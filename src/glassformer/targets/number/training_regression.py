@@ -1,4 +1,4 @@
-"""The task of a model of a number: predict the number of each text. And how both readers add up."""
+"""The task of a model of a number: predict the number of each text. And how the readers add up."""
 
 from __future__ import annotations
 
