@@ -74,7 +74,7 @@ def test_if_counting_answers_alone_n_grams_are_compared() -> None:
 def test_if_neither_counting_nor_the_transformer_answers_there_are_no_vectors() -> None:
     trained = keeping(two_readers(transformer=0.0), texts=("film",), labels=(0,))
     config = trained.config.model_copy(update={"readers": Readers.weighing({"body": 1.0, "transformer": 0.0})})
-    with pytest.raises(UsageError, match="answers by the body alone, which makes no vector of a text"):
+    with pytest.raises(UsageError, match="by the transformer or by counting, and the model answers by the body alone"):
         NearestSearch(dataclasses.replace(trained, config=config, readers={}))
 
 
