@@ -9,7 +9,7 @@ is trained for the transformer: `--epochs 0` in the command line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scipy.sparse import hstack
@@ -40,18 +40,29 @@ DRAWS, BODY = 3, "english"
 WITH_PIECES = "the same on words and pieces of words"
 COUNTING, BOTH = "counting", "counting and the body"
 _STRENGTH = 10  # of the regression on words and pieces
+Line = Callable[[Experiment, str, int], dict[str, Any]]
 
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    parser = arguments(__doc__, data=False)
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(PLAN)}")
+    measure("body", PLAN, line, __doc__, {"body": BODY})
+
+
+def measure(
+    name: str,
+    plan: Mapping[str, Sequence[int]],
+    line: Line,
+    description: str | None,
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the result of a line for each table of the plan and each number of rows of a class."""
+    parser = arguments(description, data=False)
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(plan)}")
     options = parser.parse_args()
     with running(options) as experiment:
-        plan = [
-            (name, rows) for name in options.only or PLAN for rows in (PLAN[name][:1] if options.quick else PLAN[name])
-        ]
-        experiment.write("body", {"body": BODY, "lines": [line(experiment, *place) for place in plan]})
+        sizes = {table: plan[table][:1] if options.quick else plan[table] for table in options.only or plan}
+        lines = [line(experiment, table, rows) for table, each in sizes.items() for rows in each]
+        experiment.write(name, {**(more or {}), "lines": lines})
 
 
 def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:

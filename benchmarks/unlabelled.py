@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
-from benchmarks.body import BODY, BOTH, COUNTING, difference, ours
-from benchmarks.experiment import Experiment, arguments, running
+from benchmarks.body import BODY, BOTH, COUNTING, difference, measure, ours
+from benchmarks.experiment import Experiment
 from benchmarks.few_labels import TFIDF, Right, few_rows, opponents
 from benchmarks.paired import over_rows
 from glassformer.data.documents import Documents, read_unlabelled
@@ -39,14 +39,7 @@ CONTINUED = "the same with unlabelled texts"
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    parser = arguments(__doc__, data=False)
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(PLAN)}")
-    options = parser.parse_args()
-    with running(options) as experiment:
-        plan = [
-            (name, rows) for name in options.only or PLAN for rows in (PLAN[name][:1] if options.quick else PLAN[name])
-        ]
-        experiment.write("unlabelled", {"lines": [line(experiment, *place) for place in plan]})
+    measure("unlabelled", PLAN, line, __doc__)
 
 
 def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
