@@ -112,6 +112,7 @@ def test_settings_come_from_recipe_preset_and_flags(book: Path, tmp_path: Path) 
         (("--objective", "masked"), "full"),
         (("--set", "model.attention=full"), "full"),
         (("--objective", "masked", "--set", "model.attention=full"), "full"),
+        (("--objective", "replaced"), "full"),
     ],
 )
 def test_the_objective_decides_who_looks_at_whom(flags: tuple[str, ...], attention: str, book: Path) -> None:
@@ -119,6 +120,7 @@ def test_the_objective_decides_who_looks_at_whom(flags: tuple[str, ...], attenti
     said = pretrain(book, out, "--set", "training.max_steps=2", *flags)
     assert said.code == 0, said.err
     assert recipe_of(out)["model"]["attention"] == attention
+    assert recipe_of(out)["training"]["replaced"] == ("replaced" in flags)
     assert ("it writes" in said.err) == ("next: glassformer generate" in said.err) == (attention == "causal")
 
 
@@ -148,9 +150,10 @@ def test_few_texts_are_all_trained_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--objective", "prefix"], ["--objective prefix", "causal and masked"]),
+        (["--objective", "prefix"], ["--objective prefix", "causal, masked, replaced"]),
         (["--objective", "causal", "--set", "model.attention=full"], ["contradicts model.attention = 'full'"]),
         (["--objective", "masked", "--set", "model.attention=causal"], ["contradicts model.attention = 'causal'"]),
+        (["--objective", "masked", "--set", "training.replaced=true"], ["contradicts training.replaced = True"]),
         (["--text", "review"], ["--text review", "no columns"]),
         (["--prompt", "not\udcffutf8"], ["argument", "not UTF-8"]),
         (["--prompt", "the", "--objective", "masked"], ["--prompt", "no samples"]),

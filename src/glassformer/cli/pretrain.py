@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from glassformer.training.pretrain import PreparedTexts
     from glassformer.training.recipe import PretrainingRecipe
 
-_OBJECTIVES = {"causal": "causal", "masked": "full"}
+_OBJECTIVES: dict[str, dict[str, Any]] = {
+    "causal": {"model.attention": "causal"},
+    "masked": {"model.attention": "full", "training.replaced": False},
+    "replaced": {"model.attention": "full", "training.replaced": True},
+}
 
 
 def pretrain(
@@ -29,7 +33,10 @@ def pretrain(
     out: OutFolder,
     objective: Annotated[
         str | None,
-        typer.Option(help="causal: learn to predict the next token (default). masked: learn to fill in hidden tokens."),
+        typer.Option(
+            help="causal: learn to predict the next token (default). masked: learn to fill in hidden tokens. replaced: "
+            "learn to find the tokens that a smaller model filled in."
+        ),
     ] = None,
     text: TextColumn = None,
     *,
@@ -79,17 +86,18 @@ def _choose(
     from glassformer.training.recipe import load_pretraining_recipe
 
     if objective is not None and objective not in _OBJECTIVES:
-        raise UsageError(f"--objective {objective}: there are {' and '.join(_OBJECTIVES)}")
+        raise UsageError(f"--objective {objective}: there are {', '.join(_OBJECTIVES)}")
     chosen = load_pretraining_recipe(recipe, preset=preset, overrides=overrides)
-    if objective is None or chosen.model.causal == (objective == "causal"):
+    if objective is None:
         return chosen
-    if "model.attention" in overrides or chosen.model.design != "language-model":
-        what = "attention" if "model.attention" in overrides else "design"
-        raise UsageError(
-            f"--objective {objective} contradicts model.{what} = {getattr(chosen.model, what)!r}; leave out one"
-        )
-    attention = {"model.attention": _OBJECTIVES[objective]}
-    return load_pretraining_recipe(recipe, preset=preset, overrides=overrides | attention)
+    attention = "causal" if chosen.model.causal else "full"
+    found = {"model.attention": attention, "training.replaced": chosen.training.replaced}
+    wanted = {name: value for name, value in _OBJECTIVES[objective].items() if found[name] != value}
+    for name in wanted:
+        if name in overrides or chosen.model.design != "language-model":
+            what, value = (name, found[name]) if name in overrides else ("model.design", chosen.model.design)
+            raise UsageError(f"--objective {objective} contradicts {what} = {value!r}; leave out one")
+    return load_pretraining_recipe(recipe, preset=preset, overrides=overrides | wanted) if wanted else chosen
 
 
 def _show_result(trained: TrainedLanguageModel, out: Path, *, json: bool) -> None:

@@ -78,7 +78,11 @@ class LanguageModelling:
                 )
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
-        return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
+        at_most = self.config.max_steps_per_epoch
+        if at_most is None or at_most >= len(self._pass(0)):
+            return several_passes(self._pass, epoch, at_least=self.config.min_steps_per_epoch)
+        number, first = divmod(epoch * at_most, len(self._pass(0)))
+        return [*self._pass(number)[first : first + at_most], *self._pass(number + 1)][:at_most]
 
     def _pass(self, number: int) -> list[Callable[[], list[Examples]]]:
         size = self.config.batch_size * self.config.accumulation

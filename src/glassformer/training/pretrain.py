@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from torch import nn
 
 from glassformer.data.arrays import BoolArray
 from glassformer.data.documents import Documents, split_documents
@@ -26,6 +27,8 @@ from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import LanguageModelConfig
+from glassformer.models.parts import embedding_table
+from glassformer.models.replaced_tokens import ReplacedTokens
 from glassformer.pages.html import written
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
@@ -39,6 +42,7 @@ from glassformer.prediction.model_folder import (
     save_model,
 )
 from glassformer.prediction.sampling import SamplingConfig
+from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
@@ -46,6 +50,7 @@ from glassformer.training.own_text import OwnTexts
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig, Recipe
+from glassformer.training.replaced_tokens import FindingReplacedTokens
 from glassformer.training.unfinished import PRETRAINED_FOLDER, encode, learn_tokenizer, run_to_end, versions, work_in
 
 _SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
@@ -125,7 +130,7 @@ def pretrain(
             on_prepared(prepared)
         trainer.observer = observer
         if recipe.model.causal and processes.leads:
-            writer = TextGenerator(trainer.model, tokenizer, max_seq_len=recipe.model.max_seq_len)
+            writer = TextGenerator(_language_model(trainer), tokenizer, max_seq_len=recipe.model.max_seq_len)
             trainer.observer = _Sampling(observer, writer, prompt)
 
         def save() -> TrainedLanguageModel:
@@ -147,9 +152,10 @@ def _trainer(
     recipe: PretrainingRecipe,
     work: Path | None,
     device: str,
-) -> Trainer[TokenPredictor]:
+) -> Trainer[nn.Module]:
     """Return the trainer of a new model on its encoded texts. The recipe's seed decides the initial weights."""
-    task = LanguageModelling(
+    replaced = recipe.training.replaced and not recipe.model.causal
+    task = (FindingReplacedTokens if replaced else LanguageModelling)(
         store,
         recipe.training,
         window=recipe.model.max_seq_len,
@@ -162,8 +168,35 @@ def _trainer(
         build_language_model, recipe.model, tokenizer.vocab_size, optimizer=recipe.training.optimizer, device=device
     )
     torch.manual_seed(recipe.training.seed)
-    model = build_language_model(recipe.model, tokenizer.vocab_size).to(device)
-    return Trainer(model, task, recipe.training, checkpoint=None if work is None else work / STATE_FILE)
+    model: nn.Module
+    if replaced and isinstance(recipe.model, LanguageModelConfig):
+        model = ReplacedTokens(recipe.model, tokenizer.vocab_size)
+    else:
+        model = build_language_model(recipe.model, tokenizer.vocab_size)
+    if recipe.training.start_body != "none":
+        start_embeddings(model, tokenizer, body_folder(recipe.training.start_body))
+    return Trainer(model.to(device), task, recipe.training, checkpoint=None if work is None else work / STATE_FILE)
+
+
+def _language_model(trainer: Trainer[nn.Module]) -> TokenPredictor:
+    model = trainer.model.detector if isinstance(trainer.model, ReplacedTokens) else trainer.model
+    return cast(TokenPredictor, model)
+
+
+def start_embeddings(model: nn.Module, tokenizer: TextTokenizer, folder: Path) -> None:
+    """Start the embeddings of words from the vectors of a body, as long as those that start at random on average.
+
+    Pieces of words, and features beyond those of the body, start at random.
+    """
+    body = Body.load(folder)
+    table = embedding_table(model)
+    assert table is not None
+    words = {word: id_ for word, id_ in tokenizer.vocabulary().items() if word in body.index}
+    ids, numbers = [*words.values()], [body.index[word] for word in words]
+    vectors = torch.from_numpy(body.vectors - body.vectors.mean(axis=0))[numbers, : table.shape[1]]
+    with torch.no_grad():
+        length = table[ids].norm(dim=1).mean() / vectors.norm(dim=1).mean()
+        table[ids, : vectors.shape[1]] = vectors * length
 
 
 def _spells(config: TokenizerConfig) -> bool:
@@ -209,7 +242,7 @@ class _Sampling:
 
 
 def _finished(
-    trainer: Trainer[TokenPredictor],
+    trainer: Trainer[nn.Module],
     tokenizer: TextTokenizer,
     train: Documents,
     validation: Documents | None,
@@ -240,7 +273,7 @@ def _finished(
         training_seconds=round(state.seconds, 2),
     )
     return TrainedLanguageModel(
-        config=config, model=trainer.model.cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
+        config=config, model=_language_model(trainer).cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
     )
 
 

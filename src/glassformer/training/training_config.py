@@ -152,6 +152,15 @@ class PretrainingConfig(LoopConfig):
     it."""
     whole_words: bool = False
     """Whether all pieces of a word are masked together. Only models with full attention use it."""
+    replaced: bool = False
+    """Whether the model learns to find the tokens that a smaller model filled into gaps (Clark et al. 2020, ELECTRA),
+    in place of filling the gaps itself. Only models with full attention use it."""
+    max_steps_per_epoch: Count | None = None
+    """Most steps in an epoch. If the data gives more, the next epoch reads on. Set it to measure a long run more often
+    than once for each pass over the texts."""
+    start_body: str = "none"
+    """The body whose vectors the embeddings of words start from: `english`, or a folder that `glassformer embeddings`
+    wrote. With `none` they start at random."""
     compile: bool = False
     """Whether the training step is compiled. The first step then takes half a minute or more, and later steps are
     faster. It needs a C++ compiler. Set it for long runs."""
