@@ -237,7 +237,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recip
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
-    if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.counting_alone:
+    if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.without_transformer:
         tell(
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
             f"{recipe.training.min_steps_per_epoch:,} steps (training.min_steps_per_epoch)"

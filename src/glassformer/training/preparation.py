@@ -305,7 +305,7 @@ def check_minutes(minutes: Any, recipe: Recipe) -> None:
             raise UsageError(
                 f"`minutes={minutes:g}` and `training.{name}={value:g}` both say how long to train; leave one out"
             )
-    if training.counting_alone:
+    if training.without_transformer:
         raise UsageError(
             f"`minutes={minutes:g}` decides how long a transformer is trained, and `training.epochs=0` trains none; "
             "leave one out"

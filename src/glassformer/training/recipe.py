@@ -77,11 +77,11 @@ class Recipe(AnyRecipe):
 
     @model_validator(mode="after")
     def _learns(self) -> Self:
-        if self.training.counting_alone and not self.model.beside:
+        if self.training.without_transformer and not self.model.beside:
             raise ValueError("training.epochs = 0 trains no transformer, and this model has no other reader")
         if self.training.tune_body and "encoder" not in self.model.beside:
             raise ValueError("training.tune_body tunes an encoder; name one (model.body = 'hf:FOLDER')")
-        if self.training.counting_alone and self.pretraining is not None:
+        if self.training.without_transformer and self.pretraining is not None:
             raise ValueError("training.epochs = 0 trains no transformer, so there is nothing to pre-train")
         return self
 

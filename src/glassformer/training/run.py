@@ -282,7 +282,7 @@ def _crossed(
 
     A transformer that will not be asked is trained on all rows only for the snapshots of it.
     """
-    if learned is None or prepared.splits.validation is not None or prepared.recipe.training.counting_alone:
+    if learned is None or prepared.splits.validation is not None or prepared.recipe.training.without_transformer:
         return None
     if not begun:
         trainer.try_to_save()  # from here on, the run can be resumed

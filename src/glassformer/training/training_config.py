@@ -135,7 +135,7 @@ class TrainingConfig(LoopConfig):
         return {"enough_steps": None, **given} if isinstance(given, dict) and "epochs" in given else given
 
     @property
-    def counting_alone(self) -> bool:
+    def without_transformer(self) -> bool:
         """Whether no transformer is trained."""
         return self.epochs == 0 and self.max_steps is None and self.max_seconds is None
 
