@@ -55,6 +55,7 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     (tmp_path / "new.txt").write_text("\n".join(text.replace("goal", "puck") for text in sentences(300, 2)))
     asked = ("embeddings", tmp_path / "new.txt", "--min-count", "2", "--out", tmp_path / "more")
     misused(glassformer(*asked, "--from", tmp_path / "gone"), "there is no body")
+    misused(glassformer(*asked, "--from", body, "--dims", "4"), "--dims 4", "keep as many numbers as they have")
     made = glassformer(*asked, "--from", body, "--json")
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"

@@ -33,7 +33,9 @@ def embeddings(
         typer.Option("--from", metavar="<body>", help="Continue a body on the texts: `english`, or a folder of one."),
     ] = None,
     text: TextColumn = None,
-    dims: Annotated[int, typer.Option(help="How many numbers a vector has.")] = 200,
+    dims: Annotated[
+        int | None, typer.Option(help="How many numbers a vector has, by default 200. It does not go with --from.")
+    ] = None,
     window: Annotated[int, typer.Option(help="How many words to each side of a word are its neighbours.")] = 10,
     most_words: Annotated[int, typer.Option(help="How many words get a vector, the most frequent ones.")] = 60_000,
     min_count: Annotated[int, typer.Option(help="How often a word must occur to get a vector.")] = 8,
@@ -56,9 +58,14 @@ def embeddings(
     from glassformer.readers.body.vectors import BODY_FILE, Body, body_folder
     from glassformer.training.unfinished import work_in
 
+    if base is not None and dims is not None:
+        raise UsageError(
+            f"--dims {dims}: vectors that are continued (--from {base}) keep as many numbers as they have; leave it out"
+        )
     begun = None if base is None else Body.load(body_folder(base))
+    given = {} if dims is None else {"dims": dims}
     try:
-        settings = BodySettings(dims=dims, window=window, most_words=most_words, min_count=min_count, seed=seed)
+        settings = BodySettings(**given, window=window, most_words=most_words, min_count=min_count, seed=seed)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).replace("_", "-")
