@@ -1,3 +1,4 @@
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
 from tests.bodies import SMALL
+from tests.checkpoints import write_checkpoint
 from tests.running import Running
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
@@ -226,6 +228,29 @@ def test_a_run_without_an_order_is_not_resumed_with_one(tmp_path: Path) -> None:
     ordered = replace(opinions(), order=("bad", "good"))
     with pytest.raises(UsageError, match="order was not set and is now 'bad < good'"):
         train_classifier(Sources(train=ordered), recipe(), out=tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("kind", ["body", "encoder"])
+def test_the_files_of_a_body_may_be_gone_but_not_change(kind: str, tmp_path: Path) -> None:
+    files, out = tmp_path / "files", tmp_path / "out"
+    if kind == "body":
+        shutil.copytree(SMALL, files)
+    else:
+        write_checkpoint(files, "bert", "Model", num_hidden_layers=1)
+    body = str(files) if kind == "body" else f"hf:{files}"
+    given = recipe()
+    given = given.model_copy(update={"model": given.model.model_copy(update={"body": body})})
+    with pytest.raises(InterruptedTraining):
+        train_classifier(Sources(train=opinions()), given, out=out, observer=interrupt_after(3))
+    (name,) = files.glob("config.json") if kind == "encoder" else files.glob("body.json")
+    before = name.read_text()
+    name.write_text(f"{before} ")
+    with pytest.raises(UsageError, match=f"other data or settings: the files of the {kind} changed. Resume"):
+        train_classifier(Sources(train=opinions()), given, out=out, resume=True)
+    name.write_text(before)
+    shutil.rmtree(files)
+    resumed = train_classifier(Sources(train=opinions()), given, out=out, resume=True)
+    assert list(resumed.readers) == [kind]
 
 
 @pytest.mark.parametrize("record", ['{"train": ', "[]", "[" * 100_000, None], ids=["cut", "list", "nested", "lost"])

@@ -56,7 +56,7 @@ def embeddings(
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.readers.body.learning import BodySettings, learn_body
     from glassformer.readers.body.vectors import BODY_FILE, Body, body_folder
-    from glassformer.training.unfinished import work_in
+    from glassformer.training.unfinished import content_of, work_in
 
     if base is not None and dims is not None:
         raise UsageError(
@@ -79,6 +79,7 @@ def embeddings(
     sizes = {source: check_file(Path(source)).stat().st_size for source in texts if source not in KNOWN}
     work = out.with_name(f"{out.name}.unfinished")
     identity = {"settings": settings.model_dump(), "texts": list(texts), "sizes": sizes, "column": text, "from": base}
+    identity |= {} if base is None else content_of(base)
 
     def sources() -> Iterator[Documents]:
         for source in texts:

@@ -51,7 +51,15 @@ from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig, Recipe
 from glassformer.training.replaced_tokens import FindingReplacedTokens
-from glassformer.training.unfinished import PRETRAINED_FOLDER, encode, learn_tokenizer, run_to_end, versions, work_in
+from glassformer.training.unfinished import (
+    PRETRAINED_FOLDER,
+    content_of,
+    encode,
+    learn_tokenizer,
+    run_to_end,
+    versions,
+    work_in,
+)
 
 _SAMPLE = SamplingConfig(max_tokens=40, temperature=0.8, top_p=0.95)
 _LARGEST_LOSS = 30.0  # above it the perplexity is too large to be useful, and soon overflows
@@ -110,6 +118,7 @@ def pretrain(
     train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER
     identity = {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}
+    identity |= content_of(recipe.training.start_body)
     with work_in(out, identity, resume=resume, overwrite=overwrite, processes=processes):
         with leader_first(processes):
             tokenizer = tokenizer or learn_tokenizer(train.texts, recipe.tokenizer, work)

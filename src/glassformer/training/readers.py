@@ -102,13 +102,17 @@ def learn_readers(
 ) -> LearnedReaders | None:
     """Fit the readers that the recipe names to all rows, or read those that this run has fitted before.
 
+    The body or encoder of a reader that was fitted before is not read again.
+
     Raises:
         UsageError: no installed package adds such a reader.
     """
     names = prepared.recipe.model.beside
     for name in names:
         kind_of_reader(name)  # it is refused before others are fitted
-    body = body_of(prepared.recipe.model)
+    work = prepared.work
+    kept = {name: found for name in names if work is not None and (found := _kept(work / name, name)) is not None}
+    body = None if {"body", "encoder"} & kept.keys() else body_of(prepared.recipe.model)
     if "body" in names and isinstance(body, Body) and _is_strange(prepared, body, observer):
         body, own = None, prepared.own_texts
         if own is None or not own.for_body:
@@ -124,11 +128,13 @@ def learn_readers(
             found = fit_body(own_body(prepared, body, observer), rows, folds)
             return replace(found, seconds=time.perf_counter() - began)
         if isinstance(body, TextEncoder) and name == "encoder":
-            work, device, tune = prepared.work, prepared.device, prepared.recipe.training.tune_body
+            device, tune = prepared.device, prepared.recipe.training.tune_body
             return fit_encoder(body, rows, folds, tune=tune, work=work, device=device, observer=observer)
         return fit_installed(name, rows, folds)
 
-    fitted = {name: _fit_or_read(prepared, name, lessons, (folds, groups), fit, observer) for name in names}
+    fitted = {
+        name: kept.get(name) or _fitted(prepared, name, lessons, (folds, groups), fit, observer) for name in names
+    }
     held_out = np.concatenate([fold.held_out for fold in folds])
     return LearnedReaders(
         fitted=fitted, folds=folds, truth=lessons.truth[held_out], row_weights=lessons.weights[held_out]
@@ -183,7 +189,7 @@ def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[li
     return folds_of(labels, seed=prepared.recipe.training.seed, groups=groups, texts=same), groups
 
 
-def _fit_or_read(
+def _fitted(
     prepared: Prepared,
     name: str,
     lessons: Lessons,
@@ -191,32 +197,30 @@ def _fit_or_read(
     fit: Callable[[str, Rows], FittedReader],
     observer: Observer,
 ) -> FittedReader:
+    """Fit a reader, and keep it for a run that is resumed."""
     tables = prepared.splits.tables
-    work = None if prepared.work is None else prepared.work / name
-    fitted = _kept(work, name)
-    if fitted is None:
-        some = f", and to {tables[0].frame.height:,} of them to find its weight" if len(tables) > 1 else ""
-        observer.on_message(f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}")
-        texts = pl.concat([table.frame["text"] for table in tables], rechunk=False)
-        if name == "counting":
-            fitted = lessons.fit_counting(texts, *cut)
-        else:
-            rows = Rows(
-                texts=texts.to_list(),
-                truth=lessons.truth,
-                width=len(prepared.labels.names),
-                weights=lessons.weights,
-                loss=lessons.loss,
-                inputs=prepared.splits.train.inputs,
-                seed=prepared.recipe.training.seed,
-                labels=prepared.labels.names,
-            )
-            on = [prepared.device] if prepared.device.startswith("cuda") else []
-            with torch.random.fork_rng(devices=on):  # training goes on with the numbers of its own seed
-                torch.manual_seed(rows.seed)
-                fitted = fit(name, rows)
-        if work is not None:
-            _keep(work, fitted)
+    some = f", and to {tables[0].frame.height:,} of them to find its weight" if len(tables) > 1 else ""
+    observer.on_message(f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}")
+    texts = pl.concat([table.frame["text"] for table in tables], rechunk=False)
+    if name == "counting":
+        fitted = lessons.fit_counting(texts, *cut)
+    else:
+        rows = Rows(
+            texts=texts.to_list(),
+            truth=lessons.truth,
+            width=len(prepared.labels.names),
+            weights=lessons.weights,
+            loss=lessons.loss,
+            inputs=prepared.splits.train.inputs,
+            seed=prepared.recipe.training.seed,
+            labels=prepared.labels.names,
+        )
+        on = [prepared.device] if prepared.device.startswith("cuda") else []
+        with torch.random.fork_rng(devices=on):  # training goes on with the numbers of its own seed
+            torch.manual_seed(rows.seed)
+            fitted = fit(name, rows)
+    if prepared.work is not None:
+        _keep(prepared.work / name, fitted)
     return fitted
 
 
@@ -258,10 +262,10 @@ def weights_of(table: Table) -> FloatArray:
     return weights.astype(np.float32)
 
 
-def _kept(work: Path | None, name: str) -> FittedReader | None:
+def _kept(work: Path, name: str) -> FittedReader | None:
     """Return the reader that an interrupted run has fitted, or None."""
     found = kept_held_out(work)
-    if work is None or found is None:
+    if found is None:
         return None
     try:
         reader = kind_of_reader(name).load(work)

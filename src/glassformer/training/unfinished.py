@@ -24,8 +24,10 @@ from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.models.model_config import HUB
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
 from glassformer.prediction.model_folder import is_model_folder, is_unfinished
+from glassformer.prediction.shard_manifest import sha256_of
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all
@@ -48,8 +50,11 @@ _FINGERPRINTS = {
     "prompts": "the prompts",
     "from.fingerprint": "the weights to start from",
     "init.fingerprint": "the weights to start from",
+    "body": "the files of the body",
+    "encoder": "the files of the encoder",
 }
 """Values that identify data. A message names the data, not the value."""
+_READ_ONCE = ("body", "encoder")  # what a run has made of their files is kept, so they may be gone when it goes on
 
 
 def check_flags(*, resume: bool, overwrite: bool) -> None:
@@ -87,6 +92,21 @@ def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
         if overwrite:
             what += ", neither a model of ours nor an unfinished run, and `overwrite=True` replaces nothing else"
         raise UsageError(f"{out} is {what}; choose a folder that is new or empty")
+
+
+def content_of(body: str) -> dict[str, str]:
+    """Return what identifies the files of a body or an encoder, besides its name.
+
+    Args:
+        body: as in `model.body`. What is not a folder here has no entry, as a body of the package or the hub.
+    """
+    folder, patterns = Path(body.removeprefix(HUB)), ("*.json", "*.txt", "*.safetensors")
+    if not folder.is_dir():
+        return {}
+    files = {file for pattern in patterns for part in (pattern, f"[0-9]_*/{pattern}") for file in folder.glob(part)}
+    return {
+        "encoder" if body.startswith(HUB) else "body": sha256_of([file for file in sorted(files) if file.is_file()])
+    }
 
 
 @contextmanager
@@ -197,7 +217,7 @@ def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> l
         old, new, name = before.get(key), now.get(key), f"{prefix}{key}"
         if isinstance(old, dict) and isinstance(new, dict):
             changed += _changes(old, new, "" if name == "recipe" else f"{name}.")
-        elif old != new:
+        elif old != new and not (name in _READ_ONCE and new is None):
             fingerprints = name in _FINGERPRINTS and isinstance(old, str) and isinstance(new, str)
             was, now_is = map(_shown, (old, new))
             values = "changed" if fingerprints else f"was {was} and is now {now_is}"
