@@ -53,6 +53,15 @@ def test_texts_of_one_label_come_near_each_other(encoder: TextEncoder, monkeypat
     assert replace(encoder).fingerprint == before, "the encoder itself stays as it was"
 
 
+def test_rows_without_weight_are_not_tuned_on(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr(training_tuned, "_RATE", 1e-2)
+    wrong = [1 - label for label in LABELS]
+    rows = replace(rows_of(TEXTS * 2, LABELS + wrong), weights=np.repeat(np.array([2, 0], np.float32), len(TEXTS)))
+    near, far = cosines(tuned(encoder, rows, 20, lambda _: None).vectors(TEXTS[:4]))
+    was_near, was_far = cosines(encoder.vectors(TEXTS[:4]))
+    assert near - far > was_near - was_far + 0.1
+
+
 def test_a_fold_is_not_tuned_on_its_held_out_rows_nor_twice(
     encoder: TextEncoder,  # noqa: F811
     tmp_path: Path,

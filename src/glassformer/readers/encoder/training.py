@@ -126,7 +126,8 @@ def fit_encoder(
 def _tuned_vectors(encoder: TextEncoder, rows: Rows, fold: Fold, tune: int, kept: Path | None, say: Say) -> FloatArray:
     """Return the vectors of all rows by an encoder that is tuned on those that a fold learns from."""
     learned = rows.take(fold.learned)
-    by = [encoder.fingerprint, f"{tune} {rows.seed}", str(learned.truth.tolist()), *learned.texts, "of", *rows.texts]
+    of_rows = [str(each.tolist()) for each in (learned.truth, learned.weights)]
+    by = [encoder.fingerprint, f"{tune} {rows.seed}", *of_rows, *learned.texts, "of", *rows.texts]
     return _computed_once(kept, by, lambda: _vectors(tuned(encoder, learned, tune, say), rows, None, say))
 
 

@@ -41,6 +41,7 @@ def tuned(encoder: TextEncoder, rows: Rows, times: int, say: Say) -> TextEncoder
     """
     torch.manual_seed(rows.seed)
     one, other, alike = draw_pairs(rows.truth, times, rows.seed)
+    roots = np.sqrt(rows.weights[one] * rows.weights[other])  # a pair's error counts as both weights multiplied
     different, places = numbered_texts(rows.texts, texts_of(rows))
     store = TokenStore.in_memory(encoder.encode(different))
     windows = random_windows(store.lengths, encoder.config.trunk.max_seq_len, seed=rows.seed, epoch=0)
@@ -53,9 +54,9 @@ def tuned(encoder: TextEncoder, rows: Rows, times: int, say: Say) -> TextEncoder
         batch = slice(step * _BATCH_PAIRS, (step + 1) * _BATCH_PAIRS)
         both = np.concatenate([one[batch], other[batch]])
         first, second = _vectors(model, store, windows, places[both]).chunk(2)
-        truth = torch.from_numpy(alike[batch]).to(first)
+        truth, root = (torch.from_numpy(each[batch]).to(first) for each in (alike, roots))
         optimizer.zero_grad()
-        F.mse_loss(F.cosine_similarity(first, second), truth).backward()
+        F.mse_loss(root * F.cosine_similarity(first, second), root * truth).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
