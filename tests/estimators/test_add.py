@@ -145,6 +145,22 @@ def test_rows_in_memory_are_not_saved(tmp_path: Path) -> None:
     assert TEXTS[0].encode() + b" secret" not in pickle.dumps(classifier)
 
 
+@pytest.mark.parametrize("held_out", [True, False])
+def test_unlabelled_texts_are_read_again_by_what_is_learned_again(held_out: bool) -> None:
+    unlabelled = ["a good new film", "one more strange film"]
+    quick = {"pretraining.min_steps_per_epoch": 4, "model.max_seq_len": 16}
+    settings = (HOLDING_OUT if held_out else ALONE) | quick
+    pretrained = small(epochs=1, pretrain="0.2s", unlabelled=unlabelled, settings=settings).fit(numbered(TEXTS), LABELS)
+    data = pretrained.add(numbered(NEW), ["m"] * 8).predictor_.trained.config.data
+    assert data.get("pretraining", {}).get("unlabelled_texts") == (None if held_out else 2), "the weights are kept"
+    own = {"model.body": "own"} | (HOLDING_OUT if held_out else ALONE)
+    with_body = small(epochs=1, unlabelled=unlabelled, settings=own).fit(numbered(TEXTS), LABELS)
+    before = with_body.predictor_.trained.config.data["body"]
+    after = with_body.add(numbered(NEW), ["m"] * 8).predictor_.trained.config.data["body"]
+    assert (before["unlabelled_texts"], after["unlabelled_texts"]) == (2, 2)
+    assert after["texts"] > before["texts"]
+
+
 @pytest.mark.parametrize(
     ("texts", "labels", "replay", "words"),
     [

@@ -19,6 +19,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.own_text import reads_without_labels
 from glassformer.training.recipe import Recipe, load_recipe
 
 _AGAIN = "Train a new model on all rows, with one table of old and new ones"
@@ -132,6 +133,8 @@ def add_in_memory(
         ordered = ordered_labels(sources.labelled, order or old.train.order)
         sources = replace(sources, train=replace(old.train, order=ordered))
     recipe, init = _further(trained, sources, settings, "this model")
+    if not reads_without_labels(recipe):  # the weights to start from have read them
+        sources = replace(sources, unlabelled=())
     return sources, recipe, init
 
 
@@ -182,8 +185,9 @@ def check_can_grow(config: FolderConfig, name: str) -> None:
 
 def _recipe(config: FolderConfig, init: InitialWeights | None, settings: Mapping[str, Any]) -> Recipe:
     own: dict[str, Any] = {}
-    for section in ("training", "validation", *(() if init else ("model", "tokenizer"))):
-        own |= {f"{section}.{name}": value for name, value in config.recipe[section].items() if value is not None}
+    for section in ("training", "validation", *(() if init else ("model", "tokenizer", "pretraining"))):
+        values = config.recipe.get(section) or {}
+        own |= {f"{section}.{name}": value for name, value in values.items() if value is not None}
     if isinstance(config.model, SeveralTextsConfig):  # training makes it of our own design (see `recipe_for_inputs`)
         own = {name: value for name, value in own.items() if name not in ("model.design", "model.texts")}
     return load_recipe(overrides=own | dict(settings), init=init)

@@ -122,6 +122,11 @@ def own_texts(
     return OwnTexts(training=training, unlabelled=unlabelled, for_pretraining=for_pretraining, for_body=for_body)
 
 
+def reads_without_labels(recipe: Recipe) -> bool:
+    """Whether a run with this recipe reads unlabelled texts, if there are some."""
+    return recipe.pretraining is not None or _learns_vectors(recipe, unlabelled=True)
+
+
 def _learns_vectors(recipe: Recipe, unlabelled: bool) -> bool:
     """Whether a body reader learns word vectors from the run's own texts."""
     model = recipe.model
