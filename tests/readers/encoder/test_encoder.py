@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -47,6 +48,13 @@ def test_what_the_folder_says_is_read(encoder: TextEncoder) -> None:
     assert encoder.config.in_words() == "1 block of width 24, 3 heads, pooling mean, of length 1"
     assert encoder.config.trunk.max_seq_len == 30
     assert np.allclose(np.linalg.norm(encoder.vectors(TEXTS), axis=1), 1)
+
+
+@pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
+def test_the_window_is_read_from_files_of_older_versions(family: str, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "sentence_bert_config.json").rename(tmp_path / f"sentence_{family}_config.json")
+    assert read_encoder(f"hf:{tmp_path}").config.trunk.max_seq_len == 30
 
 
 def test_the_reader_learns_and_is_read_as_it_was_written(encoder: TextEncoder, tmp_path: Path) -> None:
@@ -174,7 +182,7 @@ def test_an_encoder_is_downloaded_without_anything_that_could_run(
 
     monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=snapshot_download))
     assert read_encoder("hf:someone/encoder").config.unit
-    assert {"modules.json", "config.json", "[0-9]_*/*.json"} < set(asked)
+    assert {"modules.json", "config.json", "sentence_*_config.json", "[0-9]_*/*.json"} < set(asked)
     assert all(pattern.endswith((".json", ".txt", ".safetensors")) for pattern in asked)
 
 

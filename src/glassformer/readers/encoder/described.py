@@ -12,11 +12,11 @@ from glassformer.data.json_files import read_json, read_settings
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.text_encoder import POOLINGS, ActivationName, DenseConfig
 
-MODULES_FILE, _BERT_FILE, _PROMPTS_FILE = (
-    "modules.json",
-    "sentence_bert_config.json",
-    "config_sentence_transformers.json",
-)
+MODULES_FILE, _PROMPTS_FILE = "modules.json", "config_sentence_transformers.json"
+_FAMILIES = ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+_SETTINGS_FILES = tuple(
+    f"sentence_{family}_config.json" for family in _FAMILIES
+)  # today, the first whatever the family
 _VECTOR = "sentence_embedding"
 _OLD_KEYS = {
     "pooling_mode_cls_token": "cls", "pooling_mode_max_tokens": "max", "pooling_mode_mean_tokens": "mean",
@@ -101,12 +101,13 @@ def _modules(folder: Path, where: str) -> list[tuple[str, Path]]:
 
 def _transformer(folder: Path, where: str) -> DescribedEncoder:
     """Read what the folder of a transformer says about how it reads texts."""
+    own = next((name for name in _SETTINGS_FILES if (folder / name).is_file()), _SETTINGS_FILES[0])
     settings, tokens = (
         read_settings(folder / name, where=where) if (folder / name).is_file() else {}
-        for name in (_BERT_FILE, "tokenizer_config.json")
+        for name in (own, "tokenizer_config.json")
     )
     if (task := settings.get("transformer_task", "feature-extraction")) != "feature-extraction":
-        raise UsageError(f"{where}: {_BERT_FILE}: transformer_task = {task!r}; such encoders cannot be read")
+        raise UsageError(f"{where}: {own}: transformer_task = {task!r}; such encoders cannot be read")
     window = settings.get("max_seq_length") or tokens.get("model_max_length")
     if window is not None and (not isinstance(window, int | float) or window < 2):
         raise UsageError(f"{where}: its window is {window!r}; it must be a number of tokens above 1")

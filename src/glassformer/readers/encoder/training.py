@@ -33,7 +33,7 @@ VECTORS_FOLDER = "encoded"
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
 _FILES = (
-    "modules.json", "sentence_bert_config.json", "config_sentence_transformers.json", "[0-9]_*/*.json",
+    "modules.json", "sentence_*_config.json", "config_sentence_transformers.json", "[0-9]_*/*.json",
     "[0-9]_*/*.txt", "[0-9]_*/*.safetensors",
 )  # fmt: skip
 
