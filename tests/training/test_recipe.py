@@ -192,6 +192,22 @@ def test_a_published_design_by_its_recipe() -> None:
         load_recipe("bui-dang-rows", preset="tiny")
 
 
+@pytest.mark.parametrize(
+    ("settings", "fewest"),
+    [
+        ({}, 2_000),
+        ({"counting": "none"}, 200),
+        ({"counting": "none", "body": "english"}, 2_000),
+        ({"counting": "none", "readers": ["character-lstm"]}, 2_000),
+        ({"design": "bui-dang-rows"}, 200),
+    ],
+)
+def test_a_transformer_beside_any_reader_is_cross_fitted_on_small_tables(settings: dict[str, Any], fewest: int) -> None:
+    given = {f"model.{name}": value for name, value in settings.items()}
+    assert load_recipe(overrides=given).validation.min_rows == fewest
+    assert load_recipe(overrides=given | {"validation.min_rows": 7}).validation.min_rows == 7
+
+
 PUBLISHED = [name for name, file in shipped_recipes().items() if file.parent.name == "published"]
 
 

@@ -33,8 +33,8 @@ class ValidationConfig(BaseModel):
     """Column with a group for each row, such as its author or film. No group is split between training and validation.
     Set it if texts of one group are alike, as the validation accuracy would be too high otherwise."""
     min_rows: int = Field(default=2_000, ge=0, le=10**9)
-    """Fewest rows of a training table that is split, from 0 on. Of a smaller table nothing is held out, and both
-    readers are cross-fitted instead. Without a counting reader the default is 200."""
+    """Fewest rows of a training table that is split, from 0 on. Of a smaller table nothing is held out, and the
+    readers are cross-fitted instead. For a transformer alone the default is 200."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:

@@ -31,7 +31,7 @@ from glassformer.training.training_config import PretrainingConfig, TrainingConf
 DEFAULT_PRESET = "small"
 _FINE_TUNING, _AFTER_PRETRAINING = "fine-tune", "after-pretraining"
 _MOST_BYTES = 1_000_000  # of a recipe's file
-_ROWS_TO_SPLIT = 200  # with a counting reader, smaller tables are cross-fitted instead
+_ROWS_TO_SPLIT = 200  # beside other readers, smaller tables are cross-fitted instead
 _MOST_CLAUSES = 4  # of a message about settings
 _NOT_OF_THE_SHAPE = {"dropout", "attention_dropout", "counting", "body", "readers"}
 
@@ -70,13 +70,9 @@ class Recipe(AnyRecipe):
     """How the model is pre-trained on its own texts before it learns the labels: see `pretrain.py`. None: not."""
 
     @model_validator(mode="after")
-    def _can_be_pretrained(self) -> Self:
+    def _goes_together(self) -> Self:
         if self.pretraining is not None:
             LanguageModelConfig.like(self.model)
-        return self
-
-    @model_validator(mode="after")
-    def _learns(self) -> Self:
         if self.training.without_transformer and not self.model.beside:
             raise ValueError("training.epochs = 0 trains no transformer, and this model has no other reader")
         if self.training.tune_body and "encoder" not in self.model.beside:
@@ -215,12 +211,14 @@ def _gather(
 def _checked(kind: type[KindOfRecipe], raw: dict[str, Any], source: str) -> KindOfRecipe:
     _check_keys(kind, raw, source)
     model = _model_section(kind, raw, source)
-    if kind is Recipe and model.get("counting", "none") == "none":
-        raw = raw | {"validation": {"min_rows": _ROWS_TO_SPLIT} | raw.get("validation", {})}
     try:
-        return kind.model_validate(raw | {"model": model})
+        recipe = kind.model_validate(raw | {"model": model})
     except ValidationError as error:
         raise UsageError(f"{source}: {_in_words(error)}") from error
+    if isinstance(recipe, Recipe) and not recipe.model.beside and "min_rows" not in raw.get("validation", {}):
+        validation = recipe.validation.model_copy(update={"min_rows": _ROWS_TO_SPLIT})
+        return recipe.model_copy(update={"validation": validation})
+    return recipe
 
 
 def _for_weights(raw: dict[str, Any], init: InitialWeights, source: str) -> dict[str, Any]:

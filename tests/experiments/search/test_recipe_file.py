@@ -31,6 +31,8 @@ def test_every_shipped_recipe_is_read_back_as_it_was(name: str, tmp_path: Path) 
         {"model.body": "none"},
         {"model.body": "english"},
         {"model.counting": "none", "validation.min_rows": 2_000},
+        {"model.counting": "none", "model.body": "english"},
+        {"model.counting": "none", "model.body": "english", "validation.min_rows": 200},
         {"training.class_weights": {"a label": 2.0, 'a "quoted" one': 0.5}},
         {"tokenizer.kind": "bpe", "tokenizer.max_tokens": 40},
         {"pretraining.max_seconds": 60, "training.learning_rate": 1e-5},

@@ -257,3 +257,12 @@ def test_a_trial_is_decided_by_its_recipe_rows_share_and_seed(tmp_path: Path) ->
     files = {base.file(tmp_path), *(each().file(tmp_path) for each in others)}
     assert len(files) == 5
     assert dataclasses.replace(base, candidate=7).file(tmp_path) == base.file(tmp_path)
+
+
+@pytest.mark.parametrize(("body", "trainings"), [("none", 1), ("english", 1 + FOLDS)])
+def test_the_last_training_takes_longer_if_it_is_cross_fitted(body: str, trainings: int) -> None:
+    small = SMALL | {"model.counting": "none", "model.body": body, "validation.min_rows": 100}
+    learned = (FOLDS - 1) / FOLDS
+    assert search._final(load_recipe(None, overrides=small), Sources(train=opinions(60))) == pytest.approx(
+        trainings - 1 + 1 / learned
+    )

@@ -187,9 +187,10 @@ def test_without_validation_rows_it_says_so_and_why(tmp_path: Path) -> None:
     assert any(note.startswith(few) for note in found.notes)
 
 
-def test_runs_that_train_several_times_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("values", ["counting=tfidf,none", "body=english,none"])
+def test_runs_that_train_several_times_are_said(values: str, tmp_path: Path) -> None:
     settings = {key: value for key, value in SMALL.items() if key != "validation.min_rows"}
-    variants = plan_variants(["counting=tfidf,none"], overrides=settings, seeds=2, steps=2)
+    variants = plan_variants([values], overrides=settings, seeds=2, steps=2)
     with whole_cross_fitting():
         found = compare_variants(variants, Sources(train=opinions(60)), tmp_path, watcher=Notes())
     assert [run.steps for run in found.runs] == [10, 2] * 2

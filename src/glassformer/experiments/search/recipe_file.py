@@ -22,7 +22,7 @@ def recipe_toml(recipe: Recipe, description: str) -> str:
     lines = [f"description = {_value(description)}"]
     for section in _SECTIONS:
         changed = dict(_changed(section, ours[section], defaults[section]))
-        if section == "validation" and ours["model"].get("counting", "none") == "none":
+        if section == "validation" and not recipe.model.beside:
             changed["min_rows"] = ours[section]["min_rows"]  # such models have another default
         if changed:
             lines += ["", f"[{section}]", *(f"{key} = {_value(value)}" for key, value in changed.items())]

@@ -205,8 +205,7 @@ def _final(recipe: Recipe, sources: Sources) -> float:
         return 1.0
     if validation.fraction and rows >= validation.min_rows:
         return (1 - validation.fraction) / learned
-    cross_fitted = getattr(recipe.model, "counting", "none") != "none"
-    return (FOLDS if cross_fitted else 0) + 1 / learned
+    return (FOLDS if recipe.model.beside else 0) + 1 / learned
 
 
 def _result(

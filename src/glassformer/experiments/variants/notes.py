@@ -62,10 +62,8 @@ def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same
             else "validation.fraction is 0"
         )
         notes.append(f"No rows were held out for validation{where}, because {why}. Such a run keeps its last weights.")
-    counting = {
-        variant.name for variant in plan.variants if getattr(variant.recipe.model, "counting", "none") != "none"
-    }
-    if crossed := [run for run in without if run.variant in counting]:
+    with_others = {variant.name for variant in plan.variants if variant.recipe.model.beside}
+    if crossed := [run for run in without if run.variant in with_others]:
         more = "every run" if len(crossed) == len(runs) else f"{len(crossed):,} of {len(runs):,} runs"
         notes.append(
             f"In {more}, the readers were cross-fitted: the transformer was trained several times, each time with the "
