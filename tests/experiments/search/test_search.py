@@ -14,6 +14,7 @@ from glassformer.experiments.pages import search_page
 from glassformer.experiments.search import rows, search, trial
 from glassformer.experiments.search.halving import Halving, Setup
 from glassformer.experiments.search.result import SearchResult
+from glassformer.experiments.search.rows import FOLDS
 from glassformer.experiments.search.trial import Job
 from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.readers.counting.fitting import fit_counting
