@@ -1,8 +1,13 @@
 """The light distribution is the same package with fewer dependencies."""
 
+import runpy
+import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -19,3 +24,17 @@ def test_the_light_distribution_asks_for_a_part_of_the_same_packages() -> None:
     assert light["scripts"] == whole["scripts"]
     assert light["requires-python"] == whole["requires-python"]
     assert light["name"] == f"{whole['name']}-light"
+
+
+def test_the_light_wheel_holds_the_package_without_the_word_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_hatch = "hatchling.builders.hooks.plugin.interface"  # only builds have it
+    monkeypatch.setitem(sys.modules, of_hatch, SimpleNamespace(BuildHookInterface=object))
+    built: dict[str, dict[str, str]] = {"force_include": {}}
+    hook = runpy.run_path(str(ROOT / "light" / "hatch_build.py"))["WithoutVectors"]
+    hook.initialize(SimpleNamespace(root=str(ROOT / "light")), "standard", built)
+    source = ROOT / "src"
+    files = {path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    left_out = files - {Path(path) for path in built["force_include"]}
+    vectors = source / "glassformer" / "readers" / "body" / "shipped" / "english"
+    assert left_out == set(vectors.iterdir())
+    assert built["force_include"][str(source / "glassformer" / "errors.py")] == str(Path("glassformer/errors.py"))
