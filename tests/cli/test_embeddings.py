@@ -1,8 +1,10 @@
 """`embeddings`, and models that read with the body that it wrote."""
 
 import gzip
+import shutil
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -59,6 +61,19 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     made = glassformer(*asked, "--from", body, "--json")
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"
+
+
+def test_another_body_of_the_same_name_is_not_continued(
+    body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, asked = tmp_path / "base", ("embeddings", body.with_name("some.txt.gz"), "--out", tmp_path / "more")
+    shutil.copytree(body, base)
+    with monkeypatch.context() as patched:
+        patched.setattr("glassformer.readers.body.learning.factorised", Mock(side_effect=KeyboardInterrupt))
+        assert "Continue it with" in glassformer(*asked, "--from", base).err
+    with (base / "body.json").open("a") as file:
+        file.write("\n")
+    misused(glassformer(*asked, "--from", base, "--resume"), "the files of the body changed. Resume with the same ones")
 
 
 def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:

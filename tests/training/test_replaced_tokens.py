@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ import pytest
 import torch
 
 from glassformer.data.store import TokenStore
+from glassformer.errors import UsageError
 from glassformer.estimators.text_classifier import TextClassifier
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.parts import embedding_table
@@ -89,3 +91,14 @@ def test_embeddings_of_words_start_from_a_body() -> None:
     theirs = vectors[[body.index["red"], body.index["green"]]][:, :16]
     np.testing.assert_allclose(ours[0] / ours[1], theirs[0] / theirs[1], rtol=1e-3)
     assert 0.01 < float(table.detach().std()) < 0.04
+
+
+def test_a_run_that_started_from_another_body_is_not_resumed(tmp_path: Path) -> None:
+    shutil.copytree(SMALL, tmp_path / "body")
+    chosen = recipe(model=FULL, start_body=str(tmp_path / "body"))
+    with pytest.raises(InterruptedTraining):
+        pretrain(counting(), chosen, out=tmp_path / "m", observer=interrupt_after(2))
+    with (tmp_path / "body" / "body.json").open("a") as file:
+        file.write("\n")
+    with pytest.raises(UsageError, match="the files of the body changed"):
+        pretrain(counting(), chosen, out=tmp_path / "m", resume=True)
