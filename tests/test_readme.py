@@ -1,5 +1,6 @@
 """The commands of the README, the tutorial and the first guides, run as written, on tables of the names they use."""
 
+import json
 import os
 import re
 import shlex
@@ -10,9 +11,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from fastapi.testclient import TestClient
 
 from glassformer import TextClassifier
 from glassformer.data import polarity
+from glassformer.prediction.shipped import folder_of
+from glassformer.serving.api import create_app
+from glassformer.serving.served_model import load_models
 from tests.cli.terminal import Outcome, glassformer
 
 ROOT = Path(__file__).parent.parent
@@ -121,6 +126,18 @@ def run(command: str) -> Outcome:
         command, shell=True, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
     )
     return Outcome(code=done.returncode, out=done.stdout, err=done.stderr)
+
+
+def test_a_server_answers_as_written() -> None:
+    page = section("Over HTTP")
+    (asked,), (said,) = re.findall(r"-d '(.*?)'", page), re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    with TestClient(create_app(load_models([folder_of("sentiment-en")], device="cpu"))) as client:
+        answer = client.post("/predict", json=json.loads(asked))
+
+    def rounded(text: str) -> object:
+        return json.loads(text, parse_float=lambda number: round(float(number), 4))
+
+    assert rounded(answer.text) == rounded(said)
 
 
 def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
