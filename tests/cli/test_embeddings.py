@@ -51,6 +51,7 @@ def test_what_it_prints_and_refuses(body: Path) -> None:
     again = glassformer("embeddings", text, "--out", body.with_name("again"), *SMALL)
     assert again.out.startswith(f"{body.with_name('again')}: vectors of 13 words and ")
     assert "  near the: " in again.out
+    assert "note: 3,300 words are few for vectors; give more texts, or if they are English, --from english" in again.err
 
 
 def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
@@ -59,6 +60,7 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     misused(glassformer(*asked, "--from", tmp_path / "gone"), "there is no body")
     misused(glassformer(*asked, "--from", body, "--dims", "4"), "--dims 4", "keep as many numbers as they have")
     made = glassformer(*asked, "--from", body, "--json")
+    assert "few for vectors" not in made.err
     assert (made.code, made.document["words"], made.document["dims"], made.document["base"]) == (0, 14, 4, "small")
     assert Body.load(tmp_path / "more").card.base == "small"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.options import Again, DataDir, Shown, TextColumn
-from glassformer.cli.output import doing, duration, human_count, print_json, show
+from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from glassformer.readers.body.vectors import Body
 
 _SHOWN, _NEAREST, _FROM, _STEP = 5, 5, 200, 300  # frequent words, but not the most frequent ones
+_LITTLE = 300_000
+"""Vectors of fewer words are worse than `english`, and hardly as good as counting words (docs/log.md)."""
 
 
 def embeddings(
@@ -96,6 +98,9 @@ def embeddings(
             shutil.rmtree(work, ignore_errors=True)
         raise
     shutil.rmtree(work, ignore_errors=True)
+    if base is None and body.card.read < _LITTLE:
+        read = counted(body.card.read, "word")
+        say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
     _show(Body.load(out), out, json=shown.json)
 
 
