@@ -1,6 +1,7 @@
 """What a run does in the minutes that it is given: the decision, its settings, and that a resumed run keeps it."""
 
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.wording import about
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.readers.body.learning import learn_body
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training import time_plan
 from glassformer.training.loop import InterruptedTraining
@@ -22,6 +24,7 @@ from glassformer.training.time_plan import (
     Pace,
     PretrainingPace,
     Situation,
+    TimePlan,
     decide,
     measure_pace,
     measure_pretraining,
@@ -29,7 +32,7 @@ from glassformer.training.time_plan import (
 )
 from tests.training.samples import SMALL, Memory, opinions, recipe
 from tests.training.test_own_text import more
-from tests.training.test_readers import chosen
+from tests.training.test_readers import BOTH, chosen
 
 PACE = Pace(steps=(400,), step=0.5, answering=10.0)  # 210 s
 CROSSED = Pace(steps=(300, 300, 300), step=0.1, answering=10.0)  # 100 s
@@ -234,6 +237,28 @@ def test_unlabelled_texts_without_time_for_them_are_no_mistake(monkeypatch: pyte
     memory = Memory()
     assert "pretraining" not in train_classifier(given, chosen(), minutes=100, observer=memory).config.data
     assert "Of the 40 unlabelled texts, only the words are used, for the vocabulary" in "".join(memory.messages)
+
+
+def test_the_time_of_continuing_word_vectors_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Situation] = []
+
+    def decided(now: Situation) -> TimePlan:
+        seen.append(now)
+        return decide(now)
+
+    def slow(*given: Any, **settings: Any) -> Any:
+        time.sleep(1)
+        return learn_body(*given, **settings)
+
+    planned(monkeypatch, FAST)
+    monkeypatch.setattr(time_plan, "decide", decided)
+    monkeypatch.setattr("glassformer.training.own_body.learn_body", slow)
+    with_body = chosen().model_copy(update={"model": BOTH.model_copy(update={"body": "english"})})
+    train_classifier(Sources(train=opinions(60), unlabelled=(more(),)), with_body, minutes=100)
+    (now,) = seen
+    assert now.readers == ("counting", "body")
+    assert now.beside is not None
+    assert now.spent > now.beside > 1
 
 
 @pytest.mark.usefixtures("every_training")
