@@ -4,6 +4,7 @@ python -m benchmarks.accuracy zhou --seeds 10
 python -m benchmarks.accuracy disaster-tweets --seeds 5
 python -m benchmarks.accuracy disaster-tweets --folds 5
 python -m benchmarks.accuracy imdb
+python -m benchmarks.accuracy imdb --unlabelled imdb
 python -m benchmarks.accuracy imdb --recipe benchmarks/pretrained.toml --unlabelled imdb
 """
 
@@ -35,12 +36,12 @@ def main() -> None:
     """Run the benchmark that the command line asks for."""
     parser = arguments(__doc__)
     parser.add_argument("--recipe", help="a recipe by name or file; the default one if left out")
-    parser.add_argument("--unlabelled", nargs="+", default=[], help="texts to pre-train on too, as in `train`")
+    parser.add_argument("--unlabelled", nargs="+", default=[], help="texts without labels, as in `train`")
     parser.add_argument("--seeds", type=int, default=1, help="runs on the official split, seeds 0, 1, …")
     parser.add_argument("--folds", type=int, help="cross-validation over training and test rows together instead")
     options = parser.parse_args()
     name = f"{options.data}-{options.folds}-fold" if options.folds else options.data
-    name += f"-{Path(options.recipe).stem}" if options.recipe else ""
+    name += f"-{Path(options.recipe).stem}" if options.recipe else "-unlabelled" if options.unlabelled else ""
     with running(options) as experiment:
         runs = []
         chosen = load_recipe(options.recipe).for_data(options.data, None)
