@@ -241,6 +241,17 @@ def test_bad_input_of_apply_is_one_sentence(table: Path, tmp_path: Path) -> None
     assert len(lines_of(table)) == 61
 
 
+def test_the_current_folder_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = tmp_path / "pool"
+    pool.mkdir()
+    table = write_csv(tmp_path / "reviews.csv", ROWS[:40])
+    write_csv(pool / "part.csv", [(text,) for text, _ in ROWS[40:]], ("text",))
+    monkeypatch.chdir(pool)
+    said = glassformer("labels", table, "--next", "3", ".")
+    assert said.code == 0, said.err
+    assert len(lines_of(tmp_path / "pool-to-label.csv")) == 3
+
+
 def test_what_to_label_next(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "reviews.csv", ROWS[:40])
     texts = [*(text for text, _ in ROWS[40:]), ROWS[0][0].upper(), ROWS[41][0], "", "a lovely film and a dull play"]
