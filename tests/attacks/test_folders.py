@@ -36,7 +36,7 @@ def little_memory() -> Iterator[None]:
 @pytest.fixture
 def folder(reviews: Trained, tmp_path: Path) -> Path:
     """A classifier that `train` wrote."""
-    return shutil.copytree(reviews.folder, tmp_path / "model")
+    return shutil.copytree(reviews.folder, tmp_path / "model", ignore=shutil.ignore_patterns("evaluation"))
 
 
 @pytest.fixture
