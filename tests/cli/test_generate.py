@@ -173,7 +173,7 @@ def test_other_folders_are_refused_in_a_sentence(model: Path, tmp_path: Path) ->
     misused(glassformer("predict", model, "the"), "holds a language model", "classifier is needed")
     masked = trained_language_model(model=SMALL.model_copy(update={"attention": "full"}))
     save_model(tmp_path / "masked", masked, card="")
-    misused(glassformer("generate", tmp_path / "masked", "the"), "fills in hidden tokens", "--objective causal")
+    misused(glassformer("generate", tmp_path / "masked", "the"), "cannot continue", "--objective causal")
 
 
 def test_damaged_weights_are_said(tmp_path: Path) -> None:

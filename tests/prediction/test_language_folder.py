@@ -56,7 +56,7 @@ def test_a_loaded_model_writes_as_the_saved_one(folder: Path) -> None:
 def test_a_model_that_fills_in_does_not_write(tmp_path: Path) -> None:
     masked = SMALL.model_copy(update={"attention": "full"})
     save_model(tmp_path, trained_language_model(model=masked), card="")
-    with pytest.raises(UsageError, match=r"fills in hidden tokens and cannot continue .*`objective='causal'`"):
+    with pytest.raises(UsageError, match=r"reads whole texts and cannot continue .*`objective='causal'`"):
         TextGenerator.load(tmp_path)
 
 

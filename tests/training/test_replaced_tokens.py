@@ -31,6 +31,9 @@ def test_the_detector_learns_which_colours_are_out_of_order(tmp_path: Path) -> N
     assert best["validation_loss"] < 0.7 * first["validation_loss"]
     assert best["validation_generator_loss"] < first["validation_generator_loss"]
     assert first["validation_detected"] < best["validation_detected"] <= 1
+    card = (tmp_path / "m" / "README.md").read_text()
+    assert "It finds replaced tokens of a text." in card
+    assert f"nats per token, right about {best['validation_detected']:.2%} of the tokens." in card
     assert isinstance(trained.model, LanguageModel)
     assert equal(dict(trained.model.state_dict()), weights(tmp_path / "m"))
 

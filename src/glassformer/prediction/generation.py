@@ -62,7 +62,7 @@ class TextGenerator:
         trained = load_model(folder, LANGUAGE_MODEL)
         if not trained.config.model.causal:
             raise UsageError(
-                f"{folder}: this model fills in hidden tokens and cannot continue a text; pretrain one with "
+                f"{folder}: this model reads whole texts and cannot continue one; pretrain one with "
                 "`objective='causal'`"
             )
         trained.model.to(device)

@@ -289,9 +289,11 @@ def _finished(
 def figures_in_words(row: dict[str, float]) -> str:
     """Return the validation metrics of an epoch in words."""
     loss = row["validation_loss"]
-    bits = row.get("validation_bits_per_byte")
+    bits, detected = row.get("validation_bits_per_byte"), row.get("validation_detected")
     parts = [f"loss {loss:.4f} nats per token"]
-    if loss < _LARGEST_LOSS:
+    if detected is not None:
+        parts.append(f"right about {detected:.2%} of the tokens")
+    elif loss < _LARGEST_LOSS:
         parts.append(f"perplexity {math.exp(loss):,.1f}")
     if bits is not None:
         parts.append(f"{bits:.4f} bits per byte")
