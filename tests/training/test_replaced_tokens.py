@@ -1,4 +1,3 @@
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -81,27 +80,24 @@ def steps_of_pass(texts: TokenStore, number: int) -> list[Any]:
     return [step()[0].labels.tolist() for step in task._pass(number)]
 
 
-def test_embeddings_of_words_start_from_a_body() -> None:
+@pytest.mark.parametrize("kind", ["word", "bpe", "wordpiece"])
+def test_embeddings_of_words_start_from_a_body(kind: str) -> None:
     body = Body.load(SMALL)
-    chosen = recipe(model=FULL, start_body=str(SMALL), max_steps=1, learning_rate=1e-9)
+    vocabulary = {"kind": kind, "min_frequency": 1, "vocab_size": 400, "lowercase": True}
+    chosen = recipe(model=FULL, tokenizer=vocabulary, start_body=str(SMALL), max_steps=1, learning_rate=1e-9)
     trained = pretrain(counting(), chosen)
     table = embedding_table(trained.model)
     assert table is not None
-    words = {word: id_ for word, id_ in trained.tokenizer.vocabulary().items() if word in body.index}
-    assert {"red", "green", "one"} <= words.keys()
+    red, green = trained.tokenizer.word_ids(["red", "green"])
+    assert red is not None
+    assert green is not None
     vectors = body.vectors - body.vectors.mean(axis=0)
-    ours = table[[words["red"], words["green"]]].detach().numpy()
+    ours = table[[red, green]].detach().numpy()
     theirs = vectors[[body.index["red"], body.index["green"]]][:, :16]
     np.testing.assert_allclose(ours[0] / ours[1], theirs[0] / theirs[1], rtol=1e-3)
     assert 0.01 < float(table.detach().std()) < 0.04
 
 
-def test_a_run_that_started_from_another_body_is_not_resumed(tmp_path: Path) -> None:
-    shutil.copytree(SMALL, tmp_path / "body")
-    chosen = recipe(model=FULL, start_body=str(tmp_path / "body"))
-    with pytest.raises(InterruptedTraining):
-        pretrain(counting(), chosen, out=tmp_path / "m", observer=interrupt_after(2))
-    with (tmp_path / "body" / "body.json").open("a") as file:
-        file.write("\n")
-    with pytest.raises(UsageError, match="the files of the body changed"):
-        pretrain(counting(), chosen, out=tmp_path / "m", resume=True)
+def test_bytes_cannot_start_from_words() -> None:
+    with pytest.raises(UsageError, match=r"start_body: no token is a word of english; .*wordpiece"):
+        pretrain(counting(), recipe(model=FULL, tokenizer={"kind": "byte"}, start_body=str(SMALL)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -42,6 +42,49 @@ LabelledTable = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _WithoutLabels:
+    """What is learned from texts without labels."""
+
+    pretrain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<duration>",
+            help="First pre-train on the texts, without their labels, for this long: 30m, 2h or 90s.",
+        ),
+    ] = None
+    unlabelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<source>",
+            help="Texts without labels, for the word vectors of the body and for --pretrain: a text file, a table or a "
+            "folder of text files. May be repeated.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """What the model folder keeps of the training, where somebody can read it."""
+
+    snapshots: Annotated[
+        bool,
+        typer.Option(
+            "--snapshots",
+            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
+            "It shows a few of your texts.",
+        ),
+    ] = False
+    keep_texts: Annotated[
+        bool,
+        typer.Option(
+            "--keep-texts",
+            help="Keep the training texts in the model folder, for explain --nearest. Whoever has the folder can read "
+            "them.",
+        ),
+    ] = False
+
+
 def train(
     context: typer.Context,
     data: LabelledTable = None,
@@ -61,39 +104,10 @@ def train(
     init: Init = None,
     add: Add = None,
     replay: Replay = None,
-    pretrain: Annotated[
-        str | None,
-        typer.Option(
-            metavar="<duration>",
-            help="First pre-train on the texts, without their labels, for this long: 30m, 2h or 90s.",
-        ),
-    ] = None,
-    unlabelled: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="<source>",
-            help="Texts without labels, for the word vectors of the body and for --pretrain: a text file, a table or a "
-            "folder of text files. May be repeated.",
-        ),
-    ] = None,
+    reads: _WithoutLabels,
     recipe: FromRecipe,
     tuned: Tuned,
-    snapshots: Annotated[
-        bool,
-        typer.Option(
-            "--snapshots",
-            help="Keep 12 snapshots of training, and write a page that plays them: snapshots/time-lapse.html in --out. "
-            "It shows a few of your texts.",
-        ),
-    ] = False,
-    keep_texts: Annotated[
-        bool,
-        typer.Option(
-            "--keep-texts",
-            help="Keep the training texts in the model folder, for explain --nearest. Whoever has the folder can read "
-            "them.",
-        ),
-    ] = False,
+    kept: _Kept,
     run: Running,
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
@@ -102,7 +116,7 @@ def train(
     from glassformer.training.recipe import load_recipe
     from glassformer.training.unfinished import prepare_out
 
-    seconds = None if pretrain is None else seconds_of(pretrain)
+    seconds, unlabelled = None if reads.pretrain is None else seconds_of(reads.pretrain), reads.unlabelled or []
     overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds)
     if processes.leads:
         prepare_out(out, **run.again)
@@ -114,15 +128,15 @@ def train(
             "data_dir": run.data_dir,
         }
         begun = addition(init, add, out, replay=replay, **how)
-        begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled or [], run.data_dir))
+        begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled, run.data_dir))
     else:
         check_named(data, replay)
         load = partial(load_recipe, recipe.recipe, preset=recipe.preset, overrides=overrides)
         start, chosen = _recipe(init, load, processes, minutes, data, run.data_dir)
         source = reading.source(data or "", test, start, init)
-        begun = _beginning(source, start, chosen, unlabelled or [], run.data_dir)
+        begun = _beginning(source, start, chosen, unlabelled, run.data_dir)
     how = {**run.again, "processes": processes, "minutes": minutes}
-    _train(begun, out, place, snapshots=snapshots, keep_texts=keep_texts, json=run.json, **how)
+    _train(begun, out, place, snapshots=kept.snapshots, keep_texts=kept.keep_texts, json=run.json, **how)
 
 
 def _inputs_of(start: InitialWeights | None) -> Inputs | None:

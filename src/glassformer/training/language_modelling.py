@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from glassformer.data.arrays import BoolArray, IntArray
@@ -197,13 +197,21 @@ def documents_and_places(
     return begins.cumsum(dim=1), everywhere - (everywhere * begins).cummax(dim=1).values
 
 
+def mask_and_places(
+    token_ids: Int[Tensor, "batch seq"], attention_mask: Bool[Tensor, "batch seq"]
+) -> tuple[Bool[Tensor, "batch seq seq"], Int[Tensor, "batch seq"]]:
+    """Return the mask by which a token attends to its own document, and the position of each token in its document."""
+    documents, places = documents_and_places(token_ids)
+    documents = documents.masked_fill(~attention_mask, -1)  # padding attends to padding, as it must attend to something
+    return documents_to_mask(documents), places
+
+
 def token_cost(model: nn.Module, examples: Examples) -> Tensor:
     """Return the summed cross entropy of all labels that count, in nats."""
     token_ids, attention_mask = examples.inputs
-    documents, places = documents_and_places(token_ids)
-    documents = documents.masked_fill(~attention_mask, -1)  # padding attends to padding, as it must attend to something
+    within, places = mask_and_places(token_ids, attention_mask)
     predicts = cast(TokenPredictor, model)
-    hidden = predicts.read(token_ids, documents_to_mask(documents), positions=places)
+    hidden = predicts.read(token_ids, within, positions=places)
     labels = examples.labels.flatten()
     chosen = (labels != IGNORED).nonzero().squeeze(1)
     # A multiple of the same number each time: buffers of a new size in each step would fill the memory with gaps.

@@ -22,7 +22,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.data.wording import about, counted
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.memory import check_fits
@@ -196,12 +196,23 @@ def start_embeddings(model: nn.Module, tokenizer: TextTokenizer, folder: Path) -
     """Start the embeddings of words from the vectors of a body, as long as those that start at random on average.
 
     Pieces of words, and features beyond those of the body, start at random.
+
+    Raises:
+        UsageError: no token is a word of the body.
     """
     body = Body.load(folder)
     table = embedding_table(model)
     assert table is not None
-    words = {word: id_ for word, id_ in tokenizer.vocabulary().items() if word in body.index}
-    ids, numbers = [*words.values()], [body.index[word] for word in words]
+    rows: dict[int, int] = {}
+    for number, id_ in enumerate(tokenizer.word_ids(body.words)):
+        if id_ is not None:
+            rows.setdefault(id_, number)  # of words that are one token, the most frequent
+    if not rows:
+        raise UsageError(
+            f"training.start_body: no token is a word of {folder.name}; choose a vocabulary that holds words "
+            "(`tokenizer.kind='wordpiece'`), or leave it out"
+        )
+    ids, numbers = [*rows], [*rows.values()]
     vectors = torch.from_numpy(body.vectors - body.vectors.mean(axis=0))[numbers, : table.shape[1]]
     with torch.no_grad():
         length = table[ids].norm(dim=1).mean() / vectors.norm(dim=1).mean()

@@ -8,9 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from glassformer.layers.masks import documents_to_mask
 from glassformer.models.replaced_tokens import ReplacedTokens
-from glassformer.training.language_modelling import IGNORED, LanguageModelling, documents_and_places
+from glassformer.training.language_modelling import IGNORED, LanguageModelling, mask_and_places
 from glassformer.training.task import Cost, Examples
 
 _DETECTION = 50.0  # weight of the detector's loss beside the generator's (Clark et al. 2020, §2)
@@ -48,9 +47,7 @@ def _losses(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor, Tenso
     """Return the loss of each gap, that of the detector for each token, and whether its answer is right."""
     shown, attention_mask = examples.inputs
     token_ids = torch.where(examples.labels == IGNORED, shown, examples.labels)
-    documents, places = documents_and_places(token_ids)
-    documents = documents.masked_fill(~attention_mask, -1)  # padding attends to padding, as it must attend to something
-    found = cast(ReplacedTokens, model)(token_ids, shown, documents_to_mask(documents), places)
+    found = cast(ReplacedTokens, model)(token_ids, shown, *mask_and_places(token_ids, attention_mask))
     logits, replaced = found.logits[attention_mask], found.replaced[attention_mask]
     return (
         found.surprise,
