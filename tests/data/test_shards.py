@@ -84,5 +84,5 @@ def test_folders_that_are_no_table(folder: Path) -> None:
 def test_a_folder_is_measured_with_the_columns_of_training(folder: Path) -> None:
     read_as = SourceConfig(train="train.csv", text="text", label="label")
     labels = ["a", "b"]
-    table = read_like_training(str(folder), read_as, None, text=None, label=None, multilabel=None, labels=labels)
+    table = read_like_training(str(folder), read_as, None, labels=labels)
     assert (table.text_column, table.label_column, table.frame.height) == ("text", "label", 11)

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from glassformer.data.sources import SourceConfig, read_like_training, read_sources
+from glassformer.data.sources import SourceConfig, TableOptions, read_like_training, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
 
@@ -60,11 +60,11 @@ def test_unknown_settings_are_refused() -> None:
 def test_a_table_to_measure_on_is_read_as_in_training_where_it_can_be(tmp_path: Path) -> None:
     remembered = SourceConfig(train="t.csv", text="what was said", label="film")
     same = written(tmp_path / "same.csv", column="what was said")
-    table = read_like_training(same, remembered, None, text=None, label=None, multilabel=None, labels=())
+    table = read_like_training(same, remembered, None, labels=())
     assert (table.text_column, table.label_column) == ("what was said", "film")
 
     other = written(tmp_path / "other.csv", column="review")
-    table = read_like_training(other, remembered, None, text=None, label="stars", multilabel=None, labels=())
+    table = read_like_training(other, remembered, None, TableOptions(label="stars"), labels=())
     assert (table.text_column, table.label_column) == ("review", "stars")
 
 
@@ -99,15 +99,13 @@ def test_the_columns_of_training_are_found_again_in_another_order_and_case(tmp_p
     other.write_text(
         "label,created,TEAM,ticket_text,text\n" + "".join(f"{n % 2},2024-01-01,bug,case {n},x y\n" for n in range(30))
     )
-    table = read_like_training(str(other), read_as, None, text=None, label=None, multilabel=None, labels=("Bug",))
+    table = read_like_training(str(other), read_as, None, labels=("Bug",))
     assert (table.text_column, table.label_column) == ("ticket_text", "TEAM")
     assert set(table.frame["label"]) == {"bug"}
-    folded = read_like_training(
-        str(other), read_as, None, text=None, label=None, multilabel=None, labels=("Bug",), fold=True
-    )
+    folded = read_like_training(str(other), read_as, None, TableOptions(fold_labels=True), labels=("Bug",))
     assert set(folded.frame["label"]) == {"Bug"}
     as_trained = read_as.model_copy(update={"fold_labels": True})
-    again = read_like_training(str(other), as_trained, None, text=None, label=None, multilabel=None, labels=("Bug",))
+    again = read_like_training(str(other), as_trained, None, labels=("Bug",))
     assert set(again.frame["label"]) == {"Bug"}
 
 
@@ -148,9 +146,7 @@ def test_a_column_of_training_that_is_missing_is_named(
     pl.DataFrame(frame).write_csv(tmp_path / "test.csv")
     trained = SourceConfig(train="train.csv", text="text", label="answer")
     with pytest.raises(UsageError) as caught:
-        read_like_training(
-            str(tmp_path / "test.csv"), trained, None, text=None, label=asked, multilabel=None, labels=["a", "b"]
-        )
+        read_like_training(str(tmp_path / "test.csv"), trained, None, TableOptions(label=asked), labels=["a", "b"])
     for word in words:
         assert word in str(caught.value)
     assert asked is None or "trained with" not in str(caught.value)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.data.sources import Sources
+from glassformer.data.sources import Sources, TableOptions
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.evaluate_model import evaluate_model
@@ -84,7 +84,7 @@ def test_each_reader_is_measured_alone(both: Predictor[NumberAnswers], tmp_path:
         "seen.safetensors",
     ):
         (tmp_path / "model" / name).write_text("{}")
-    found = evaluate_model(both, tmp_path / "model", str(table), text="text", label="score")
+    found = evaluate_model(both, tmp_path / "model", str(table), TableOptions(text="text", label="score"))
     assert [each.name for each in found.duel.readers] == ["counting alone", "the transformer alone"]
     assert len(found.duel.reader_comparisons) == 2
     assert found.duel.readers[0].metrics.r2.value > 0.5

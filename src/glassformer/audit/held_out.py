@@ -33,7 +33,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ngrams import runs_of, words_of
-from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import Seen
 from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import Reader
@@ -56,7 +56,7 @@ class CannotMeasureError(UsageError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Sides:
+class _Sides(WithReaders):
     """Learned rows, rows that were not learned, and the readers that know only the former.
 
     Attributes:
@@ -69,11 +69,6 @@ class _Sides:
     transformer: bool
     readers: Mapping[str, Reader]
     seen: Seen | None
-
-    @property
-    def counting(self) -> CountingReader | None:
-        found = self.readers.get("counting")
-        return found if isinstance(found, CountingReader) else None
 
     @property
     def whom(self) -> str:

@@ -98,8 +98,7 @@ def _read_test(test: str, source: SourceConfig, sources: Sources, data_dir: Path
     from glassformer.data.spellings import flat_labels
 
     labels = flat_labels(sources.train).unique().to_list()
-    read: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels}
-    measured = read_like_training(test, source, data_dir, **read, inputs=sources.train.inputs)
+    measured = read_like_training(test, source, data_dir, labels=labels, inputs=sources.train.inputs)
     say(f"note: if you choose a variant by its figures on {test}, measure its final figure on other rows")
     return measured
 

@@ -40,6 +40,7 @@ def evaluate(
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
     from glassformer.data.known import check_source
+    from glassformer.data.sources import TableOptions
     from glassformer.prediction.model_folder import is_model_folder
     from glassformer.prediction.predictor import Predictor
 
@@ -53,7 +54,7 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
-    asked: dict[str, Any] = vars(read) | {"train": train, "data_dir": run.data_dir}
+    asked = {"options": TableOptions(**vars(read)), "train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=run.place)  # what was exported is not measured
     _measure(predictor, model, data, folder, json=run.json, **asked)

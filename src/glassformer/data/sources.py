@@ -189,17 +189,31 @@ def read_sources(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """How a labelled table is to be read for a model. The default: as the training table was.
+
+    Attributes:
+        fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
+    """
+
+    text: str | None = None
+    label: str | None = None
+    multilabel: str | None = None
+    fold_labels: bool = False
+
+
+AS_TRAINED = TableOptions()
+
+
 def read_like_training(
     data: str,
     read_as: SourceConfig | None,
     data_dir: Path | None,
+    options: TableOptions = AS_TRAINED,
     *,
-    text: str | None,
-    label: str | None,
-    multilabel: str | None,
     labels: Sequence[str],
     inputs: Inputs | None = None,
-    fold: bool = False,
     split: Split = "test",
 ) -> Table:
     """Read a table for a trained model: a file, or a split of a known data set.
@@ -207,13 +221,14 @@ def read_like_training(
     By default its columns are those of the training table, if it has them.
 
     Args:
-        labels: the labels of the model. With `fold`, or if training folded labels, other spellings are read as these.
+        labels: the labels of the model. If labels are folded, other spellings are read as these.
         inputs: those of the model, if it reads several.
 
     Raises:
         UsageError: the table cannot be read, or lacks an input of the model.
     """
-    multilabel = multilabel or (read_as.multilabel if read_as else None)
+    text, label, fold = options.text, options.label, options.fold_labels
+    multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     if inputs is not None:
         text = _first_text(inputs, text)
     if read_as and data not in KNOWN and is_there(Path(data)):

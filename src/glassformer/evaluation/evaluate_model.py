@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from glassformer.data.arrays import FloatArray
 from glassformer.data.known import KNOWN
-from glassformer.data.sources import SourceConfig, read_like_training
+from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, other_columns, text_keys
@@ -43,11 +43,8 @@ def evaluate_model(
     predictor: Predictor,
     folder: Path,
     data: str,
+    options: TableOptions = AS_TRAINED,
     *,
-    text: str | None = None,
-    label: str | None = None,
-    multilabel: str | None = None,
-    fold_labels: bool = False,
     train: str | None = None,
     data_dir: Path | None = None,
     command: str = "",
@@ -59,8 +56,6 @@ def evaluate_model(
     Args:
         folder: the folder that the model was loaded from; its size is measured.
         data: a file, or the name of a known data set (its test split is used).
-        text, label, multilabel: how to read the table; None means as the training table was read.
-        fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
         train: the training table, if it is no longer at the place that the model folder names.
         say: called with messages about the progress.
         on_progress: called with the share of texts that the model has answered.
@@ -70,18 +65,15 @@ def evaluate_model(
             rows that the model was trained on.
     """
     trained, config = predictor.trained, predictor.trained.config
-    table = read_measured(
-        config, data, data_dir, text=text, label=label, multilabel=multilabel, fold_labels=fold_labels
-    )
+    table = read_measured(config, data, data_dir, options)
     remembered = config.remembered
     if train is None:
         seen = seen_rows(config, data_dir)
         if isinstance(seen, str):
             seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
     else:
-        source = remembered.read_as or SourceConfig(
-            train=train, text=text, label=label, multilabel=multilabel, fold_labels=remembered.fold_labels
-        )
+        read = replace(options, fold_labels=remembered.fold_labels)
+        source = remembered.read_as or SourceConfig(train=train, **vars(read))
         seen = _named_rows(config, source.model_copy(update={"train": train}), data_dir)
     found, rows = measure_model(
         predictor,
@@ -111,11 +103,7 @@ def read_measured(
     config: FolderConfig,
     data: str,
     data_dir: Path | None,
-    *,
-    text: str | None = None,
-    label: str | None = None,
-    multilabel: str | None = None,
-    fold_labels: bool = False,
+    options: TableOptions = AS_TRAINED,
     reader: FolderConfig | None = None,
 ) -> Table:
     """Read a labelled table as a model needs it: see `evaluate_model`.
@@ -123,7 +111,7 @@ def read_measured(
     Args:
         reader: the model that reads the rows, if it is another one.
     """
-    asked = {"multilabel": multilabel, "fold_labels": fold_labels}
+    asked = {"multilabel": options.multilabel, "fold_labels": options.fold_labels}
     for setting in (name for name, value in asked.items() if value):
         config.target.check_labels(f"`{setting}=`")
     remembered = config.remembered
@@ -131,12 +119,9 @@ def read_measured(
         data,
         remembered.read_as,
         data_dir,
-        text=text,
-        label=label,
-        multilabel=multilabel,
+        replace(options, fold_labels=options.fold_labels or remembered.fold_labels),
         labels=config.target.names or (),
         inputs=(reader or config).inputs,
-        fold=fold_labels or remembered.fold_labels,
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.sources import AS_TRAINED, TableOptions
 from glassformer.data.spellings import fold_labels as folded
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
@@ -21,11 +23,8 @@ def compare_models(
     folder_a: Path,
     folder_b: Path,
     data: str,
+    options: TableOptions = AS_TRAINED,
     *,
-    text: str | None = None,
-    label: str | None = None,
-    multilabel: str | None = None,
-    fold_labels: bool = False,
     device: str = "cpu",
     data_dir: Path | None = None,
     seed: int = 0,
@@ -43,15 +42,14 @@ def compare_models(
         raise UsageError(f"{folder_a} and {folder_b} are the same model; name two")
     predictors = [Predictor.load(folder, device=device) for folder in (folder_a, folder_b)]
     ours, theirs = (predictor.trained.config for predictor in predictors)
-    part, fold = measures_of(ours), fold_labels or ours.remembered.fold_labels
+    part, fold = measures_of(ours), options.fold_labels or ours.remembered.fold_labels
     why = "only models of the same kind of answer can be compared"
     if part is measures_of(theirs):
         why = part.why_not_compared(ours, theirs, fold=fold)
     if why:
         said = [measures_of(config).in_words(config) for config in (ours, theirs)]
         raise UsageError(f"{folder_a} answers with {said[0]}; {folder_b} answers with {said[1]}; {why}")
-    asked: dict[str, Any] = {"text": text, "label": label, "multilabel": multilabel, "fold_labels": fold}
-    read = partial(read_measured, ours, data, data_dir, **asked)
+    read = partial(read_measured, ours, data, data_dir, replace(options, fold_labels=fold))
     table = read()
     table_b = table if theirs.inputs == ours.inputs else _same_rows(table, read(reader=theirs))
     both = [_answered(*each, seed, fold=fold) for each in zip(predictors, (table, table_b), strict=True)]

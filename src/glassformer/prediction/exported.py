@@ -29,7 +29,7 @@ from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.installed import pip_install
 from glassformer.prediction.reader_files import read_readers
-from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import Seen
 from glassformer.readers.reader import Reader
 from glassformer.targets.labels.held_out import HeldOutAnswers
@@ -68,7 +68,7 @@ class ExportedConfig(AnsweringConfig):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exported:
+class Exported(WithReaders):
     """An exported model.
 
     Attributes:
@@ -80,11 +80,6 @@ class Exported:
     session: Any
     readers: Mapping[str, Reader]
     seen: Seen | None
-
-    @property
-    def counting(self) -> CountingReader | None:
-        found = self.readers.get("counting")
-        return found if isinstance(found, CountingReader) else None
 
 
 class ExportedPredictor(Answering[Given]):

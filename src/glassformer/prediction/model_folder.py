@@ -64,7 +64,7 @@ from glassformer.prediction.folder_names import (
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
 from glassformer.prediction.weights_file import Described, check_weights, not_finite, read_weights, write_weights
-from glassformer.readers.counting.reader import CountingReader
+from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 from glassformer.readers.reader import Reader
 
@@ -76,7 +76,7 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(Generic[Config, Module]):
+class Trained(WithReaders, Generic[Config, Module]):
     """A trained model with its config, tokenizer and metrics.
 
     Attributes:
@@ -91,11 +91,6 @@ class Trained(Generic[Config, Module]):
     readers: Mapping[str, Reader] = field(default_factory=dict)
     seen: Seen | None = None
     kept: Callable[[], KeptTexts] | None = None
-
-    @property
-    def counting(self) -> CountingReader | None:
-        found = self.readers.get("counting")
-        return found if isinstance(found, CountingReader) else None
 
 
 TrainedModel = Trained[FolderConfig, nn.Module]

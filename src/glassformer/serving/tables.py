@@ -14,6 +14,7 @@ import polars as pl
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.input_columns import composer
 from glassformer.data.rows import iterate_rows
+from glassformer.data.sources import TableOptions
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
@@ -138,7 +139,8 @@ def labelled_rows(table: SentTable, model: ServedModel) -> Table | str:
     """Return the rows to measure on, or say why there are none."""
     try:
         config = model.whole.trained.config
-        rows = read_measured(config, str(table.path), None, text=table.text_column, label=table.label_column)
+        options = TableOptions(text=table.text_column, label=table.label_column)
+        rows = read_measured(config, str(table.path), None, options)
         part = measures_of(config)
         part.notes(config, rows, part.truth_of(config, rows))
     except UsageError as error:

@@ -23,7 +23,7 @@ from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.documents import Documents, Unlabelled, admitted, read_rows, read_unlabelled, split_documents
 from glassformer.data.inputs import Inputs
 from glassformer.data.labels import LabelSet
-from glassformer.data.sources import Sources, read_like_training
+from glassformer.data.sources import Sources, TableOptions, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
@@ -135,12 +135,9 @@ class Teacher:
             data,
             self.rows.read_as,
             data_dir,
-            text=None,
-            label=None,
-            multilabel=multilabel,
+            TableOptions(multilabel=multilabel, fold_labels=self.rows.fold_labels),
             labels=self.target.names or (),
             inputs=self.inputs,
-            fold=self.rows.fold_labels,
             split="train",
         )
         self.student.check_labelled(table, self.labels)

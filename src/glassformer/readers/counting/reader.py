@@ -213,6 +213,17 @@ class CountingReader(Reader):
         )
 
 
+class WithReaders:
+    """What has readers, of which one may count n-grams."""
+
+    readers: Mapping[str, Reader]
+
+    @property
+    def counting(self) -> CountingReader | None:
+        found = self.readers.get("counting")
+        return found if isinstance(found, CountingReader) else None
+
+
 class _Described(BaseModel):
     """The contents of `counting.json`."""
 
