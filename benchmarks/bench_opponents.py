@@ -128,9 +128,9 @@ def train_fasttext(file: Path, model: Path, seed: int, settings: dict[str, Any])
 class FastText:
     """fastText (Joulin et al., EACL 2017), lower-cased words and punctuation marks, with the settings of its tutorial.
 
-    These are word pairs, 25 epochs and a learning rate of .5; all else is as fastText has it, and nothing is tuned. Its
-    defaults (5 epochs, learning rate .1) hardly learn from a few thousand texts. If it diverges, as it does with many
-    classes, the learning rate is halved.
+    These are word pairs, 25 epochs and a learning rate of .5; all else is as fastText has it, and nothing is tuned,
+    unless `settings` say so. Its defaults (5 epochs, learning rate .1) hardly learn from a few thousand texts. If it
+    diverges, as it does with many classes, the learning rate is halved.
     """
 
     name = "fastText"
@@ -138,9 +138,10 @@ class FastText:
     SETTINGS = {"wordNgrams": 2, "epoch": 25, "lr": 0.5}  # noqa: RUF012
     LOWEST_RATE = 0.05
 
-    def __init__(self, n_classes: int, *, seed: int) -> None:
+    def __init__(self, n_classes: int, *, seed: int, **settings: Any) -> None:
         self.n_classes = n_classes
         self.seed = seed
+        self.settings = self.SETTINGS | settings
         self.notes: tuple[str, ...] = ()
 
     @staticmethod
@@ -155,7 +156,7 @@ class FastText:
             rows = np.random.default_rng(self.seed).permutation(len(texts)).tolist()  # fastText keeps the file's order
             lines = (f"__label__{labels[row]} {_tokens(texts[row])}\n" for row in rows)
             file.write_text("".join(lines), encoding="utf-8")
-            settings, model = dict(self.SETTINGS), Path(folder) / "model.bin"
+            settings, model = dict(self.settings), Path(folder) / "model.bin"
             while (problem := train_fasttext(file, model, self.seed, settings)) is not None:
                 if "NaN" not in problem or settings["lr"] < self.LOWEST_RATE:
                     raise RuntimeError(f"fastText: {problem}")

@@ -1,124 +1,120 @@
-"""How accurate is a model of 8 to 64 labelled rows of each class, beside TF-IDF and naive Bayes on the same rows?
+"""How accurate is a model of 8 to 128 labelled rows of each class, beside the usual classifiers on the same rows?
 
     python -m benchmarks.few_labels
-    python -m benchmarks.few_labels --only trec --minutes 30
+    python -m benchmarks.few_labels --only trec
     python -m benchmarks.few_labels --quick
 
-Each draw takes other training rows. The rows that were not drawn lose their labels, and are what pre-training reads.
-The official test rows are answered and decide nothing. Finished models are kept in the work folder, so a stopped
-benchmark goes on where it was. After `--minutes`, no further transformer is trained: what is missing then is left out.
+Each draw takes other training rows, the same for all. The official test rows are answered and decide nothing. Finished
+models are kept in the work folder, so a stopped benchmark goes on where it was.
 """
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import CountVectorizer
+from scipy.sparse import hstack
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
-from benchmarks.bench_opponents import TOKEN
+from benchmarks.bench_opponents import TOKEN, FastText
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.models import classifier
 from benchmarks.paired import over_rows
-from benchmarks.tables_few import few_tables
+from glassformer.data.arrays import IntArray
 from glassformer.data.documents import Documents
 from glassformer.data.labels import LabelSet
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.evaluation.baselines import TfidfBaseline
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.training.recipe import load_recipe
 
+SIZES = (8, 32, 128)
 PLAN: Mapping[str, Sequence[int]] = {
-    "trec": (8, 16, 32, 64),
-    "disaster-tweets": (8, 16, 32, 64),
-    "clinc150": (8, 16, 32),
+    "trec": SIZES,
+    "disaster-tweets": SIZES,
+    "customer-reviews": SIZES,
+    "sentiment140": SIZES,
+    "imdb": SIZES,
+    "clinc150": (8, 32),
 }
-COUNTING, OURS, PRETRAINED = "ours, counting alone", "ours", "ours, pre-trained"
-TFIDF, NAIVE_BAYES = "TF-IDF + logistic regression", "naive Bayes"
-SECONDS, DRAWS = 60, 3  # of pre-training; of the rows
-_TRIAL = (8,)
+DRAWS, BODY = 3, "english"
+TFIDF, WITH_PIECES = "TF-IDF + logistic regression", "the same on words and pieces of words"
+NAIVE_BAYES, FASTTEXT, FASTTEXT_BODY = "naive Bayes", "fastText", "fastText with our word vectors"
+COUNTING, OURS = "counting", "glassformer"
+OWN: Mapping[str, Mapping[str, Any]] = {COUNTING: {"training.epochs": 0, "model.body": "none"}, OURS: {}}
+"""The settings of our contestants beside the defaults."""
+READERS = ("counting", "body", "transformer")
+_STRENGTH = 10  # of the regression on words and pieces
+_VECTORS = "body.vec"
+_PAIRS = 100_000  # fastText's buckets for pairs of words, in place of 2,000,000: few rows have few pairs
 Right = np.ndarray[Any, np.dtype[np.bool_]]
-Place = tuple[str, int]
-"""A table, and the number of rows of each class."""
-Answered = dict[Place, dict[str, list[Right]]]
+Numbered = tuple[Sequence[str], IntArray]
+"""Texts, and the numbers of their labels."""
+Line = Callable[[Experiment, str, int], dict[str, Any]]
 
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    parser = arguments(__doc__, data=False)
-    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(PLAN)}")
-    parser.add_argument("--minutes", type=float, default=math.inf, help="after these, no transformer is trained")
+    measure("few-labels", PLAN, line, __doc__)
+
+
+def measure(name: str, plan: Mapping[str, Sequence[int]], line: Line, description: str | None) -> None:
+    """Write the result of a line for each table of the plan and each number of rows of a class."""
+    parser = arguments(description, data=False)
+    parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(plan)}")
     options = parser.parse_args()
-    draws = range(1 if options.quick else DRAWS)
-    began = time.monotonic()
     with running(options) as experiment:
-        plan = [(name, rows) for name in options.only or PLAN for rows in (_TRIAL if experiment.quick else PLAN[name])]
-        right: Answered = {place: {} for place in plan}
-        for contestant, draw in _order(draws):
-            for place in plan:
-                late = time.monotonic() - began > 60 * options.minutes
-                if late and contestant in (OURS, PRETRAINED):
-                    continue
-                for answered_by, rows_right in answers(experiment, place, contestant, draw).items():
-                    right[place].setdefault(answered_by, []).append(rows_right)
-        found = {"seconds": SECONDS, "lines": [line(place, right[place]) for place in plan]}
-        experiment.write("few-labels", found, few_tables)
+        sizes = {table: plan[table][:1] if options.quick else plan[table] for table in options.only or plan}
+        experiment.write(
+            name, {"lines": [line(experiment, table, rows) for table, each in sizes.items() for rows in each]}
+        )
 
 
-def _order(draws: range) -> list[tuple[str, int]]:
-    """Return the contestants and draws: the quick ones first, then every transformer for one draw after the other."""
-    return [
-        *((name, draw) for name in (TFIDF, COUNTING) for draw in draws),
-        *((name, draw) for draw in draws for name in (OURS, PRETRAINED)),
-    ]
-
-
-def answers(experiment: Experiment, place: Place, contestant: str, draw: int) -> dict[str, Right]:
-    """Return which test rows a contestant answers rightly. With TF-IDF comes naive Bayes."""
-    name, per_class = place
-    (entry,) = entries_named([name])
-    cut = cut_rows(entry, 0, test=True)
-    chosen, rest = few_rows(cut.train, per_class, draw)
-    part = Cut(train=chosen, held_out=cut.held_out)
-    if contestant == TFIDF:
-        return opponents(part)
-    return {contestant: ours(experiment, f"few-labels/{name}-{per_class}-{draw}", contestant, part, rest, draw)}
-
-
-def line(place: Place, right: Mapping[str, list[Right]]) -> dict[str, Any]:
+def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
     """Return the accuracy of all contestants with so many rows of each class."""
-    name, per_class = place
     (entry,) = entries_named([name])
     cut = cut_rows(entry, 0, test=True)
+    right: dict[str, list[Right]] = {}
+    weights: dict[str, list[float]] = {reader: [] for reader in READERS}
+    for draw in range(1 if experiment.quick else DRAWS):
+        part = Cut(train=few_rows(cut.train, per_class, draw)[0], held_out=cut.held_out)
+        for opponent, answered in opponents(part, draw).items():
+            right.setdefault(opponent, []).append(answered)
+        for contestant, settings in OWN.items():
+            folder = f"few-labels/{name}-{per_class}-{draw}-{contestant}"
+            answered, found = ours(experiment, folder, part, {"training.seed": draw, **settings})
+            right.setdefault(contestant, []).append(answered)
+        for reader in READERS:
+            weights[reader].append(found.get(reader, 0.0))
     return {
         "table": name,
         "per_class": per_class,
-        "rows": few_rows(cut.train, per_class, 0)[0].frame.height,
+        "rows": part.train.frame.height,
         "test_rows": cut.held_out.frame.height,
         "test_sha256": fingerprint(cut.held_out),
+        "weights": weights,
         "contestants": {
-            contestant: {
-                "of_draws": [float(each.mean()) for each in of_draws],
-                "accuracy": over_rows(of_draws),
-                "over_tfidf": None if contestant == TFIDF else _difference(of_draws, right[TFIDF]),
-            }
+            contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
             for contestant, of_draws in right.items()
         },
+        "over": {other: difference(right[OURS], right[other]) for other in right if other != OURS},
     }
 
 
-def _difference(mine: list[Right], theirs: list[Right]) -> dict[str, float]:
+def difference(mine: Sequence[Right], theirs: Sequence[Right]) -> dict[str, float]:
     """Return the mean difference on the same draws, with an interval over the test rows."""
-    differences = [a.astype(float) - b.astype(float) for a, b in zip(mine, theirs, strict=False)]
-    return over_rows(differences)
+    return over_rows([a.astype(float) - b.astype(float) for a, b in zip(mine, theirs, strict=True)])
 
 
 def few_rows(table: Table, per_class: int, draw: int) -> tuple[Table, Table]:
@@ -135,37 +131,73 @@ def few_rows(table: Table, per_class: int, draw: int) -> tuple[Table, Table]:
     )
 
 
-def opponents(cut: Cut) -> dict[str, Right]:
-    """Return which test rows TF-IDF and naive Bayes answer rightly."""
+def numbered(table: Table, names: LabelSet) -> Numbered:
+    """Return the texts of a table, and the numbers of their labels."""
+    return table.frame["text"].to_list(), names.encode(table)
+
+
+def of_tfidf(cut: Cut) -> Right:
+    """Return which test rows the baseline of every evaluation answers rightly."""
     names = LabelSet.from_table(cut.train)
-    texts, labels = cut.train.frame["text"].to_list(), names.encode(cut.train)
-    test, truth = cut.held_out.frame["text"].to_list(), names.encode(cut.held_out)
+    (texts, labels), (test, truth) = numbered(cut.train, names), numbered(cut.held_out, names)
     tfidf = TfidfBaseline(len(names.names), multilabel=False)
     tfidf.fit(texts, labels)
+    right: Right = tfidf.answers(test).argmax(axis=1) == truth
+    return right
+
+
+def opponents(cut: Cut, seed: int) -> dict[str, Right]:
+    """Return which test rows the other classifiers answer rightly. fastText is among them if it is installed."""
+    names = LabelSet.from_table(cut.train)
+    (texts, labels), (test, truth) = numbered(cut.train, names), numbered(cut.held_out, names)
+    found = {TFIDF: of_tfidf(cut)}
+    parts = [
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), sublinear_tf=True),
+    ]
+    pieces = LogisticRegression(C=_STRENGTH, max_iter=300)
+    pieces.fit(hstack([part.fit_transform(texts) for part in parts]).tocsr(), labels)
+    found[WITH_PIECES] = pieces.predict(hstack([part.transform(test) for part in parts]).tocsr()) == truth
     bayes = make_pipeline(CountVectorizer(ngram_range=(1, 2), token_pattern=TOKEN), MultinomialNB())
-    bayes.fit(texts, labels)
-    return {
-        TFIDF: tfidf.answers(test).argmax(axis=1) == truth,
-        NAIVE_BAYES: bayes.predict(test) == truth,
-    }
-
-
-def ours(experiment: Experiment, name: str, contestant: str, cut: Cut, rest: Table, seed: int) -> Right:
-    """Train one of our models, or read the kept one, and return which test rows it answers rightly."""
-    settings: dict[str, Any] = {"training.seed": seed}
-    unlabelled: tuple[Documents, ...] = ()
-    if contestant == COUNTING:
-        settings |= {"training.epochs": 0, "model.body": "none"}
-    elif contestant == PRETRAINED:
-        settings["pretraining.max_seconds"] = SECONDS
-        unlabelled = (Documents(texts=rest.frame["text"], source="the rest"),)
-    recipe = load_recipe(None, overrides=settings)
-    short = contestant.removeprefix("ours").strip(", ").replace(" ", "-") or "default"
-    folder = classifier(experiment, f"{name}-{short}", recipe, cut.train, test=cut.held_out, unlabelled=unlabelled)
-    predictor = Predictor.load(folder)
-    labels = predictor.trained.config.label_set.encode(cut.held_out)
-    found: Right = predictor.logits(cut.held_out.frame["text"].to_list()).argmax(axis=1) == labels
+    found[NAIVE_BAYES] = bayes.fit(texts, labels).predict(test) == truth
+    if FastText.is_installed():
+        body = {"dim": _body().dims, "pretrainedVectors": f"{_vectors_folder().name}/{_VECTORS}"}
+        for name, settings in ((FASTTEXT, {}), (FASTTEXT_BODY, body)):
+            model = FastText(len(names.names), seed=seed, bucket=_PAIRS, **settings).fit(texts, labels)
+            found[name] = model.answers(test).argmax(axis=1) == truth
     return found
+
+
+@cache
+def _body() -> Body:
+    return Body.load(body_folder(BODY))
+
+
+@cache
+def _vectors_folder() -> tempfile.TemporaryDirectory[str]:
+    """Write our word vectors as fastText reads them."""
+    body, folder = _body(), tempfile.TemporaryDirectory()
+    with (Path(folder.name) / _VECTORS).open("w", encoding="utf-8") as out:
+        out.write(f"{len(body.words)} {body.dims}\n")
+        for word, vector in zip(body.words, body.vectors, strict=True):
+            out.write(f"{word} {' '.join(f'{value:.4f}' for value in vector)}\n")
+    return folder
+
+
+def ours(
+    experiment: Experiment,
+    name: str,
+    cut: Cut,
+    settings: Mapping[str, Any],
+    unlabelled: Sequence[Documents] = (),
+) -> tuple[Right, Mapping[str, float]]:
+    """Return which test rows our model answers rightly, and the weights of its readers."""
+    recipe = load_recipe(None, overrides=settings)
+    folder = classifier(experiment, name, recipe, cut.train, test=cut.held_out, unlabelled=unlabelled)
+    predictor = Predictor.load(folder)
+    test, truth = numbered(cut.held_out, predictor.trained.config.label_set)
+    right: Right = predictor.logits(test).argmax(axis=1) == truth
+    return right, predictor.trained.config.weights
 
 
 if __name__ == "__main__":

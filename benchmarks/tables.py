@@ -16,12 +16,11 @@ from benchmarks.tables_assistant import answers_table, ways_tables
 from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
-from benchmarks.tables_body import body_tables, unlabelled_tables
 from benchmarks.tables_common import Shown, fill, from_file, read
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
-from benchmarks.tables_few import few_tables
+from benchmarks.tables_few import few_tables, unlabelled_tables
 from benchmarks.tables_inputs import inputs_tables
 from benchmarks.tables_inside import explaining_tables, taps_tables
 from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
@@ -91,7 +90,6 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "targets": from_file(results, targets_tables),
         "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),
-        "body": from_file(results, body_tables),
         "few-labels": from_file(results, few_tables),
         "faithfulness": from_file(results, faithfulness_tables),
         "explaining": from_file(results, explaining_tables),

@@ -1,51 +1,76 @@
-"""The tables of docs/how-it-works/few-labels.md, from benchmarks/results/few-labels.json."""
+"""The tables of docs/how-it-works/few-labels.md, from results/few-labels.json and unlabelled.json."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from benchmarks.few_labels import OURS, TFIDF, WITH_PIECES
 from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown, short
 
 
 def few_tables(found: Document) -> Iterator[str]:
-    """Yield a table of accuracies, and how they were measured."""
+    """Yield a table of accuracies, the mean gains, and how they were measured."""
     lines = found["lines"]
-    names = list(dict.fromkeys(name for line in lines for name in line["contestants"]))
-    yield "Accuracy on the test rows, means over the draws:"
-    most = max(_of_draws(lines, name)[0] for name in names)
-    everywhere = [name for name in names if _of_draws(lines, name)[0] == most]
-    yield markdown([("table", "rows of each class", *everywhere), *(_accuracies(line, everywhere) for line in lines)])
-    draws = "; ".join(f"{name} {_draws(lines, name)}" for name in names)
-    test_rows = {line["table"]: line["test_rows"] for line in lines}
-    sizes = "; ".join(f"`{table}` {rows:,}" for table, rows in test_rows.items())
-    pretrained = f" Pre-training: {found['seconds']} seconds on all other training texts, without their labels."
-    yield (f"Draws: {draws}. Test rows: {sizes}.{pretrained if any('pre-trained' in name for name in names) else ''}")
+    yield markdown([("table", "rows", *lines[0]["contestants"]), *map(_accuracies, lines)])
+    sizes = sorted({line["per_class"] for line in lines})
+    yield markdown(
+        [
+            (f"mean gain of {OURS} over", *(f"{size} rows" for size in sizes)),
+            *((other, *(short(_mean_gain(lines, other, size)) for size in sizes)) for other in lines[0]["over"]),
+        ]
+    )
+    better, worse = (sum(_sign(line["over"][WITH_PIECES]) == sign for line in lines) for sign in (" ↑", " ↓"))
+    draws = len(lines[0]["contestants"][TFIDF]["of_draws"])
+    yield (
+        f"Accuracy on the official test rows; means over {draws} draws of so many rows of each class. {OURS} is "
+        f"significantly better than TF-IDF on words and pieces of words on {better} of {len(lines)} lines (↑), and "
+        f"worse on {worse} (↓): 95% intervals over the test rows."
+    )
 
 
-def _of_draws(lines: list[Document], name: str) -> tuple[int, int]:
-    """Return on how many draws a contestant was measured: the fewest and the most of all lines."""
-    counts = [len(line["contestants"].get(name, {"of_draws": ()})["of_draws"]) for line in lines]
-    return min(counts), max(counts)
+def _mean_gain(lines: list[Document], other: str, size: int) -> float:
+    return float(np.mean([line["over"][other]["value"] for line in lines if line["per_class"] == size]))
 
 
-def _draws(lines: list[Document], name: str) -> str:
-    """Write the number of draws: "3", or "0 to 1"."""
-    fewest, most = _of_draws(lines, name)
-    return f"{fewest}" if fewest == most else f"{fewest} to {most}"
+def _accuracies(line: Document) -> tuple[str, ...]:
+    accuracies = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
+    best = max(accuracies.values())
+    shown = [f"**{short(value)}**" if value == best else short(value) for value in accuracies.values()]
+    return (f"`{line['table']}`", str(line["per_class"]), *shown[:-1], shown[-1] + _sign(line["over"][WITH_PIECES]))
 
 
-def _accuracies(line: Document, names: list[str]) -> tuple[str, ...]:
-    """Return the accuracies of those that were measured on all draws: another draw is easier or harder."""
-    contestants = line["contestants"]
-    draws = max(len(each["of_draws"]) for each in contestants.values())
-    whole = {name: each for name, each in contestants.items() if len(each["of_draws"]) == draws}
-    best = max(each["accuracy"]["value"] for each in whole.values())
+def _sign(difference: Document) -> str:
+    return " ↑" if difference["low"] > 0 else " ↓" if difference["high"] < 0 else ""
 
-    def cell(name: str) -> str:
-        if name not in whole:
-            return ""
-        value = whole[name]["accuracy"]["value"]
-        return f"**{short(value)}**" if value == best else short(value)
 
-    return (f"`{line['table']}`", str(line["per_class"]), *map(cell, names))
+def unlabelled_tables(found: Document) -> Iterator[str]:
+    """Yield a table of accuracies without and with unlabelled texts, and how they were measured."""
+    lines = found["lines"]
+    cells: dict[str, dict[int, str]] = {}
+    for line in lines:
+        without, with_texts = [short(each["accuracy"]["value"]) for each in line["contestants"].values()][-2:]
+        shown = f"{without} → {with_texts}{_sign(line['over_without'])}"
+        cells.setdefault(line["table"], {})[line["per_class"]] = shown
+    sizes = sorted({line["per_class"] for line in lines})
+    texts = {line["table"]: line["unlabelled_texts"] for line in reversed(lines)}
+    yield markdown(
+        [
+            (
+                "table",
+                "unlabelled texts",
+                *(f"{size} rows of each class" if size == sizes[0] else str(size) for size in sizes),
+            ),
+            *(
+                (f"`{table}`", f"{texts[table]:,}", *(row.get(size, "") for size in sizes))
+                for table, row in cells.items()
+            ),
+        ]
+    )
+    better, worse = (sum(_sign(line["over_without"]) == sign for line in lines) for sign in (" ↑", " ↓"))
+    yield (
+        f"Official test rows, means over three draws. {better} of {len(lines)} are significantly better (↑), and "
+        f"{worse} worse (↓): 95% intervals over the test rows."
+    )

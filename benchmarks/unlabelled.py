@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
-from benchmarks.body import BODY, BOTH, COUNTING, difference, measure, ours
 from benchmarks.experiment import Experiment
-from benchmarks.few_labels import TFIDF, Right, few_rows, opponents
+from benchmarks.few_labels import BODY, COUNTING, SIZES, TFIDF, Right, difference, few_rows, measure, of_tfidf, ours
 from benchmarks.paired import over_rows
 from glassformer.data.documents import Documents, read_unlabelled
 from glassformer.data.known import KNOWN
@@ -25,16 +24,16 @@ from glassformer.data.splits import fingerprint
 from glassformer.models.model_config import OWN_BODY
 
 PLAN: Mapping[str, Sequence[int]] = {
-    "trec": (8, 32, 128),
-    "disaster-tweets": (8, 32, 128),
-    "customer-reviews": (8, 32, 128),
-    "sentiment140": (8, 32, 128),
-    "imdb": (8, 32, 128),
-    "vietnamese-feedback": (8, 32, 128),
+    "trec": SIZES,
+    "disaster-tweets": SIZES,
+    "customer-reviews": SIZES,
+    "sentiment140": SIZES,
+    "imdb": SIZES,
+    "vietnamese-feedback": SIZES,
 }
 OTHER_LANGUAGES = ("vietnamese-feedback",)
 DRAWS = 3
-CONTINUED = "the same with unlabelled texts"
+BOTH, CONTINUED = "counting and the body", "the same with unlabelled texts"
 
 
 def main() -> None:
@@ -54,7 +53,7 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
         texts = Documents(texts=rest.frame["text"], source="the rest")
         if "unlabelled" in (KNOWN[name].files if name in KNOWN else ()):
             texts = read_unlabelled(name)
-        right.setdefault(TFIDF, []).append(opponents(part)[TFIDF])
+        right.setdefault(TFIDF, []).append(of_tfidf(part))
         contestants: dict[str, tuple[str, Sequence[Documents]]] = {COUNTING: ("none", ()), BOTH: (BODY, ())}
         if name in OTHER_LANGUAGES:
             contestants = {COUNTING: ("none", ()), CONTINUED: (OWN_BODY, [texts])}
@@ -63,7 +62,8 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
         for contestant, (body, unlabelled) in contestants.items():
             kind = f"{body}-continued" if unlabelled else body
             folder = f"unlabelled/{name}-{per_class}-{draw}-{kind}"
-            answered, found = ours(experiment, folder, part, body, draw, unlabelled)
+            settings = {"training.seed": draw, "training.epochs": 0, "model.body": body}
+            answered, found = ours(experiment, folder, part, settings, unlabelled)
             right.setdefault(contestant, []).append(answered)
         weights.append(found)
     without, with_texts = list(right)[-2:]
@@ -74,7 +74,7 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
         "unlabelled_texts": len(texts.texts),
         "test_rows": cut.held_out.frame.height,
         "test_sha256": fingerprint(cut.held_out),
-        "weights": {reader: [each[reader] for each in weights] for reader in ("counting", "body")},
+        "weights": {reader: [each.get(reader, 0.0) for each in weights] for reader in ("counting", "body")},
         "contestants": {
             contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
             for contestant, of_draws in right.items()

@@ -3,10 +3,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from benchmarks import bench_data, few_labels, tables_few
+from benchmarks import bench_data, few_labels, unlabelled
 from benchmarks.bench_data import Entry, cut_rows
+from benchmarks.bench_opponents import FastText
 from benchmarks.tables import kinds
 from glassformer.training.recipe import load_recipe
 
@@ -24,36 +26,53 @@ def test_each_class_gives_the_same_number_of_rows() -> None:
 def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
     monkeypatch.setattr(few_labels, "PLAN", {"few": (8,)})
-    monkeypatch.setattr(few_labels, "_TRIAL", (8,))
     monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
-    asked = ["--quick", "--minutes", "0", "--work", str(tmp_path / "work")]
-    monkeypatch.setattr(sys, "argv", ["few_labels.py", *asked])
+    monkeypatch.setattr(FastText, "is_installed", lambda: False)
+    monkeypatch.setattr(sys, "argv", ["few_labels.py", "--quick", "--work", str(tmp_path / "work")])
     few_labels.main()
     found = json.loads((tmp_path / "work" / "trial" / "few-labels.json").read_text())
     (line,) = found["lines"]
     assert (line["rows"], line["per_class"]) == (16, 8)
-    assert set(line["contestants"]) == {few_labels.TFIDF, few_labels.NAIVE_BAYES, few_labels.COUNTING}
-    for name, figures in line["contestants"].items():
-        assert len(figures["of_draws"]) == 1
-        accuracy = figures["accuracy"]
-        assert accuracy["low"] <= accuracy["value"] <= accuracy["high"]
-        assert (figures["over_tfidf"] is None) == (name == few_labels.TFIDF)
+    others = [few_labels.TFIDF, few_labels.WITH_PIECES, few_labels.NAIVE_BAYES, few_labels.COUNTING]
+    assert list(line["contestants"]) == [*others, few_labels.OURS]
+    assert list(line["over"]) == others
+    accuracies = {name: figures["accuracy"]["value"] for name, figures in line["contestants"].items()}
+    for other, gain in line["over"].items():
+        assert gain["low"] <= gain["value"] <= gain["high"]
+        assert np.isclose(gain["value"], accuracies[few_labels.OURS] - accuracies[other])
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["few-labels"]("few-labels"))
-    assert "| `few` | 8 | " in shown
-    assert "naive Bayes 1; " in shown
+    (row,) = [each for each in shown.splitlines() if each.startswith("| `few` | 8 | ")]
+    gain = line["over"][few_labels.WITH_PIECES]
+    assert ("↑" in row, "↓" in row) == (gain["low"] > 0, gain["high"] < 0)
+    assert f"on {int(gain['low'] > 0)} of 1 lines (↑)" in shown
     assert list(kinds(tmp_path)["few-labels"]("few-labels")) == ["Not measured yet."]
 
 
-def test_a_contestant_of_fewer_draws_has_no_mean_beside_the_others() -> None:
-    half = {"value": 0.5, "low": 0.25, "high": 0.75}
+@pytest.mark.skipif(not FastText.is_installed(), reason="fastText is not installed")
+def test_fasttext_starts_from_our_word_vectors() -> None:
+    cut = cut_rows(Entry(name="few", data="polarity", minutes=1), 0, test=True, quick=True)
+    answered = few_labels.opponents(cut, 0)
+    assert {few_labels.FASTTEXT, few_labels.FASTTEXT_BODY} <= set(answered)
+    assert not np.array_equal(answered[few_labels.FASTTEXT], answered[few_labels.FASTTEXT_BODY])
 
-    def figures(*of_draws: float) -> dict[str, object]:
-        return {"of_draws": of_draws, "accuracy": half, "over_tfidf": half}
 
-    contestants = {"naive Bayes": figures(0.5, 0.5), "ours": figures(0.5)}
-    line = {"table": "few", "per_class": 8, "test_rows": 7, "contestants": contestants}
-    first, means, *_, said = tables_few.few_tables({"lines": [line], "seconds": 60})
-    assert first.startswith("Accuracy on the test rows")
-    assert "| table | rows of each class | naive Bayes |" in means
-    assert "naive Bayes 2; ours 1." in said
-    assert "Pre-training" not in said
+def test_what_unlabelled_texts_add_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = tuple(Entry(name=name, data="polarity", minutes=1) for name in ("few", "other"))
+    monkeypatch.setattr(bench_data, "ENTRIES", entries)
+    monkeypatch.setattr(unlabelled, "PLAN", {"few": (8,), "other": (8,)})
+    monkeypatch.setattr(unlabelled, "OTHER_LANGUAGES", ("other",))
+    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
+    monkeypatch.setattr(sys, "argv", ["unlabelled.py", "--quick", "--work", str(tmp_path / "work")])
+    unlabelled.main()
+    found = json.loads((tmp_path / "work" / "trial" / "unlabelled.json").read_text())
+    line, other = found["lines"]
+    assert list(line["contestants"]) == [few_labels.TFIDF, few_labels.COUNTING, unlabelled.BOTH, unlabelled.CONTINUED]
+    assert list(other["contestants"]) == [few_labels.TFIDF, few_labels.COUNTING, unlabelled.CONTINUED]
+    for each, without in ((line, unlabelled.BOTH), (other, few_labels.COUNTING)):
+        values = {name: figures["accuracy"]["value"] for name, figures in each["contestants"].items()}
+        assert np.isclose(each["over_without"]["value"], values[unlabelled.CONTINUED] - values[without])
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["unlabelled"]("unlabelled"))
+    (row,) = [each for each in shown.splitlines() if each.startswith("| `other` | ")]
+    assert row.split(" | ")[1] == f"{other['unlabelled_texts']:,}"
+    assert " → " in row
+    assert f"{sum(each['over_without']['low'] > 0 for each in found['lines'])} of 2 are significantly better" in shown
