@@ -268,7 +268,7 @@ def _chosen_task(
         UsageError: the flags contradict each other, or the table cannot be read.
     """
     from glassformer.data.sources import Task
-    from glassformer.data.tasks import find_task
+    from glassformer.targets.tasks import find_task
 
     if task is not None and task not in get_args(Task):
         raise UsageError(f"--task {task}: the tasks are {', '.join(get_args(Task))}")

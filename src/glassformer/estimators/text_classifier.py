@@ -15,13 +15,13 @@ from glassformer.data.in_memory_labels import as_weights, class_weights, folded,
 from glassformer.data.in_memory_rows import warn_caller
 from glassformer.data.spellings import table_spellings
 from glassformer.data.table import Table
-from glassformer.data.tasks import separator_of
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import Named, TextEstimator
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import from_memory
 from glassformer.targets.probabilities import THRESHOLD
+from glassformer.targets.tasks import separator_of
 from glassformer.training.loop import Observer
 
 

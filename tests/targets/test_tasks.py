@@ -9,8 +9,8 @@ import pytest
 from glassformer.data.labels import LabelSet, ordered_labels
 from glassformer.data.sources import SourceConfig, Task, read_sources
 from glassformer.data.splits import ValidationConfig
-from glassformer.data.tasks import find_task, is_scale, separator_of
 from glassformer.errors import UsageError
+from glassformer.targets.tasks import find_task, is_scale, separator_of
 from tests.data.samples import table_of
 
 
