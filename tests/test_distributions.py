@@ -26,7 +26,9 @@ def test_the_light_distribution_asks_for_a_part_of_the_same_packages() -> None:
     assert light["name"] == f"{whole['name']}-light"
 
 
-def test_the_light_wheel_holds_the_package_without_the_word_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_light_wheel_leaves_out_the_word_vectors_and_the_model_that_needs_pytorch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     of_hatch = "hatchling.builders.hooks.plugin.interface"  # only builds have it
     monkeypatch.setitem(sys.modules, of_hatch, SimpleNamespace(BuildHookInterface=object))
     built: dict[str, dict[str, str]] = {"force_include": {}}
@@ -36,5 +38,6 @@ def test_the_light_wheel_holds_the_package_without_the_word_vectors(monkeypatch:
     files = {path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
     left_out = files - {Path(path) for path in built["force_include"]}
     vectors = source / "glassformer" / "readers" / "body" / "shipped" / "english"
-    assert left_out == set(vectors.iterdir())
+    model = source / "glassformer" / "shipped" / "sentiment-en"
+    assert left_out == {*vectors.iterdir(), *model.iterdir()} - {model / "config.json"}
     assert built["force_include"][str(source / "glassformer" / "errors.py")] == str(Path("glassformer/errors.py"))
