@@ -13,6 +13,7 @@ from glassformer.experiments.keeper import run_key
 from glassformer.training.loop import StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
+from glassformer.training.unfinished import content_of
 
 
 class OutOfTimeError(Exception):
@@ -86,4 +87,5 @@ def run_file(folder: Path, judge: Judge, recipe: Recipe, device: str, rows: Mapp
         rows: what says which rows are learned and measured.
     """
     settings = recipe.model_dump(mode="json", exclude={"description"})
-    return folder / f"{run_key({'learned as': judge.kind, 'recipe': settings, 'device': device, **rows})}.json"
+    decided_by = {"learned as": judge.kind, "recipe": settings, "device": device, **rows}
+    return folder / f"{run_key(decided_by | content_of(getattr(recipe.model, 'body', 'none')))}.json"

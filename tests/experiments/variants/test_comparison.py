@@ -273,6 +273,15 @@ def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
         run_file(tmp_path, LABELS, variant.recipe, "cuda", cuts[0].identity),
     }
     assert len(others | {named}) == 4
+    body = tmp_path / "body"
+    body.mkdir()
+    model = variant.recipe.model.model_copy(update={"body": str(body)})
+    of_body = variant.recipe.model_copy(update={"model": model})
+    digests = set()
+    for words in ("a", "b"):
+        (body / "words.txt").write_text(words)
+        digests.add(run_file(tmp_path, LABELS, of_body, "cpu", cuts[0].identity))
+    assert len(digests) == 2
 
 
 def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
