@@ -1,10 +1,12 @@
 """Check in every call that its shapes are those that the signature promises.
 
 Shapes that have passed are not checked again: jaxtyping alone would take a quarter of the time of tests that train.
+What promises no shapes is left alone, but for the parts that something is made of.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
@@ -33,10 +35,17 @@ def forget() -> None:
 
 def _remembering(**settings: Any) -> Callable[[Any], Any]:
     def decorate(defined: Any) -> Any:
-        checked = _checked(**settings)(defined)
-        return _once(defined, checked) if isinstance(defined, FunctionType) else checked
+        if not isinstance(defined, FunctionType):
+            return _checked(**settings)(defined)
+        return _once(defined, _checked(**settings)(defined)) if _is_checked(defined) else defined
 
     return decorate
+
+
+def _is_checked(function: FunctionType) -> bool:
+    """Return whether a signature names a shape, or an alias of one, or is of what puts parts together."""
+    names = re.findall(r"\w+", " ".join(map(str, function.__annotations__.values())))
+    return function.__name__ == "__init__" or any("jaxtyping" in str(function.__globals__.get(name)) for name in names)
 
 
 def _once(function: Callable[..., Any], checked: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -28,18 +29,21 @@ from glassformer.prediction.model_folder import TrainedLanguageModel
 
 SHAPE = LanguageModelConfig(d_model=32, n_layers=2, n_heads=2, d_ff=64, max_seq_len=40)
 WORDS = TokenizerConfig(kind="bpe", vocab_size=512, lowercase=False, normalization="none")
+SUBJECTS = polarity.SUBJECTS[:6]
+FEW_STEPS: dict[str, Any] = {"min_steps_per_epoch": 25}
+FEW_ROUNDS: dict[str, Any] = {"updates": 16, "batch_size": 64, "learning_rate": 3e-3}
 
 
 def opinions() -> dict[str, list[Pair]]:
-    """300 favourable and 300 unfavourable ones, of the simplest sentences of the grammar."""
+    """150 favourable and 150 unfavourable ones, of the simplest sentences of the grammar and few of its words."""
     rng = random.Random(0)
 
     def opinion(words: list[str]) -> Pair:
-        judged = f"{rng.choice(polarity.ADVERBS)} {rng.choice(words)}, {rng.choice(polarity.ASIDES)}"
-        return question(f"the {rng.choice(polarity.SUBJECTS)} {rng.choice(['is', 'was', 'seems'])} {judged}")
+        judged = f"{rng.choice(polarity.ADVERBS[:4])} {rng.choice(words[:6])}, {rng.choice(polarity.ASIDES[:4])}"
+        return question(f"the {rng.choice(SUBJECTS)} {rng.choice(['is', 'was', 'seems'])} {judged}")
 
     return {
-        label: [opinion(words) for _ in range(300)]
+        label: [opinion(words) for _ in range(150)]
         for label, words in (("positive", polarity.PRAISE), ("negative", polarity.BLAME))
     }
 
@@ -60,7 +64,7 @@ def untrained(texts: list[str]) -> Start:
 def preferences(by_label: dict[str, list[Pair]]) -> list[Preference]:
     """A favourable and an unfavourable answer to each question, as many as there are."""
     found = []
-    for subject in polarity.SUBJECTS:
+    for subject in SUBJECTS:
         asked = polarity.QUESTION.format(s=subject)
         good, bad = ([pair for pair in by_label[label] if pair.prompt == asked] for label in by_label)
         found += [
@@ -76,11 +80,10 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Start, Path, list[
     folder, by_label = tmp_path_factory.mktemp("stages"), opinions()
     pairs, compared = [pair for made in by_label.values() for pair in made], preferences(by_label)
     begin = untrained([pair.prompt + pair.completion for pair in pairs])
-    tuned = fine_tune(Run(start=begin, config=FineTuningConfig(epochs=5), out=folder / "sft"), pairs, source="opinions")
+    tuning, judging = FineTuningConfig(epochs=6, **FEW_STEPS), RewardConfig(epochs=3, members=2, **FEW_STEPS)
+    tuned = fine_tune(Run(start=begin, config=tuning, out=folder / "sft"), pairs, source="opinions")
     start = Start(trained=tuned, folder=folder / "sft")
-    train_reward_model(
-        Run(start=start, config=RewardConfig(epochs=3, members=2), out=folder / "reward"), compared, source="opinions"
-    )
+    train_reward_model(Run(start=start, config=judging, out=folder / "reward"), compared, source="opinions")
     return start, folder / "reward", compared
 
 
@@ -92,7 +95,7 @@ def held_to_the_judge(trained: TrainedLanguageModel) -> None:
     assert after["kl"] < 8
 
 
-@pytest.mark.parametrize("config", [PPOConfig(updates=18), GRPOConfig(updates=24)], ids=["ppo", "grpo"])
+@pytest.mark.parametrize("config", [PPOConfig(**FEW_ROUNDS), GRPOConfig(**FEW_ROUNDS)], ids=["ppo", "grpo"])
 def test_a_policy_gives_good_answers(
     config: PPOConfig | GRPOConfig, stages: tuple[Start, Path, list[Preference]], tmp_path: Path
 ) -> None:
@@ -106,4 +109,5 @@ def test_a_policy_gives_good_answers(
 
 def test_dpo_gives_good_answers(stages: tuple[Start, Path, list[Preference]], tmp_path: Path) -> None:
     start, _, compared = stages
-    held_to_the_judge(prefer(Run(start=start, config=DPOConfig(epochs=2), out=tmp_path), compared, source="opinions"))
+    config = DPOConfig(epochs=2, **FEW_STEPS)
+    held_to_the_judge(prefer(Run(start=start, config=config, out=tmp_path), compared, source="opinions"))

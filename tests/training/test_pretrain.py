@@ -1,8 +1,8 @@
 import json
 import math
 import random
-import shutil
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,13 @@ from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, is_model_folder, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training import pretrain as pretrain_module
+from glassformer.training.language_modelling import token_cost
 from glassformer.training.loop import InterruptedTraining, NotANumberError
 from glassformer.training.pretrain import PreparedTexts, begins_word, figures_in_words, pretrain
 from glassformer.training.recipe import PretrainingRecipe
-from tests.cli.terminal import Outcome, failed
+from tests.cli.terminal import failed
 from tests.running import Running
+from tests.support import unchecked_shapes
 from tests.training.samples import Memory
 from tests.training.test_resume import figures, interrupt_after
 
@@ -310,9 +312,6 @@ def test_the_design_of_the_notes(tmp_path: Path) -> None:
 
 
 COMPILED = """
-[validation]
-fraction = 0.2
-min_rows = 0
 [tokenizer]
 kind = "word"
 min_frequency = 1
@@ -322,40 +321,30 @@ n_layers = 1
 n_heads = 2
 d_ff = 24
 max_seq_len = 16
-dropout = 0.0
-norm = "none"
-feed_forward = "relu"
-positions = "none"
 [training]
 compile = true
-epochs = 2
-batch_size = 4
-min_steps_per_epoch = 1
-optimizer = "adamw"
-learning_rate = 0.01
+epochs = 1
 precision = "float32"
 """
 
 
-def compiled(folder: Path, **environment: str) -> Outcome:
-    """A compiled run in a process of its own, where nothing checks shapes."""
-    texts, settings = folder / "colours.txt", folder / "compiled.toml"
-    texts.write_text("\n".join(counting().texts))
-    settings.write_text(COMPILED)
-    no_pool = {"TORCHINDUCTOR_COMPILE_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache")}
-    given = ("pretrain", texts, "--recipe", settings, "--out", folder / "out", "--device", "cpu")
-    return Running("-m", "glassformer", *given, log=folder / "log", environment=no_pool | environment).outcome()
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
-    done = compiled(tmp_path)
-    assert done.code == 0, done.err
-    found = load_model(tmp_path / "out", LANGUAGE_MODEL)
-    assert found.config.recipe["training"]["compile"]
-    bare = small(dropout=0.0, norm="none", feed_forward="relu", positions="none")  # each part is a file for g++
-    plain = pretrain(counting(), recipe(model=bare), out=tmp_path / "plain")
+def test_compiled_losses_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph of the step and its derivatives are ours. Turning them into C++ is not."""
+    compiled: list[Any] = []
+    through_graphs = partial(torch.compile, backend="aot_eager", fullgraph=True)
+
+    def compile_step(step: Any) -> Any:
+        compiled.append(step)
+        return through_graphs(step)
+
+    monkeypatch.setattr(torch, "compile", compile_step)
+    model = small(dropout=0.0)
+    plain = pretrain(counting(), recipe(model=model), out=tmp_path / "plain")
+    assert not compiled
+    with unchecked_shapes():
+        found = pretrain(counting(), recipe(model=model, compile=True), out=tmp_path / "compiled")
+    assert compiled == [token_cost]
     for row, other in zip(found.metrics["history"], plain.metrics["history"], strict=True):
         for name in ("train_loss", "validation_loss"):
             assert row[name] == pytest.approx(other[name], rel=1e-4)
@@ -363,8 +352,14 @@ def test_compiled_losses_are_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_without_a_compiler_it_says_so(tmp_path: Path) -> None:
+    """In a process of its own, where nothing checks shapes."""
+    texts, settings = tmp_path / "colours.txt", tmp_path / "compiled.toml"
+    texts.write_text("\n".join(counting().texts))
+    settings.write_text(COMPILED)
+    nowhere = {"PATH": "/nonexistent", "CXX": "/nonexistent/g++", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    given = ("pretrain", texts, "--recipe", settings, "--out", tmp_path / "out", "--device", "cpu")
     failed(
-        compiled(tmp_path, PATH="/nonexistent", CXX="/nonexistent/g++"),
+        Running("-m", "glassformer", *given, log=tmp_path / "log", environment=nowhere).outcome(),
         "training.compile: the step could not be compiled",
         "leave training.compile out",
     )
