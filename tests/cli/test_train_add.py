@@ -109,7 +109,9 @@ def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> 
     assert not (tmp_path / "m").exists()
 
 
-def test_word_vectors_are_continued_on_unlabelled_texts(reviews: Trained, more: Path, tmp_path: Path) -> None:
+def test_word_vectors_are_continued_on_unlabelled_texts(
+    reviews: Trained, more: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "u.txt").write_text("a zorblax film, not bad\na zorblax song, so bad\n")
     given = ("--unlabelled", tmp_path / "u.txt")
     unread = add(reviews, more, tmp_path / "m", *given, "--set", "model.body=none")
@@ -119,6 +121,13 @@ def test_word_vectors_are_continued_on_unlabelled_texts(reviews: Trained, more: 
         assert said.code == 0, said.err
         assert json.loads((tmp_path / out / "config.json").read_text())["data"]["body"]["unlabelled_texts"] == 2
         assert json.loads((tmp_path / out / "readers" / "body" / "words.json").read_text())["body"] == out
+        assert "also read texts without labels" not in said.err
+    (tmp_path / "again.csv").write_text(more.read_text().replace("1", "2"))
+    monkeypatch.chdir(reviews.table.parent)
+    asked = ("--init", tmp_path / "english", "--add", tmp_path / "again.csv", "--out", tmp_path / "w", "--epochs", "1")
+    again = glassformer("train", *asked)
+    assert again.code == 0
+    assert f"--unlabelled {tmp_path / 'u.txt'}" in again.err
 
 
 def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:

@@ -175,9 +175,10 @@ def read_sources(
         own = own and fold_labels(own, flat_labels(train).unique().to_list())
     test = config.test or (config.train if config.train in KNOWN else None)
     labels = flat_labels(train).unique().to_list() if config.added else []
-    columns: dict[str, Any] = {"text": None, "label": None, "multilabel": None, "labels": labels, "split": "train"}
-    columns["inputs"] = train.inputs
-    added = tuple(read_like_training(name, config, data_dir, **columns) for name in config.added)
+    added = tuple(
+        read_like_training(name, config, data_dir, labels=labels, inputs=train.inputs, split="train")
+        for name in config.added
+    )
     if config.task == "ordered":
         train = replace(train, order=ordered_labels(reduce(joined, added, train), config.order))
     return Sources(

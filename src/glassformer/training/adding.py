@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,17 @@ _AGAIN = "Train a new model on all rows, with one table of old and new ones"
 
 @dataclass(frozen=True, kw_only=True)
 class Beginning:
-    """What a run begins with: its rows, how it learns them, and the weights to start from, if any."""
+    """What a run begins with: its rows, how it learns them, and the weights to start from, if any.
+
+    Attributes:
+        unread: the texts without labels that the model has read, by name. The run reads them only if they are added.
+    """
 
     source: SourceConfig
     sources: Sources
     recipe: Recipe
     init: InitialWeights | None
+    unread: tuple[str, ...] = ()
 
 
 def add_to(
@@ -85,7 +91,9 @@ def add_to(
             ) from error
         raise
     recipe, init = _further(trained, sources, settings, str(folder))
-    return Beginning(source=source, sources=sources, recipe=recipe, init=init)
+    read = [trained.config.data.get(what, {}).get("unlabelled", ()) for what in ("body", "pretraining")]
+    unread = dict.fromkeys(chain.from_iterable(read)) if reads_without_labels(recipe) else ()
+    return Beginning(source=source, sources=sources, recipe=recipe, init=init, unread=tuple(unread))
 
 
 def _lacks_label(added: str, config: FolderConfig) -> str | None:
