@@ -109,6 +109,9 @@ def _ours(experiment: Experiment, name: str, recipe: Recipe, cut: Cut) -> ByName
             training_seconds=seconds,
             answering_seconds=answering_seconds,
             bytes=sum(file.stat().st_size for file in files),
+            notes=tuple(
+                f"weight of {reader} {weight:.3f}" for reader, weight in predictor.trained.config.weights.items()
+            ),
         )
     }
     return found | {name: Answered(answers=given) for name, given in readers_alone(predictor, texts).items()}

@@ -83,6 +83,7 @@ def document(found: dict[Entry, list[EntryRun]], *, test: bool) -> dict[str, Any
         "rows": "the official test rows" if test else f"a fifth of the training rows, at most {MOST_HELD_OUT:,}",
         "seeds": [run.seed for run in next(iter(found.values()))],
         "summary": summary(entries),
+        "best": summary([entry["best"] for entry in entries]),
         "entries": entries,
         "left_out": [] if FastText.is_installed() else ["fastText"],
     }

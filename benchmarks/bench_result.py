@@ -11,7 +11,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.metrics import f1_score
 
-from benchmarks.bench_contestants import OURS, TFIDF, ByName
+from benchmarks.bench_contestants import FASTTEXT, NB_LR, OURS, TFIDF, ByName
 from benchmarks.bench_data import Cut, Entry
 from benchmarks.paired import Outcome, SeedAnswers, compare
 from glassformer.data.arrays import BoolArray, IntArray
@@ -82,24 +82,31 @@ def entry_result(entry: Entry, runs: Sequence[EntryRun]) -> dict[str, Any]:
         for run in runs
     ]
     names = [name for name in runs[0].answers if all(name in run.answers for run in runs)]
-    found = compare([SeedAnswers(rows=run.rows, right_a=run.right(OURS), right_b=run.right(TFIDF)) for run in runs])
+    contestants = {name: _over_seeds([run.figures(name) for run in runs]) for name in names}
+    over = {name: _compared(runs, name) for name in (TFIDF, NB_LR, FASTTEXT) if name in contestants}
+    best = max(over, key=lambda name: contestants[name]["accuracy"])
     return {
         "name": entry.name,
         "data": entry.data,
         "label_noise": entry.noise,
         "typos": entry.typos,
         "classes": runs[0].classes,
-        "contestants": {name: _over_seeds([run.figures(name) for run in runs]) for name in names},
-        "difference": found.difference.model_dump(),
-        "p": found.p,
-        "outcome": found.outcome,
+        "contestants": contestants,
+        **over[TFIDF],
+        "best": {"name": best, **over[best]},
         "runs": seeds,
     }
 
 
-def summary(entries: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Count the entries on which ours is better, worse or not different."""
-    counts = Counter(entry["outcome"] for entry in entries)
+def _compared(runs: Sequence[EntryRun], other: str) -> dict[str, Any]:
+    """Compare ours with another contestant."""
+    found = compare([SeedAnswers(rows=run.rows, right_a=run.right(OURS), right_b=run.right(other)) for run in runs])
+    return {"difference": found.difference.model_dump(), "p": found.p, "outcome": found.outcome}
+
+
+def summary(compared: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Count the comparisons in which ours is better, worse or not different."""
+    counts = Counter(each["outcome"] for each in compared)
     return {outcome: counts[outcome] for outcome in get_args(Outcome)}
 
 

@@ -145,6 +145,7 @@ def test_an_entry_is_compared_over_its_seeds() -> None:
     assert [found["outcome"] for found in (better, worse, same)] == ["better", "worse", "no difference"]
     assert summary([better, worse, worse, same]) == {"better": 1, "worse": 2, "no difference": 1}
     assert better["p"] == pytest.approx(2 / 2**10)
+    assert better["best"] == {"name": TFIDF} | {key: better[key] for key in ("difference", "p", "outcome")}
     figures = better["contestants"][TFIDF]
     assert figures.pop("accuracy_of_seeds") == [0.75, 0.75]
     assert figures.pop("macro_f1_of_seeds") == pytest.approx([3 / 7, 3 / 7])
@@ -170,6 +171,7 @@ def test_a_result_as_it_is_shown(tmp_path: Path) -> None:
         "seeds": [0, 1],
         "entries": [better, same],
         "summary": summary([better, same]),
+        "best": summary([better["best"], same["best"]]),
         "left_out": ["fastText"],
         "command": "python -m benchmarks.bench_of_tables --test",
         "machine": {"architecture": "abc", "system": "Linux", "cores": 5, "python": "3.12.4"}
@@ -184,6 +186,7 @@ def test_a_result_as_it_is_shown(tmp_path: Path) -> None:
         "On 2 tables, compared with TF-IDF, ours is significantly better on **1** and significantly worse on **0**"
         in text
     )
+    assert "the most accurate of the other classifiers on each table, ours is significantly better on **1**" in text
     assert "| table | training rows | ours | counting reader alone | TF-IDF | ours − TF-IDF | p | ours is |" in text
     found = r"\+\.250 \[\+\.\d+, \+\.\d+\] \| \.002 \| \*\*better\*\* \| 2\.0 \| 2\.5 \|"
     assert re.search(r"\| trec-noise \| 100 to 101 \| 1\.000 \| \.750 \| \.750 \| " + found, text)
