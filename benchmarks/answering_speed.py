@@ -83,7 +83,7 @@ def prepare(experiment: Experiment, kind: str) -> Path:
         texts, labels = train.frame["text"].to_list(), train.frame["label"].to_list()
         write_fasttext(folder / "fasttext.bin", texts, labels)
         write_tfidf(folder / "tfidf.joblib", texts, labels)
-        write_bert(folder)
+        export_bert(folder, write_bert(folder))
         (folder / "texts.json").write_text(json.dumps(held), encoding="utf-8")
         (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
@@ -188,9 +188,8 @@ def starting(model: Path, times: int) -> dict[str, float]:
     return {"median": round(median(found), 3), "slowest": round(max(found), 3)}
 
 
-def write_bert(folder: Path) -> None:
-    """Write a BERT of the size of ours, as a folder of `transformers` and as ONNX."""
-    import torch
+def write_bert(folder: Path) -> Any:
+    """Write a BERT of the size of ours as a folder of `transformers`, and return it."""
     import transformers
 
     from benchmarks.serving_peers import bert_like
@@ -206,8 +205,15 @@ def write_bert(folder: Path) -> None:
         model_max_length=config.model.max_seq_len,
         model_input_names=["input_ids", "attention_mask"],
     ).save_pretrained(folder / "bert")
+    return model
+
+
+def export_bert(folder: Path, model: Any) -> None:
+    """Write it as ONNX, for texts as long as it reads."""
+    import torch
+
     ids = torch.ones(2, 9, dtype=torch.long)
-    shape = {0: torch.export.Dim("batch"), 1: torch.export.Dim("seq", max=config.model.max_seq_len)}
+    shape = {0: torch.export.Dim("batch"), 1: torch.export.Dim("seq", max=model.config.max_position_embeddings)}
     torch.onnx.export(
         model, (), str(folder / "bert.onnx"), dynamo=True, verbose=False,
         kwargs={"input_ids": ids, "attention_mask": torch.ones_like(ids)},

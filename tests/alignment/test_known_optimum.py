@@ -59,16 +59,16 @@ def with_gradient(policy: LanguageModel) -> Tensor:
 
 
 SETTINGS: dict[str, Any] = {
-    "updates": 120,
+    "updates": 70,
     "batch_size": 256,
     "minibatch_size": 128,
     "max_tokens": LENGTH,
     "beta": BETA,
     "target_kl": None,
     "most_kl": 50.0,
-    "learning_rate": 4e-3,
-    "held_out_completions": 2048,
-    "evaluate_every": 60,
+    "learning_rate": 6e-3,
+    "held_out_completions": 1024,
+    "evaluate_every": 35,
 }
 
 

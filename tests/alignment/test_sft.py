@@ -5,6 +5,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 import torch
@@ -62,6 +63,7 @@ def everything(steps: Any) -> list[Examples]:
 
 
 @pytest.mark.parametrize("positions", ["rotary", "learned", "sinusoidal", "none"])
+@hypothesis.settings(max_examples=6)
 @given(sizes=lengths)
 def test_packed_they_cost_what_each_costs_alone(positions: str, sizes: list[tuple[int, int]]) -> None:
     model, read = random_model(VOCAB_SIZE, positions=positions, max_seq_len=11), random_pairs(sizes)

@@ -21,13 +21,13 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     generated = replace(literal_speed.entry_of("notes-decoder"), data="polarity")
     monkeypatch.setattr(literal_speed, "entry_of", lambda _: generated)
     monkeypatch.setattr(literal_speed, "alternate", alternate)
-    monkeypatch.setattr(literal_speed, "QUICK_SECONDS", 1.0)
+    monkeypatch.setattr(literal_speed, "QUICK_SECONDS", 0.5)
     monkeypatch.setattr(literal_speed, "SECONDS", {"notes-decoder": 12.0})
     monkeypatch.setattr(sys, "argv", ["benchmarks/literal_speed.py", "--quick", "--work", str(tmp_path / "work")])
     literal_speed.main()
     trial = tmp_path / "work" / "trial"
     (system,) = json.loads((trial / "literal-speed.json").read_text(encoding="utf-8"))["systems"]
-    assert (system["rows"], system["held_out_rows"], system["seconds"]) == (270, 30, 1.0)
+    assert (system["rows"], system["held_out_rows"], system["seconds"]) == (270, 30, 0.5)
     literal, corrected, ours = system["variants"]
     assert literal["parameters"] == pytest.approx(corrected["parameters"], rel=0.05)
     assert (literal["batch_size"], ours["batch_size"]) == (32, 64)

@@ -19,7 +19,7 @@ def test_the_tweets_are_the_same_each_time_and_their_words_tell_the_label() -> N
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel keeps no peak to read")
 def test_every_phase_is_measured_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "SECONDS_OF_STEPS", 1)
+    monkeypatch.setattr(rows, "SECONDS_OF_STEPS", 0.2)
     table = tmp_path / "a.parquet"
     pl.concat(list(rows.generate(2_100))).write_parquet(table)
     phases = rows.run_phases(str(table))

@@ -24,7 +24,9 @@ from tests.training.samples import opinions, recipe, table
 
 
 @pytest.mark.slow
-def test_a_healthy_run_has_no_problem() -> None:
+def test_a_healthy_run_has_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 50)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 50)
     chosen = load_recipe("polarity")
     found = diagnose(Sources(train=polarity.generate("train"), test=polarity.generate("test")), chosen)
     assert found.at("problem") == ()
@@ -104,11 +106,12 @@ def test_planted_faults_of_model_and_data_come_first(monkeypatch: pytest.MonkeyP
     assert levels == sorted(levels, key=["problem", "worth knowing", "good"].index)
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("rate", [1e-8, 0.7])
 def test_a_rate_that_is_far_off_is_named(rate: float) -> None:
     findings, figures = examined(bench(learning_rate=rate))
     assert "learning rate" in problems(findings)
-    assert figures.steps == 200
+    assert figures.steps == 21
 
 
 @pytest.mark.parametrize("design", DESIGNS)

@@ -21,6 +21,11 @@ from glassformer.models.published.sentiment140 import Sentiment140Config
 from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, easy_data, problems, scaled
 
 
+@pytest.fixture(autouse=True)
+def _fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 60)
+
+
 def signals_of(tried: Bench) -> list[Finding]:
     return check_signals(measure_signals(tried, seconds=60))
 
@@ -84,13 +89,13 @@ def test_knowing_the_shares_is_the_entropy_of_the_labels() -> None:
 def test_a_healthy_model_has_no_problem_and_its_zero_start_is_explained() -> None:
     findings = signals_of(bench())
     assert problems(findings) == set()
-    gradients = by_check(findings)["gradients after 200 steps"]
+    gradients = by_check(findings)["gradients after 60 steps"]
     assert gradients.level == "good"
     assert "start at zero by design" in gradients.found
 
 
 def after_steps(model: nn.Module, **training: Any) -> Finding:
-    return by_check(signals_of(bench(model=model, **training)))["gradients after 200 steps"]
+    return by_check(signals_of(bench(model=model, **training)))["gradients after 60 steps"]
 
 
 def test_parameters_that_a_softmax_cancels_get_nothing_but_rounding_noise() -> None:
@@ -182,9 +187,9 @@ def with_feed_forward(bias: float) -> Bench:
 
 def test_dead_units_are_named() -> None:
     findings = signals_of(with_feed_forward(-40.0))
-    assert {"dead units at the start", "dead units after 200 steps"} <= problems(findings)
-    assert "feed_forward (relu)" in by_check(findings)["dead units after 200 steps"].found
-    assert "no gradient reaches trunk.blocks.0.feed_forward" in by_check(findings)["gradients after 200 steps"].found
+    assert {"dead units at the start", "dead units after 60 steps"} <= problems(findings)
+    assert "feed_forward (relu)" in by_check(findings)["dead units after 60 steps"].found
+    assert "no gradient reaches trunk.blocks.0.feed_forward" in by_check(findings)["gradients after 60 steps"].found
 
 
 def test_units_with_an_ordinary_bias_are_alive() -> None:
@@ -198,7 +203,7 @@ def test_a_signal_that_explodes_with_depth_is_named() -> None:
 
 
 def test_a_rate_at_which_nothing_moves_is_named() -> None:
-    step = by_check(signals_of(bench(learning_rate=1e-7)))["step size after 200 steps"]
+    step = by_check(signals_of(bench(learning_rate=1e-7)))["step size after 60 steps"]
     assert step.level == "problem"
     assert "raise" in step.advice
 

@@ -36,7 +36,8 @@ def test_a_model_that_does_not_read_is_named() -> None:
     assert "broken path" in finding.advice
 
 
-def test_texts_that_look_alike_are_not_held_against_the_model() -> None:
+def test_texts_that_look_alike_are_not_held_against_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 40)
     data = easy_data()
     alike = TokenStore.in_memory([np.ones(4, dtype=np.int64) for _ in range(len(data.train))])
     finding, _ = check_overfitting(bench(data=dataclasses.replace(data, train=alike)), seconds=60)

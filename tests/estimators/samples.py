@@ -15,5 +15,5 @@ LISTS = [["b", "a"], ["b"], [], ["a"]] * 6
 
 def small(**settings: Any) -> TextClassifier:
     """A classifier that trains in a moment."""
-    usual: dict[str, Any] = {"preset": "tiny", "epochs": 2, "settings": ALONE}
+    usual: dict[str, Any] = {"preset": "tiny", "epochs": 1, "settings": ALONE}
     return TextClassifier(**usual | settings)

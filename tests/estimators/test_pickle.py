@@ -7,10 +7,11 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import clone
 
 from glassformer import TextClassifier, TextRegressor
 from tests.estimators.samples import ALONE, BOTH
+from tests.running import Running
 
 TEXTS = [f"{word} film {number}" for number in range(12) for word in ("good", "bad", "fine", "dull")]
 LABELS, NUMBERS = [1, 0] * 24, [4.5, 1.0, 4.0, 1.5] * 12
@@ -40,8 +41,20 @@ def test_a_classifier_is_kept_after_it_searched_its_training_texts(how: dict[str
     assert pickle.loads(pickle.dumps(classifier)).explain("good film", nearest=True).nearest == found
 
 
+ELSEWHERE = """
+import pickle, sys
+with open(sys.argv[1], "rb") as file:
+    unfitted, fitted, texts, labels = pickle.load(file)
+for estimator in (unfitted.fit(texts, labels), fitted):
+    print(estimator.predict_proba(texts).tolist())
+"""
+
+
 @pytest.mark.slow
-def test_a_grid_is_searched_by_two_processes() -> None:
-    grid = GridSearchCV(TextClassifier(**COUNTING), {"random_state": [1, 2]}, cv=2, n_jobs=2).fit(TEXTS, LABELS)
-    assert grid.best_score_ > 0.9
-    assert np.array_equal(pickle.loads(pickle.dumps(grid)).predict(TEXTS), grid.predict(TEXTS))
+def test_another_process_fits_and_answers(tmp_path: Path) -> None:
+    unfitted = TextClassifier(**COUNTING | {"settings": BOTH | {"model.body": "none"}})
+    fitted = clone(unfitted).fit(TEXTS, LABELS)
+    (tmp_path / "sent").write_bytes(pickle.dumps((unfitted, fitted, TEXTS, LABELS)))
+    done = Running("-c", ELSEWHERE, tmp_path / "sent", log=tmp_path / "log").outcome()
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == [str(fitted.predict_proba(TEXTS).tolist())] * 2

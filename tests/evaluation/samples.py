@@ -14,7 +14,7 @@ from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.review import Thresholds
 from tests.support import flat
 
-LONG = "It went on, and on, and on. " * 60
+LONG = "It went on, and on, and on. " * 20
 HISTORY = [
     {"epoch": 1, "step": 70, "train_loss": 0.68, "train_accuracy": 0.55, "validation_loss": 0.6, "seconds": 2.0},
     {"epoch": 2, "step": 140, "train_loss": 0.41, "train_accuracy": 0.81, "validation_loss": 0.39},

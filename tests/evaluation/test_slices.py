@@ -88,13 +88,13 @@ def test_long_texts_are_found() -> None:
 
 
 def test_equal_rows_give_nothing() -> None:
-    """Of 100 tables without a bad slice, about 5% may have a significant one."""
+    """Of 40 tables without a bad slice, about 5% may have a significant one."""
     texts = random_texts(200, 5)
     rng = np.random.default_rng(6)
     columns = pl.DataFrame({"shop": rng.choice(["a", "b", "c"], 200), "price": [f"{x:.3f}" for x in rng.random(200)]})
-    found = [find_slices(texts, rng.random(200) < 0.8, columns) for _ in range(100)]
+    found = [find_slices(texts, rng.random(200) < 0.8, columns) for _ in range(40)]
     assert found[0].columns == ("shop", "price")
-    assert sum(each.significantly_worse > 0 for each in found) <= 10
+    assert sum(each.significantly_worse > 0 for each in found) <= 4
 
 
 def test_numbers_are_cut_into_quarters_and_equal_ones_stay_together() -> None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
@@ -49,6 +49,7 @@ def test_a_reward_is_how_much_likelier_each_member_finds_the_answer() -> None:
 
 
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "learned", "rotary", "rotary-on-embeddings"])
+@settings(max_examples=6)
 @given(lengths=st.lists(st.integers(2, 6), min_size=1, max_size=4), extra=st.integers(0, 3))
 def test_neither_padding_nor_neighbours_change_a_reward(positions: str, lengths: list[int], extra: int) -> None:
     model = reward_model(positions=positions)

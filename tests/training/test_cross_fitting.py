@@ -41,9 +41,9 @@ def chosen(**training: Any) -> Recipe:
     return Recipe(validation=ValidationConfig(min_rows=2000), model=model, training=config(**training))
 
 
-def fast(**training: Any) -> Recipe:
-    """A transformer that knows its rows after the second of eight epochs of 15 steps."""
-    return chosen(epochs=8, learning_rate=0.03, min_steps_per_epoch=15, **training)
+def fast(epochs: int = 8) -> Recipe:
+    """A transformer that knows its rows after the second epoch of 15 steps."""
+    return chosen(epochs=epochs, learning_rate=0.03, min_steps_per_epoch=15)
 
 
 @pytest.fixture
@@ -129,16 +129,17 @@ def stop_at(steps: int) -> Callable[[int], None]:
 def test_a_resumed_run_ends_in_the_same_place(gains: Any, tmp_path: Path) -> None:
     """With snapshots, the transformer is trained on all rows all the same: that training may be interrupted, too."""
     gains(lambda rows: 4.0 if rows == 15 else 0.0)
-    whole = train_classifier(ROWS, fast(), snapshots=Snapshots(2))
-    for steps in (1, 20, 40, 140):
+    settings = fast(epochs=4)
+    whole = train_classifier(ROWS, settings, snapshots=Snapshots(2))
+    for steps in (1, 20, 70):
         out, memory = tmp_path / str(steps), Memory()
         with pytest.raises(InterruptedTraining):
-            train_classifier(ROWS, fast(), out=out, observer=Memory(stop_at(steps)), snapshots=Snapshots(2))
-        resumed = train_classifier(ROWS, fast(), out=out, resume=True, observer=memory, snapshots=Snapshots(2))
+            train_classifier(ROWS, settings, out=out, observer=Memory(stop_at(steps)), snapshots=Snapshots(2))
+        resumed = train_classifier(ROWS, settings, out=out, resume=True, observer=memory, snapshots=Snapshots(2))
         theirs, ours = (model.metrics["readers"]["promise"] for model in (whole, resumed))
         assert {**ours, "seconds": 0} == {**theirs, "seconds": 0}, steps
         assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"]), steps
-        assert len(resumed.metrics["history"]) == 8
+        assert len(resumed.metrics["history"]) == 4
         assert memory.steps[-1].training == 5
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import re
 import signal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_pat
 @pytest.mark.parametrize("min_rows", [0, 2000])
 def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cannot(min_rows: int) -> None:
     trained = train_classifier(
-        in_order(), chosen(learning_rate=0.01, epochs=25, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
+        in_order(), chosen(learning_rate=0.02, epochs=14, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
     )
     new = in_order(300).train.frame
     answers = Predictor(trained).answer(new["text"].to_list()).predictions()
@@ -306,6 +307,16 @@ def of_body(body: str, *, counting: str = "tfidf") -> Recipe:
     return found.model_copy(update={"model": BOTH.model_copy(update={"body": body, "counting": counting})})
 
 
+@cache
+def whole_run(min_rows: int) -> TrainedModel:
+    """A run that nothing stopped. Each of the four parts of cross-fitting takes 15 steps."""
+    return train_classifier(Sources(train=opinions(60)), resumable(min_rows))
+
+
+def resumable(min_rows: int) -> Recipe:
+    return chosen(min_rows=min_rows, epochs=3, learning_rate=0.01)
+
+
 @pytest.mark.usefixtures("every_training")
 @pytest.mark.parametrize(
     ("min_rows", "steps", "finished"),
@@ -313,13 +324,8 @@ def of_body(body: str, *, counting: str = "tfidf") -> Recipe:
     ids=["first step", "later", "first step of part 1", "part 2", "part 4", "after cross-fitting"],
 )
 def test_a_resumed_run_is_the_uninterrupted_one(min_rows: int, steps: int, finished: int, tmp_path: Path) -> None:
-    """Each of the four parts of cross-fitting takes 15 steps.
-
-    Args:
-        finished: the number of finished parts when the run is interrupted.
-    """
-    rows, settings = Sources(train=opinions(60)), chosen(min_rows=min_rows, epochs=3, learning_rate=0.01)
-    whole = train_classifier(rows, settings, out=tmp_path / "whole")
+    """`finished` is the number of finished parts when the run is interrupted."""
+    rows, settings, whole = Sources(train=opinions(60)), resumable(min_rows), whole_run(min_rows)
     with pytest.raises(InterruptedTraining):
         train_classifier(rows, settings, out=tmp_path / "out", observer=interrupt_after(steps))
     assert len(list((tmp_path / "out" / "checkpoint").glob("fold-*/held-out.safetensors"))) == finished
@@ -377,8 +383,7 @@ def test_divergence_in_cross_fitting_says_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("every_training")
 @pytest.mark.parametrize("part", ["counting", "fold-1"])
 def test_damaged_logits_of_an_interrupted_run_are_computed_again(part: str, tmp_path: Path) -> None:
-    rows, settings = Sources(train=opinions(60)), chosen(min_rows=2000, epochs=3, learning_rate=0.01)
-    whole = train_classifier(rows, settings)
+    rows, settings, whole = Sources(train=opinions(60)), resumable(2000), whole_run(2000)
     with pytest.raises(InterruptedTraining):
         train_classifier(rows, settings, out=tmp_path, observer=interrupt_after(22))
     file = tmp_path / "checkpoint" / part / "held-out.safetensors"

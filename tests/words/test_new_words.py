@@ -176,8 +176,7 @@ def test_a_card_goes_on(tmp_path: Path) -> None:
     assert [line.split()[1] for line in card.splitlines() if line.startswith("- ")] == ["gagaga", "hahi", "later"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("model", [CAUSAL, MASKED])
+@pytest.mark.parametrize(("kind", "model"), [*((kind, CAUSAL) for kind in KINDS), ("word", MASKED)])
 def test_a_language_model_learns_words_too(kind: str, model: LanguageModelConfig, tmp_path: Path) -> None:
     trained = language_model_of_known(kind, model=model)
     save_model(tmp_path / "old", trained, card="# It writes\n")

@@ -1,10 +1,12 @@
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
 import pytest
 
+from glassformer.data import polarity
 from glassformer.data.known import KNOWN
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.experiments.published import systems
@@ -66,6 +68,13 @@ class Watching:
 def toy(monkeypatch: pytest.MonkeyPatch) -> list[TableEntry]:
     monkeypatch.setattr(systems, "ENTRIES", (TOY,))
     return [TOY]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_rows() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(polarity, "N_ROWS", {"train": 400, "test": 100})
+        yield
 
 
 @pytest.fixture(scope="module")
