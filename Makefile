@@ -5,7 +5,7 @@ DEMO := runs/demo
 ASSISTANT := runs/assistant
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test lint docs pictures traces bench bench-full bench-tables clean
+.PHONY: demo demo-assistant test suite lint docs pictures traces bench bench-full bench-tables clean
 
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -37,7 +37,11 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# Types are checked while the tests run: that takes one process, half a minute.
+test: .venv/ready
+	$(MAKE) --jobs 2 lint suite
+
+suite: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
 # The site of the docs. A warning is an error: a broken link, say.
