@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -18,6 +19,7 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+LOOKS: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", 1200), ("dark", 390))
 CONTRAST = """element => {
   const parse = colour => colour.match(/[\\d.]+/g).map(Number);
   const light = colour => { const [r, g, b] = parse(colour).map(v => v / 255)
@@ -40,10 +42,17 @@ def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
     return said, [url for url in asked if url != path.as_uri()]
 
 
-def check_it_can_be_read(page: Page, width: int, selectors: Sequence[str] = ()) -> None:
-    """Nothing is wider than the page, what is selected has enough contrast, and axe finds no fault."""
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for selector in selectors:
-        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+def check_it_can_be_read(page: Page, selectors: Sequence[str] = ()) -> None:
+    """It fits, what is selected has enough contrast, and axe finds no fault: on a screen and, dark, on a phone."""
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for selector in selectors:
+            assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+        check_with_axe(page)
+
+
+def check_with_axe(page: Page) -> None:
     results = Axe().run(page, options={"resultTypes": ["violations"]})
     assert results.violations_count == 0, results.generate_report()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
@@ -28,6 +28,18 @@ def running(
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def served_page(browser: Browser, models: Mapping[str, ServedModel], **options: Any) -> Iterator[Page]:
+    """The page of these models. Nothing may go wrong in its console."""
+    with running(models, **options) as url:
+        page = browser.new_page()
+        said = complaints(page)
+        page.goto(url)
+        yield page
+        assert said == []
+        page.close()
 
 
 def complaints(page: Page) -> list[str]:

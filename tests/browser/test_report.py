@@ -1,14 +1,17 @@
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from glassformer.evaluation.report import write_report
-from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
+from tests.browser.chromium import CHROMIUM, CONTRAST, LOOKS, open_quietly
 from tests.evaluation.samples import HISTORY, sample_evaluation
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+READ = (".verdict", ".score", ".soft", "caption", "tbody td", ".errors b", ".errors s", "footer p", "nav a")
 
 
 @pytest.fixture(scope="module", params=["three classes", "thirty classes", "several labels"])
@@ -22,49 +25,40 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return path
 
 
-def test_loads_alone_and_in_silence(browser: Browser, report: Path) -> None:
+@pytest.fixture(scope="module")
+def page(browser: Browser, report: Path) -> Iterator[Page]:
+    """The report, which says nothing and asks for nothing."""
     page = browser.new_page()
     assert open_quietly(page, report) == ([], [])
+    yield page
+    page.close()
+
+
+def on_phone(page: Page, phone: bool) -> None:
+    page.set_viewport_size({"width": 390 if phone else 1200, "height": 844})
+
+
+def test_is_whole(page: Page) -> None:
     assert page.title() == "reviews · glassformer report"
     headings = page.locator("h2").all_inner_texts()
     assert "Compared with baselines" in headings
     assert "How this was measured" in headings
     assert page.locator("svg > title").count() == page.locator("svg").count() >= 4
-    page.close()
 
 
-def test_fits_a_phone(browser: Browser, report: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    open_quietly(page, report)
+def test_can_be_read_in_both_schemes_and_fits_a_phone(page: Page) -> None:
     page.locator("details").first.evaluate("element => element.open = true")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.close()
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        on_phone(page, width == 390)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for selector in READ:
+            assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (background == "rgb(17, 20, 24)") == (scheme == "dark")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_can_be_read_in_both_schemes(browser: Browser, report: Path, scheme: str) -> None:
-    page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light")
-    open_quietly(page, report)
-    for selector in (
-        ".verdict",
-        ".score",
-        ".soft",
-        "caption",
-        "tbody td",
-        ".errors b",
-        ".errors s",
-        "footer p",
-        "nav a",
-    ):
-        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
-    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (background == "rgb(17, 20, 24)") == (scheme == "dark")
-    page.close()
-
-
-def test_classes_can_be_sorted(browser: Browser, report: Path) -> None:
-    page = browser.new_page()
-    open_quietly(page, report)
+def test_classes_can_be_sorted(page: Page) -> None:
     table = page.locator("#classes table.sortable")
 
     def column(number: int) -> list[str]:
@@ -80,34 +74,26 @@ def test_classes_can_be_sorted(browser: Browser, report: Path) -> None:
     names = table.locator("tbody th").all_inner_texts()
     assert names == sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in name.split()])
     assert table.locator("tfoot th").all_inner_texts() == averages
-    page.close()
 
 
-def test_the_hint_on_scrolling_stands_under_what_scrolls(browser: Browser, report: Path) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 844})
-    open_quietly(page, report)
-    page.wait_for_timeout(100)
+def test_the_hint_on_scrolling_stands_under_what_scrolls(page: Page) -> None:
+    on_phone(page, True)
     parts = page.evaluate(
         """[...document.querySelectorAll('.scroll')].map(part =>
             [part.scrollWidth > part.clientWidth, getComputedStyle(part.nextElementSibling).display !== 'none'])"""
     )
     assert all(scrolls == hinted for scrolls, hinted in parts)
     assert {scrolls for scrolls, _ in parts} == {True, False}
-    page.close()
 
 
-def test_says_what_a_phone_cannot_show(browser: Browser, report: Path) -> None:
-    for width, shown in ((390, True), (1200, False)):
-        page = browser.new_page(viewport={"width": width, "height": 844})
-        open_quietly(page, report)
-        assert page.locator(".on-narrow").first.is_visible() is shown
-        assert page.locator(".on-wide").first.is_visible() is not shown
-        page.close()
+def test_says_what_a_phone_cannot_show(page: Page) -> None:
+    for phone in (True, False):
+        on_phone(page, phone)
+        assert page.locator(".on-narrow").first.is_visible() is phone
+        assert page.locator(".on-wide").first.is_visible() is not phone
 
 
-def test_a_threshold_can_be_chosen(browser: Browser, report: Path) -> None:
-    page = browser.new_page()
-    open_quietly(page, report)
+def test_a_threshold_can_be_chosen(page: Page) -> None:
     chooser = page.locator("#chooser")
     found: list[int] = []
     for price in ("0.01", "1", "100"):
@@ -125,4 +111,3 @@ def test_a_threshold_can_be_chosen(browser: Browser, report: Path) -> None:
         chooser.locator("select").select_option(index=1)
         second = chooser.locator("option").nth(1).inner_text()
         assert chooser.locator("output").inner_text().startswith(f"{second} from")
-    page.close()

@@ -7,15 +7,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from glassformer.prediction.answering_config import Readers
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.serving.limits import Limits
-from tests.browser.chromium import CHROMIUM, CONTRAST, check_it_can_be_read
-from tests.browser.serving import complaints, running
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read
+from tests.browser.serving import complaints, running, served_page
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping
 from tests.serving.samples import TEXT, served
@@ -72,9 +71,7 @@ def test_the_answer_follows_what_is_typed(page: Page) -> None:
 
 def test_a_text_unlike_the_training_data_is_said_to_be_so(browser: Browser) -> None:
     seen = Seen(hashes=np.unique(ngram_hashes(TEXT)), config=UnlikeConfig(threshold=0.5, held_out_rows=3))
-    with running(served(trained=replace(two_readers(), seen=seen))) as url:
-        page = browser.new_page()
-        page.goto(url)
+    with served_page(browser, served(trained=replace(two_readers(), seen=seen))) as page:
         typed(page, "zwei drei vier fünf")
         expect(page.locator(".answer .note")).to_contain_text("unlike the training data")
         typed(page)
@@ -82,7 +79,7 @@ def test_a_text_unlike_the_training_data_is_said_to_be_so(browser: Browser) -> N
 
 
 def test_only_the_newest_answer_is_shown(page: Page) -> None:
-    page.locator("#text").press_sequentially("the plot is thin but i loved it and would not see it again", delay=15)
+    page.locator("#text").press_sequentially("the plot is thin but i loved it and would not see it again", delay=5)
     expect(page.locator(WORDS)).to_have_count(14)
     expect(page.locator(".words")).to_have_text("the plot is thin but i loved it and would not see it again")
 
@@ -162,17 +159,6 @@ def test_a_long_text_is_answered_but_not_explained_and_an_over_long_one_is_refus
     expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
 
 
-def test_a_model_that_counts_alone_offers_no_trace_of_a_long_text(browser: Browser) -> None:
-    with running(served(trained=two_readers(transformer=0.0))) as url:
-        page = browser.new_page()
-        page.goto(url)
-        typed(page, "the plot " * 12)
-        expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
-        typed(page)
-        expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
-        page.close()
-
-
 def test_a_model_whose_transformer_is_not_asked_shows_the_others(browser: Browser) -> None:
     counting = two_readers(transformer=0.0)
     body = BodyReader(
@@ -182,16 +168,14 @@ def test_a_model_whose_transformer_is_not_asked_shows_the_others(browser: Browse
     )  # fmt: skip
     weights = Readers.weighing({"counting": 0.4, "body": 0.8, "transformer": 0.0})
     config = counting.config.model_copy(update={"readers": weights})
-    with running(served(trained=replace(counting, config=config, readers={**counting.readers, "body": body}))) as url:
-        page = browser.new_page()
-        page.goto(url)
+    trained = replace(counting, config=config, readers={**counting.readers, "body": body})
+    with served_page(browser, served(trained=trained)) as page:
         typed(page)
         expect(page.locator(".readers .name")).to_have_text(["counting", "body"])
         expect(page.locator(".readers h3")).to_have_text("Two readers")
         silent = "Its transformer is not asked: held-out rows did not show that it helps."
         expect(page.locator(".readers p").last).to_have_text(silent)
         assert "speak" in page.locator(".readers p").first.inner_text()
-        page.close()
 
 
 def test_right_to_left(page: Page) -> None:
@@ -258,10 +242,7 @@ def test_the_nearest_training_texts_are_below(browser: Browser, page: Page) -> N
     typed(page)
     expect(page.locator(".shares summary")).to_be_visible()
     expect(page.get_by_text("Nearest training texts")).to_have_count(0)  # this model keeps none
-    with running(served(trained=keeping(two_readers(), texts=KEPT, labels=(0, 1, 2, 2, 0)))) as url:
-        keeps = browser.new_page()
-        said = complaints(keeps)
-        keeps.goto(url)
+    with served_page(browser, served(trained=keeping(two_readers(), texts=KEPT, labels=(0, 1, 2, 2, 0)))) as keeps:
         typed(keeps)
         keeps.get_by_text("Nearest training texts").click()
         panel = keeps.locator(".nearest")
@@ -279,42 +260,28 @@ def test_the_nearest_training_texts_are_below(browser: Browser, page: Page) -> N
         typed(keeps, "not at all again")
         expect(panel).not_to_contain_text("This text is a training text")
         expect(texts).to_have_count(5)
-        assert said == []
-        keeps.close()
+        keeps.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
+        check_it_can_be_read(keeps, (".near-texts .soft", ".near-texts b", ".near-texts .text"))
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
-def test_the_nearest_training_texts_can_be_read_and_fit(browser: Browser, scheme: Any, width: int) -> None:
-    with running(served(trained=keeping(two_readers(), texts=KEPT, labels=(0, 1, 2, 2, 0)))) as url:
-        page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-        page.goto(url)
-        typed(page)
-        expect(page.locator(".near-texts li")).to_have_count(4)
-        page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
-        check_it_can_be_read(page, width, (".near-texts .soft", ".near-texts b", ".near-texts .text"))
-        page.close()
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)])
-def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
-    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.goto(url)
+def test_it_can_be_read_and_fits(page: Page) -> None:
     typed(page)
     page.locator(WORDS).nth(1).focus()
     page.keyboard.press("Delete")
     expect(page.locator(".verdict-of-change")).to_be_visible()
     page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1200, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        page.locator(WORDS).nth(8).click()
+        box = page.get_by_role("dialog").bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        page.keyboard.press("Escape")
     page.locator(WORDS).nth(8).click()
-    box = page.get_by_role("dialog").bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width
-    for selector in (".label", ".confidence", ".soft", ".legend", ".trust", "th", "label", ".brand", "footer"):
-        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
-    results = Axe().run(page, options={"resultTypes": ["violations"]})
-    assert results.violations_count == 0, results.generate_report()
-    page.close()
+    check_it_can_be_read(
+        page, (".label", ".confidence", ".soft", ".legend", ".trust", "th", "label", ".brand", "footer")
+    )
 
 
 def test_the_page_works_with_a_key_that_the_browser_asks_for(browser: Browser) -> None:

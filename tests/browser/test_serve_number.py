@@ -1,15 +1,13 @@
 """The page of a model that answers with a number."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from glassformer.serving.feedback import FeedbackFile
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read
-from tests.browser.serving import complaints, running
+from tests.browser.serving import running
 from tests.browser.test_serve_tables import DROP
 from tests.serving.samples import of_numbers
 
@@ -31,23 +29,18 @@ def typed(page: Page) -> None:
     expect(page.locator(WORDS)).to_have_text(TEXT.split())
 
 
-def test_the_right_number_is_said(browser: Browser, url: str) -> None:
-    page = browser.new_page()
-    page.goto(url)
+def test_the_right_number_is_said_and_all_can_be_read(page: Page) -> None:
     typed(page)
     page.get_by_text("Say the right answer").click()
     for given, said in (("much", "Give a number, such as 3.5."), ("2.5", "Kept, with the answer of the model.")):
         page.locator(".feedback input").fill(given)
         page.get_by_role("button", name="Keep").click()
         expect(page.locator(".feedback [role=status]")).to_have_text(said)
-    assert Axe().run(page).violations_count == 0
-    page.close()
+    page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
+    check_it_can_be_read(page, (".label", ".ends", ".answer .soft", ".legend"))
 
 
-def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: str) -> None:
-    page = browser.new_page()
-    said = complaints(page)
-    page.goto(url)
+def test_the_number_its_interval_and_the_words_are_shown(page: Page, url: str) -> None:
     expect(page.locator(".answer")).to_contain_text("Numbers of training: 1.")
     typed(page)
     answer = page.request.post(f"{url}predict", data={"text": TEXT}).json()["answers"][0]
@@ -79,14 +72,10 @@ def test_the_number_its_interval_and_the_words_are_shown(browser: Browser, url: 
     opened.value.close()
     page.locator("#text").fill("")
     expect(page.locator(".label")).to_have_count(0)
-    assert said == []
-    page.close()
 
 
-def test_a_table_is_answered_and_drift_is_shown(browser: Browser, url: str) -> None:
-    page = browser.new_page()
-    said = complaints(page)
-    page.goto(url)
+def test_a_table_is_answered_and_drift_is_shown(page: Page, url: str) -> None:
+    expect(page.locator(".choose")).to_be_visible()  # from then on the page takes tables
     texts = ["superb film 3", " ", *["poor song 1"] * 120]
     page.request.post(f"{url}predict", data={"texts": texts[2:]}, headers={"sec-fetch-site": ""})
     page.evaluate(
@@ -107,15 +96,3 @@ def test_a_table_is_answered_and_drift_is_shown(browser: Browser, url: str) -> N
     expect(page.locator(".found .bars")).to_have_count(0)
     page.get_by_text("Drift: the recent texts").click()
     expect(page.locator(".inside").filter(has_text="held-out rows")).to_contain_text("answer")
-    assert said == []
-    page.close()
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
-def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
-    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.goto(url)
-    typed(page)
-    page.locator("details").evaluate_all("all => all.forEach(details => details.open = true)")
-    check_it_can_be_read(page, width, (".label", ".ends", ".answer .soft", ".legend"))
-    page.close()

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.chromium import CHROMIUM, check_it_can_be_read
-from tests.browser.serving import complaints, running
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
+from tests.browser.serving import running, served_page
 from tests.browser.test_serve import shown
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import served
@@ -214,23 +212,20 @@ def test_the_time_lapse_opens_in_a_tab_of_its_own(page: Page) -> None:
 
 
 def test_a_model_that_counts_alone_has_no_heads_to_show(browser: Browser) -> None:
-    with running(served(trained=two_readers(transformer=0.0))) as url:
-        page = browser.new_page()
-        page.goto(url)
+    with served_page(browser, served(trained=two_readers(transformer=0.0))) as page:
+        typed(page, "the plot " * 12)
+        expect(page.locator(".panel.trace")).to_have_text("The text is too long to show every number of its answer.")
         typed(page)
+        expect(page.get_by_role("button", name="Every number of this answer")).to_be_visible()
         expect(page.locator(".readers")).to_contain_text("The model answers by counting alone")
         expect(page.locator(".heads")).to_be_empty()
         expect(page.locator(".passages")).to_be_empty()
         expect(page.locator(".lapse")).to_be_empty()
         page.locator(".turning button").click()
         expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered")
-        page.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 1200), ("light", 390), ("dark", 390)])
-def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
-    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.goto(url)
+def test_it_can_be_read_and_fits(page: Page) -> None:
     typed(page, "not good film good " + "the plot is thin " * 40)
     page.locator(".turning button").click()
     for name in ("Head by head", "Passage by passage"):
@@ -238,26 +233,19 @@ def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width:
     page.locator(LOOKED).nth(2).click()
     expect(page.locator(".heads .said")).to_contain_text("from “film”")
     expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered", timeout=30_000)
-    check_it_can_be_read(page, width, (".turning .link", ".lapse a", ".said", ".heads th", ".passages .text"))
-    page.close()
+    check_it_can_be_read(page, (".turning .link", ".lapse a", ".said", ".heads th", ".passages .text"))
 
 
 def test_the_recent_texts_are_compared_when_the_part_is_opened(browser: Browser) -> None:
-    with running(knowing()) as url:
-        page = browser.new_page()
-        said = complaints(page)
-        page.goto(url)
+    with served_page(browser, knowing()) as page:
         place = page.locator(".drift")
         opened(page, "Drift: the recent texts")
         expect(place.locator("p").first).to_have_text("So far 0 texts were answered. They are compared from 100 on.")
-        page.request.post(f"{url}predict", data={"texts": ["not good"] * 120})
+        page.request.post(f"{page.url}predict", data={"texts": ["not good"] * 120})
         opened(page, "Drift: the recent texts")
         opened(page, "Drift: the recent texts")
         expect(place.locator("p").first).to_contain_text("The last 120 texts differ from the held-out rows")
         assert place.locator("thead th").all_inner_texts()[1:3] == ["last 120 texts", "200 held-out rows"]
         expect(place.locator("tbody tr")).to_have_count(4)
         assert place.locator("tbody td:last-child").all_inner_texts() == ["yes", "no", "yes", "no"]
-        results = Axe().run(page, options={"resultTypes": ["violations"]})
-        assert results.violations_count == 0, results.generate_report()
-        assert said == []
-        page.close()
+        check_with_axe(page)

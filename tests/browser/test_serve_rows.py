@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from glassformer.serving.feedback import FeedbackFile
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read
-from tests.browser.serving import running
+from tests.browser.serving import running, served_page
 from tests.browser.test_serve_tables import DROP
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import ROW, of_rows, served
@@ -23,8 +22,13 @@ SHOWN = ["shop=Berlin", "price=3 to 5.5", "the", "plot", "is", "thin", "not", "a
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with running(served(trained=of_rows())) as found:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept") / "kept.jsonl"
+
+
+@pytest.fixture(scope="module")
+def url(kept: Path) -> Iterator[str]:
+    with running(served(trained=of_rows()), feedback=FeedbackFile(kept)) as found:
         yield found
 
 
@@ -149,49 +153,29 @@ def test_a_row_of_a_table_is_looked_into(page: Page) -> None:
     expect(page.locator(WORDS)).to_have_text(["shop=missing", "price=missing", "it"])
 
 
-def test_the_right_answer_to_a_row_is_said(browser: Browser, tmp_path: Path) -> None:
-    kept = tmp_path / "kept.jsonl"
-    several = two_readers(multilabel=True)
-    with running(served(trained=of_rows()), feedback=FeedbackFile(kept)) as url:
-        page = browser.new_page()
-        page.goto(url)
-        expect(page.locator("#keeps")).to_have_text("keeps only texts whose right answer you give")
-        typed(page)
-        page.get_by_text("Say the right answer").click()
-        page.get_by_role("button", name="Keep").click()
-        expect(page.locator(".feedback [role=status]")).to_have_text("Choose a label.")
-        page.get_by_label("Right label").select_option("fine")
-        page.get_by_role("button", name="Keep").click()
-        expect(page.locator(".feedback [role=status]")).to_have_text("Kept, with the answer of the model.")
-        assert Axe().run(page).violations_count == 0
-        page.close()
-    with running(served(trained=several), feedback=FeedbackFile(kept)) as url:
-        page = browser.new_page()
-        page.goto(url)
+def test_the_right_answer_to_a_row_is_said_and_all_can_be_read(browser: Browser, page: Page, kept: Path) -> None:
+    expect(page.locator("#keeps")).to_have_text("keeps only texts whose right answer you give")
+    typed(page)
+    page.get_by_text("Say the right answer").click()
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator(".feedback [role=status]")).to_have_text("Choose a label.")
+    page.get_by_label("Right label").select_option("fine")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator(".feedback [role=status]")).to_have_text("Kept, with the answer of the model.")
+    check_it_can_be_read(page, (".values label", ".values input", ".values + .soft"))
+    several = served(trained=two_readers(multilabel=True))
+    with served_page(browser, several, feedback=FeedbackFile(kept)) as page:
         page.locator("#text").fill("not again")
         page.get_by_text("Say the right answer").click()
         page.get_by_label("fine").check()
         page.get_by_role("button", name="Keep").click()
         expect(page.locator(".feedback [role=status]")).to_contain_text("Kept")
-        page.close()
     first, second = (json.loads(line) for line in kept.read_text().splitlines())
     assert {name: first[name] for name in ROW} == ROW | {"price": str(ROW["price"])}
     assert (first["label"], second["text"], second["label"]) == ("fine", "not again", ["fine"])
 
 
 def test_models_that_read_different_inputs_do_not_share_a_page(browser: Browser) -> None:
-    with running(served() | served("rows", of_rows())) as url:
-        page = browser.new_page()
-        page.goto(url)
+    with served_page(browser, served() | served("rows", of_rows())) as page:
         expect(page.get_by_role("alert")).to_contain_text("These models read different inputs")
         expect(page.locator("#text")).to_be_hidden()
-        page.close()
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 390)])
-def test_it_can_be_read_and_fits(browser: Browser, url: str, scheme: Any, width: int) -> None:
-    page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.goto(url)
-    typed(page)
-    check_it_can_be_read(page, width, (".values label", ".values input", ".values + .soft"))
-    page.close()

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.tracing.exercise import choose_blanks
 from glassformer.tracing.trace import Trace, trace
 from glassformer.tracing.writing import write_trace
-from tests.browser.chromium import CHROMIUM, CONTRAST, open_quietly
+from tests.browser.chromium import CHROMIUM, CONTRAST, LOOKS, open_quietly
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
 from tests.tracing.test_trace import DESIGNS, KINDS, OF_PLAIN_MATRICES, TEXT, predictor_of
@@ -60,22 +61,40 @@ def matrix(page: Page, name: str) -> Locator:
     return page.locator(".matrix").filter(has=page.locator(f'code:text-is("{name}")')).first
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_number_comes_from_the_numbers_that_the_page_says(browser: Browser, tmp_path: Path, kind: str) -> None:
-    page = opened(browser, tmp_path, trace(*KINDS[kind]()))
-    checked, wrong = page.evaluate(RECOMPUTE)
-    assert wrong == []
-    assert checked > 100
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[tuple[Page, list[str]]]:
+    """A page for one trace after another, and what its console says."""
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    yield page, said
     page.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1000)])
-def test_the_page_fits_and_can_be_read(browser: Browser, tmp_path: Path, scheme: Any, width: int) -> None:
-    page = opened(browser, tmp_path, both(), color_scheme=scheme, viewport={"width": width, "height": 844})
-    page.locator(".grid td[data-place]").first.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    for selector in (".grid th[scope=col]", ".about", ".formula", ".windows", ".jump", "#panel p", "label"):
-        assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_number_comes_from_the_numbers_that_the_page_says(
+    tab: tuple[Page, list[str]], tmp_path: Path, kind: str
+) -> None:
+    page, said = tab
+    write_trace(tmp_path / "trace.html", trace(*KINDS[kind]()), ())
+    page.goto((tmp_path / "trace.html").as_uri())
+    checked, wrong = page.evaluate(RECOMPUTE)
+    assert wrong == []
+    assert checked > 100
+    assert said == []
+
+
+def test_the_page_fits_and_can_be_read(browser: Browser, tmp_path: Path) -> None:
+    page = opened(browser, tmp_path, both())
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 844})
+        page.reload()
+        page.locator(".grid td[data-place]").first.click()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for selector in (".grid th[scope=col]", ".about", ".formula", ".windows", ".jump", "#panel p", "label"):
+            assert page.locator(selector).first.evaluate(CONTRAST) >= 4.5, selector
     page.close()
 
 
