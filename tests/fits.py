@@ -1,7 +1,8 @@
 """Remember what takes long and is made again and again: fits of the counting reader, and ONNX graphs of transformers.
 
 A fit is a function of its rows, labels and weights, a graph of the model. Where a test changed what they look at, they
-are made anew.
+are made anew. Tests that only need some fit, or some checks of
+the doctor, take few steps.
 """
 
 from __future__ import annotations
@@ -9,14 +10,22 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
 
+from glassformer.alignment import answers
+from glassformer.doctor import examine, overfit, rate_range, signals
+from glassformer.evaluation import baselines
 from glassformer.exporting import onnx
-from glassformer.readers.counting import fitting, matrices, problem
+from glassformer.readers import linear
+from glassformer.readers.counting import fitting, matrices, problem, ridge
+from glassformer.training import time_plan
 
 _MOST_ROWS = 5_000
 _LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem)]
@@ -32,6 +41,25 @@ def remember_fits() -> None:
 
 def remember_graphs() -> None:
     vars(onnx)["write_transformer"] = _write_once
+
+
+@contextmanager
+def few_steps() -> Iterator[None]:
+    """Readers and baselines try one strength, in place of those from which held-out rows choose; checks are short."""
+    with (
+        patch.dict(fitting.STRENGTHS, {"tfidf": (16.0,), "nb": (1.0,)}),  # in place: such fits are remembered too
+        patch.object(ridge, "STRENGTHS", (1.0,)),
+        patch.object(linear, "STRENGTHS", (0.1,)),
+        patch.object(linear, "_STEPS", 20),
+        patch.object(baselines, "INVERSE_REGULARISATIONS", (4,)),
+        patch.object(answers, "COUNT", 40),
+        patch.object(signals, "STEPS", 4),
+        patch.object(overfit, "_STEPS", 4),
+        patch.object(rate_range, "STEPS", 6),
+        patch.object(examine, "_FEWEST_RATES", 6),
+        patch.object(time_plan, "_PROBE", (0.0, 0.05, 0.05)),
+    ):
+        yield
 
 
 def _remembering(problem: Any, plan: Any, rows: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 from glassformer.data import polarity
 from tests.cli.terminal import glassformer
+from tests.fits import few_steps
 from tests.trained import keep_lines
 
 ROOT = Path(__file__).parent.parent
@@ -31,8 +32,10 @@ def on_a_budget(command: str) -> list[str]:
 
 
 @pytest.mark.slow
+@few_steps()
 def test_the_commands_of_the_page_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(polarity.N_ROWS, "train", 1_000)
     frame = polarity.generate("train").frame.select("text", "label")[:120]
     frame.write_csv(tmp_path / "reviews.csv")
     (tmp_path / "notes.txt").write_text("\n\n".join(frame["text"]), encoding="utf-8")
@@ -44,7 +47,7 @@ def test_the_commands_of_the_page_run_as_written(tmp_path: Path, monkeypatch: py
         assert outcome.out.strip(), command
         if "align pairs" in command:
             for file in tmp_path.glob("**/p*s.jsonl"):
-                keep_lines(file, 400)
+                keep_lines(file, 100)
 
 
 def test_the_page_names_settings_and_files_that_exist() -> None:

@@ -12,13 +12,12 @@ import pytest
 
 from benchmarks.tables_matrix import matrix_table
 from glassformer.data.sources import Task
-from glassformer.doctor import examine, overfit, rate_range, signals
 from glassformer.experiments.search import rows as search_rows
 from glassformer.exporting.formats import FORMATS
 from glassformer.prediction import on_ray
 from glassformer.prediction.answering_config import AnyTarget
-from glassformer.training import time_plan
 from tests.cli.terminal import commands
+from tests.fits import few_steps
 from tests.matrix.reasons import NO_TABLE, REFUSED, reason
 from tests.matrix.samples import ALONE, INPUTS, TARGETS, Cell, RefusedError, let_both_answer, rows, write
 from tests.matrix.things import THINGS_TO_DO
@@ -39,9 +38,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Ce
             cell = Cell(target=target, inputs=inputs, table=table, both=both, alone=alone, out=folder)
             if is_new:
                 write(table, rows(target, inputs))
-                cell.train(both)
+                cell.train(both, "--set", "model.body=english")
                 let_both_answer(both)
-                cell.train(alone, *ALONE)
+                cell.train(alone, *ALONE, "--keep-texts", "--snapshots")
             return cell
 
     return models
@@ -58,12 +57,11 @@ def one_ray() -> Iterator[Any]:
 
 
 @pytest.fixture
-def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches and the doctor take as few steps as they can."""
+def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Readers, searches and the doctor take as few steps as they can."""
     monkeypatch.setattr(search_rows, "FEW_ROWS", 50)
-    monkeypatch.setattr(time_plan, "_PROBE", (0.01, 0.05, 0.05))
-    for module, name in ((signals, "STEPS"), (overfit, "_STEPS"), (rate_range, "STEPS"), (examine, "_FEWEST_RATES")):
-        monkeypatch.setattr(module, name, 12)
+    with few_steps():
+        yield
 
 
 def refused(cell: Cell, thing: str) -> str | None:
@@ -84,7 +82,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.usefixtures("few_steps")
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("thing", "target", "inputs"), CELLS)
 def test_it_works_or_there_is_a_reason(
     thing: str,

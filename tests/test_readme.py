@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +20,7 @@ from glassformer.prediction.shipped import folder_of
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import load_models
 from tests.cli.terminal import Outcome, glassformer
+from tests.fits import few_steps
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -26,7 +28,7 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
 HOW_TO = ("train", "evaluate", "predict", "recipes-and-data")
 NEEDS_DOWNLOADS = ("data get", "train imdb")
 WAITS_FOR_CTRL_C = "glassformer serve "
-FEW_STEPS = ("--set", "training.min_steps_per_epoch=5")
+FEW_STEPS = ("--set", "training.min_steps_per_epoch=5", "--set", "training.epochs=1")
 
 
 def section(title: str) -> str:
@@ -40,6 +42,12 @@ def commands(text: str) -> list[str]:
     lines = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.MULTILINE)
     left_out = (*NEEDS_DOWNLOADS, WAITS_FOR_CTRL_C)
     return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in left_out)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> Iterator[None]:
+    with few_steps():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -61,12 +69,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def desk(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of that folder, with two models, as the current one. A run takes few steps."""
+    """A copy of that folder, with two models, as the current one."""
     shutil.copytree(trained, tmp_path / "desk")
     monkeypatch.chdir(tmp_path / "desk")
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
-    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
-    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
     shutil.copytree("runs/reviews", "runs/other")
     return tmp_path / "desk"
 

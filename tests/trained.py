@@ -12,6 +12,7 @@ import pytest
 from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
+from tests.fits import few_steps
 
 POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
 
@@ -93,7 +94,8 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 @pytest.fixture(scope="session")
 def polarity(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("polarity")
-    outcome = glassformer("train", "polarity", "--out", folder / "model", "--json", *QUICK)
+    with few_steps():
+        outcome = glassformer("train", "polarity", "--out", folder / "model", "--json", *QUICK)
     return Trained(folder=folder / "model", table=Path("polarity"), outcome=outcome)
 
 

@@ -1,6 +1,9 @@
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.fits import few_steps
 
 
 @pytest.fixture(autouse=True)
@@ -8,3 +11,9 @@ def no_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Known data sets of this machine are not there."""
     monkeypatch.delenv("GLASSFORMER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(autouse=True, scope="package")
+def quick() -> Iterator[None]:
+    with few_steps():
+        yield

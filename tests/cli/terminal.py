@@ -1,11 +1,13 @@
 import io
 import json
 import re
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from typing import Any
 from unittest.mock import patch
 
@@ -13,6 +15,7 @@ import typer.main
 from typer.core import TyperGroup
 
 from glassformer.cli import activity
+from glassformer.cli.live import LiveView
 from glassformer.cli.main import app, main
 
 QUICK = (
@@ -61,6 +64,20 @@ def glassformer(*arguments: object, stdin: bytes = b"") -> Outcome:
         assert isinstance(stream.buffer, io.BytesIO)
         texts.append(stream.buffer.getvalue().decode())
     return Outcome(code=code, out=texts[0], err=texts[1])
+
+
+@contextmanager
+def ctrl_c(step: int) -> Iterator[None]:
+    """Ctrl-C is pressed once, after so many steps of training."""
+    steps, on_step = count(1), LiveView.on_step
+
+    def stop(self: LiveView, report: Any) -> None:
+        on_step(self, report)
+        if next(steps) == step:
+            signal.raise_signal(signal.SIGINT)
+
+    with patch.object(LiveView, "on_step", stop):
+        yield
 
 
 def plain(shown: str) -> str:

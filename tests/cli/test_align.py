@@ -1,20 +1,17 @@
 import json
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from glassformer.cli.live import LiveView
 from glassformer.data.documents import Documents, read_documents
 from glassformer.models.model_config import LANGUAGE_PRESETS
 from glassformer.prediction.model_folder import save_model
-from glassformer.training.loop import StepReport
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig
 from glassformer.training.training_config import PretrainingConfig
-from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.cli.terminal import Outcome, ctrl_c, failed, glassformer, misused
 from tests.prediction.language import SMALL, trained_language_model
 from tests.trained import Trained, keep_lines, write_csv
 
@@ -96,7 +93,7 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
         assert "round 0: on its prompts reward " in said.err
         assert ", the referee's " in said.err
         assert "round 2: on its prompts reward " in said.err
-        assert "of 200 answers, before → after: well formed: " in said.out
+        assert "of 40 answers, before → after: well formed: " in said.out
         assert f"next: glassformer generate {stages / algorithm} PROMPT" in said.err
         assert json.loads((stages / algorithm / "config.json").read_text())["recipe"]["algorithm"] == algorithm
     assert f"next: glassformer generate {stages / 'sft'} 'how is the " in stages.said["sft"].err
@@ -256,13 +253,12 @@ def test_a_policy_that_fills_in_is_the_fault_whatever_the_reward(tmp_path: Path)
     misused(glassformer(*command), "masked: a causal model of our own design is needed")
 
 
-def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text("".join(f'{{"prompt": "{n}", "completion": "good"}}\n' for n in range(40)))
     command = ("align", "sft", base, pairs, *SHORT, "--out")
     assert glassformer(*command, tmp_path / "whole").code == 0
-    with monkeypatch.context() as during:
-        during.setattr(LiveView, "on_step", _press_ctrl_c)
+    with ctrl_c(step=1):
         stopped = glassformer(*command, tmp_path / "m")
     assert (stopped.code, stopped.out) == (130, "")
     assert f"stopped; the run is saved in {tmp_path / 'm'}. Continue it with:\n  glassformer align sft" in stopped.err
@@ -274,10 +270,6 @@ def test_a_stopped_fine_tuning_goes_on(base: Path, tmp_path: Path, monkeypatch: 
     assert resumed.code == 0, resumed.err
     assert "resumed at step 2" in resumed.err
     assert _weights(tmp_path / "m") == _weights(tmp_path / "whole")
-
-
-def _press_ctrl_c(_view: LiveView, _report: StepReport) -> None:
-    signal.raise_signal(signal.SIGINT)
 
 
 def _weights(folder: Path) -> bytes:
@@ -374,7 +366,7 @@ def test_dpo_leaves_a_model_and_says_how_its_answers_changed(stages: Stages, tmp
     said = glassformer(*command)
     assert said.code == 0, said.err
     assert "on held-out pairs accuracy " in said.out
-    assert "of 200 answers, before → after: well formed: " in said.out
+    assert "of 40 answers, before → after: well formed: " in said.out
     misused(glassformer(*command), "--overwrite")
     into_its_start = ("align", "dpo", stages / "sft", records, "--out", stages / "sft", "--overwrite", *SHORT)
     misused(glassformer(*into_its_start), "name another folder, so that it is not lost")

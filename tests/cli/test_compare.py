@@ -115,7 +115,7 @@ def test_labels_that_differ_by_case_are_joined_on_request(reviews: Trained, tmp_
     assert {flip["answer_b"] for flip in found["only_a_right"]} <= {POSITIVE.upper(), NEGATIVE.upper()}
 
 
-def test_models_of_other_labels_are_refused(reviews: Trained, polarity: Trained, tmp_path: Path) -> None:
+def test_models_of_other_labels_are_refused(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "test.csv", ROWS)
-    said = glassformer("compare", reviews.folder, polarity.folder, table)
+    said = glassformer("compare", reviews.folder, "sentiment-en", table)
     misused(said, "only models of the same labels", "very good", "negative")

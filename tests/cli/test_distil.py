@@ -1,14 +1,12 @@
 import json
 import re
-import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from glassformer.cli.live import LiveView
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
-from tests.cli.terminal import Outcome, glassformer, misused
+from tests.cli.terminal import Outcome, ctrl_c, glassformer, misused
 from tests.support import unchecked_shapes
 from tests.trained import Trained, review_rows, write_csv
 
@@ -94,20 +92,10 @@ def test_several_labels(tags: Trained, texts: Path, tmp_path: Path) -> None:
     assert glassformer("predict", tmp_path / "s", "good film").code == 0
 
 
-def test_ctrl_c_resume_and_overwrite(
-    reviews: Trained, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out, steps, on_step = tmp_path / "s", [0], LiveView.on_step
+def test_ctrl_c_resume_and_overwrite(reviews: Trained, texts: Path, tmp_path: Path) -> None:
+    out = tmp_path / "s"
     assert distil(reviews.folder, tmp_path / "whole", texts).code == 0
-
-    def stop(self: LiveView, report: Any) -> None:
-        on_step(self, report)
-        steps[0] += 1
-        if steps[0] == 7:
-            signal.raise_signal(signal.SIGINT)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(LiveView, "on_step", stop)
+    with ctrl_c(step=7):
         said = distil(reviews.folder, out, texts)
     assert said.code == 130
     assert "stopped; the run is saved in" in said.err

@@ -8,14 +8,6 @@ from tests.cli.terminal import glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer steps: enough to go through every check."""
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
-    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
-    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     return write_csv(tmp_path / "reviews.csv", review_rows(230))

@@ -154,11 +154,9 @@ def test_evaluate_gives_the_baseline_the_same_inputs(beside: Trained, tmp_path: 
 def test_the_transformer_sees_what_two_texts_have_in_common(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "asked.csv", asked(400), ("question", "answer", "label"))
     flags = ("--text", "question", "--text", "answer", "--preset", "tiny", "--set", "model.counting=none")
-    glassformer(
-        "train", table, "--out", tmp_path / "m", *flags, "--set", "training.min_steps_per_epoch=40", "--epochs", 3
-    )
-    figures = glassformer("evaluate", tmp_path / "m", table, "--json").document["duel"]
-    assert figures["model"]["metrics"]["accuracy"]["value"] > 0.95
+    steps = ("--set", "training.min_steps_per_epoch=40", "--epochs", 3)
+    found = glassformer("train", table, "--out", tmp_path / "m", *flags, *steps, "--json").document
+    assert found["best"]["validation_accuracy"] > 0.95
 
 
 def test_two_models_with_other_inputs_are_compared(beside: Trained, tmp_path: Path) -> None:
@@ -297,23 +295,20 @@ def test_python_takes_rows(beside: Trained) -> None:
         classifier.explain("the lamp came")
 
 
-@pytest.mark.parametrize("which", ["beside", "pairs"])
-def test_an_export_reads_rows_too(which: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
-    model: Trained = request.getfixturevalue(which)
+def test_an_export_reads_rows_too(beside: Trained, tmp_path: Path) -> None:
+    """Those of two texts: see `tests/matrix/things.py`."""
     with unchecked_shapes():
-        said = glassformer("export", model.folder, "--format", "onnx", "--out", tmp_path / "onnx")
+        said = glassformer("export", beside.folder, "--format", "onnx", "--out", tmp_path / "onnx")
     assert said.code == 0, said.err
-    named = "review" if which == "beside" else "question"
-    assert f"""next: glassformer predict {tmp_path / "onnx"} '{{"{named}": """ in said.err
+    assert f"""next: glassformer predict {tmp_path / "onnx"} '{{"review": """ in said.err
     card = (tmp_path / "onnx" / "README.md").read_text()
-    assert f"""glassformer predict FOLDER '{{"{named}": """ in card
+    assert """glassformer predict FOLDER '{"review": """ in card
     for hint in (said.err, card):
         assert "Berlin" not in hint, "a category may name a person"
-        assert ('"shop": "…"' in hint) == (which == "beside")
-    row = json.dumps(ROW if which == "beside" else {"question": "is it red", "answer": "it is red"})
+        assert '"shop": "…"' in hint
     ours, theirs = (
-        glassformer("predict", folder, "--json", row).document["answers"][0]["probabilities"]
-        for folder in (model.folder, tmp_path / "onnx")
+        glassformer("predict", folder, "--json", json.dumps(ROW)).document["answers"][0]["probabilities"]
+        for folder in (beside.folder, tmp_path / "onnx")
     )
     assert ours == pytest.approx(theirs, abs=1e-5)
 

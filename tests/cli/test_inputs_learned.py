@@ -51,7 +51,7 @@ def test_each_text_of_a_row_is_a_text_to_pretrain_on(pairs_table: Path, tmp_path
 
 
 def test_the_minutes_may_be_spent_on_pretraining(pairs_table: Path, tmp_path: Path) -> None:
-    said = glassformer("train", pairs_table, "--out", tmp_path / "m", *PAIRS, "--minutes", "0.05", "--preset", "tiny")
+    said = glassformer("train", pairs_table, "--out", tmp_path / "m", *PAIRS, "--minutes", "0.0001", "--preset", "tiny")
     assert said.code == 0, said.err
     trained = load_model(tmp_path / "m", CLASSIFIER)
     assert trained.metrics["time_plan"]["settings"] == {"training.epochs": 0}

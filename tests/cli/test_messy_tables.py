@@ -64,10 +64,7 @@ def test_a_spelling_that_a_model_does_not_know_is_named_with_the_flag(reviews: T
     assert glassformer(*command, "--fold-labels").code == 0
 
 
-def test_the_doctor_calls_spellings_a_problem(tickets: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 11)
-    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 21)
-    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 10)
+def test_the_doctor_calls_spellings_a_problem(tickets: Trained) -> None:
     found = glassformer("doctor", tickets.table, "--preset", "tiny", "--json")
     (spelling,) = [finding for finding in found.document["findings"] if finding["check"] == "spelling of labels"]
     assert spelling["level"] == "problem"

@@ -362,10 +362,10 @@ def test_a_model_of_a_number_learns_a_word(both: Trained, tmp_path: Path) -> Non
 def test_the_minutes_decide_about_a_number_too(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", scored_rows(250), HEADER)
     small = ("--preset", "tiny", "--set", "model.d_model=16")
-    said = glassformer("train", table, "--target", "score", "--out", tmp_path / "m", "--minutes", "0.05", *small)
+    said = glassformer("train", table, "--target", "score", "--out", tmp_path / "m", "--minutes", "0.01", *small)
     assert said.code == 0, said.err
-    assert "time: 0.05 minutes. Counting and the body took" in said.err
-    assert json.loads((tmp_path / "m" / "metrics.json").read_text())["time_plan"]["minutes"] == 0.05
+    assert "time: 0.01 minutes. Counting and the body took" in said.err
+    assert json.loads((tmp_path / "m" / "metrics.json").read_text())["time_plan"]["minutes"] == 0.01
 
 
 def test_numbers_far_from_their_answers_come_with_the_command_that_checks_all(tmp_path: Path) -> None:

@@ -58,9 +58,6 @@ def test_every_long_command_can_be_quiet(reviews: Trained, tmp_path: Path, monke
     monkeypatch.chdir(reviews.table.parent)
     shutil.copytree(reviews.folder, tmp_path / "copy")
     save_model(tmp_path / "lm", trained_language_model(), card="")
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 21)
-    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 41)
-    monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 30)
     commands: dict[str, tuple[object, ...]] = {
         "evaluate": (reviews.folder, reviews.table, "--out", tmp_path / "evaluation"),
         "compare": (reviews.folder, tmp_path / "copy", reviews.table),

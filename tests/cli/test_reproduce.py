@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.data import polarity
 from glassformer.data.sources import Sources
 from glassformer.experiments.published import system_run as runs
 from glassformer.experiments.published import systems
@@ -37,7 +38,9 @@ def short(sources: Sources, recipe: Recipe, **more: Any) -> TrainedModel:
 
 @pytest.fixture(autouse=True)
 def two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line that can be run, and one whose data is not on this machine."""
+    """One line that can be run on a few rows, and one whose data is not on this machine."""
+    for split, rows in (("train", 300), ("test", 50)):
+        monkeypatch.setitem(polarity.N_ROWS, split, rows)
     monkeypatch.setattr(systems, "ENTRIES", (POLARITY, ZHOU))
     monkeypatch.setattr(systems, "SYSTEMS", ("vinh-mlp", "bui-dang-rows"))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glassformer.experiments.published.systems import SYSTEMS
-from tests.cli.terminal import glassformer, misused
+from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import Trained
 
 TEXT = "a dull play, but a good film"
@@ -76,7 +76,7 @@ def test_a_page_is_written_and_an_exercise_needs_one(reviews: Trained, tmp_path:
 def test_a_page_of_each_published_system(recipe: str, reviews: Trained, tmp_path: Path) -> None:
     folder, page = tmp_path / "model", tmp_path / "trace.html"
     steps = ("--set", "training.max_steps=2", "--set", "tokenizer.max_tokens=10", "--set", "model.max_seq_len=11")
-    made = glassformer("train", reviews.table, "--recipe", recipe, *steps, "--out", folder)
+    made = glassformer("train", reviews.table, "--recipe", recipe, *steps, *QUICK[-2:], "--out", folder)
     assert made.code == 0, made.err
     outcome = glassformer("trace", folder, TEXT, "--html", page, "--exercise")
     assert (outcome.code, outcome.out) == (0, "")

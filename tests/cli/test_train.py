@@ -1,20 +1,18 @@
 import json
 import re
 import shlex
-import signal
 from pathlib import Path
 
 import pytest
 
-from tests.bodies import SMALL
-from tests.cli.terminal import QUICK, failed, glassformer, misused, plain
-from tests.running import Running
+from tests.cli.terminal import QUICK, ctrl_c, failed, glassformer, misused, plain
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
     "report.html", "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
+COUNTING = (*QUICK[:2], *QUICK[-2:], "--epochs", "0")
 
 
 def names_in(folder: Path) -> set[str]:
@@ -46,8 +44,7 @@ def test_the_result_names_the_epoch_of_a_transformer_that_answers(reviews: Train
 
 
 def test_without_epochs_the_model_counts(reviews: Trained, tmp_path: Path) -> None:
-    flags = ("--set", "validation.min_rows=200", "--epochs", 0)
-    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *flags)
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *COUNTING)
     assert re.fullmatch(r".*m: validation accuracy [\d.]+, by counting and the body alone, trained in .* s\n", said.out)
     assert "No transformer was trained, so the model answers by counting and the body" in said.err
     assert "epoch 1" not in said.err
@@ -120,10 +117,10 @@ def test_group_and_validation_table(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", rows, ("words", "verdict", "author"))
     valid = write_csv(tmp_path / "valid.csv", [("good thing", POSITIVE), ("bad thing", NEGATIVE)], ("words", "verdict"))
     columns = ("--text", "words", "--label", "verdict")
-    said = glassformer("train", table, "--out", tmp_path / "g", *columns, "--group", "author", "--json", *QUICK)
+    said = glassformer("train", table, "--out", tmp_path / "g", *columns, "--group", "author", "--json", *COUNTING)
     assert said.code == 0, said.err
     assert 0 < said.document["data"]["validation_rows"] < 110
-    said = glassformer("train", table, "--out", tmp_path / "v", *columns, "--validation", valid, "--json", *QUICK)
+    said = glassformer("train", table, "--out", tmp_path / "v", *columns, "--validation", valid, "--json", *COUNTING)
     assert said.document["data"]["validation_rows"] == 2
 
 
@@ -188,10 +185,10 @@ def test_a_source_that_is_not_there(source: str, words: list[str], tmp_path: Pat
     misused(glassformer("train", named, "--out", tmp_path / "model", "--data-dir", tmp_path), *words)
 
 
-def test_the_live_view_fits_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_live_view_fits_a_terminal(reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "COLUMNS": "80"}.items():
         monkeypatch.setenv(name, value)
-    said = glassformer("train", "polarity", "--out", tmp_path / "m", *QUICK)
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", *QUICK)
     frames = [line for line in plain(said.err).splitlines() if "left  " in line]
     assert frames
     for frame in frames:
@@ -226,14 +223,10 @@ def test_a_diverging_run_fails_with_the_cause(tmp_path: Path) -> None:
 
 def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "my reviews.csv", review_rows(230))
-    flags = ["--preset", "tiny", "--set", "training.epochs=16", "--set", "training.min_steps_per_epoch=5",
-             "--set", "training.patience=16", "--set", "validation.min_rows=200",
-             "--set", f"model.body={SMALL}"]  # fmt: skip
+    flags = [*QUICK[:2], *QUICK[4:], "--epochs", "3"]
     arguments = ["train", str(table), "--out", str(tmp_path / "stopped"), "--multilabel", "|", *flags]
-    with Running("-m", "glassformer", *arguments, "--overwrite", log=tmp_path / "log") as running:
-        running.wait_until_it_says("epoch 2:")
-        running.process.send_signal(signal.SIGINT)
-        outcome = running.outcome()
+    with ctrl_c(step=12):  # in the second epoch of seven steps
+        outcome = glassformer(*arguments, "--overwrite")
     assert (outcome.code, outcome.out) == (130, "")
     command = shlex.split(outcome.err.splitlines()[-1])
     assert command == ["glassformer", *arguments, "--resume"]
@@ -255,11 +248,11 @@ def test_ctrl_c_says_how_to_resume_and_the_result_is_the_same(tmp_path: Path) ->
 def test_a_label_column_of_dates_or_ids_is_warned_of(tmp_path: Path) -> None:
     rows = [(f"film {number}", f"0{1 + number % 5}/0{1 + number % 7}/2024", f"A{number}") for number in range(240)]
     table = write_csv(tmp_path / "t.csv", rows, header=("text", "day", "ticket"))
-    dates = glassformer("train", table, "--label", "day", "--out", tmp_path / "a", *QUICK).err
+    dates = glassformer("train", table, "--label", "day", "--out", tmp_path / "a", *COUNTING).err
     assert "warning: the label column 'day' holds dates: 35 classes in 240 rows. Such columns are rarely" in dates
     copied = [(text, day, "odd" if day[1] in "13579" else "even") for text, day, _ in rows]
     table = write_csv(tmp_path / "fine.csv", copied, header=("text", "day", "kind"))
-    assert "warning: the label column" not in glassformer("train", table, "--out", tmp_path / "b", *QUICK).err
+    assert "warning: the label column" not in glassformer("train", table, "--out", tmp_path / "b", *COUNTING).err
 
 
 def test_a_label_column_of_distinct_values_is_warned_of_by_doctor(tmp_path: Path) -> None:

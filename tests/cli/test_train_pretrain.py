@@ -1,14 +1,11 @@
 import json
-import signal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from glassformer.cli.live import LiveView
-from glassformer.training import time_plan
-from tests.cli.terminal import Outcome, glassformer, misused
+from tests.cli.terminal import Outcome, ctrl_c, glassformer, misused
 from tests.trained import review_rows, write_csv
 
 RECIPE = """
@@ -84,22 +81,11 @@ def test_json_says_it_too(table: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stop_at", [2, 7], ids=["stage 1", "stage 2"])
-def test_ctrl_c_in_either_stage_and_resume(
-    stop_at: int, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_in_either_stage_and_resume(stop_at: int, table: Path, tmp_path: Path) -> None:
     flags = ("--set", "pretraining.max_steps=6")
     assert train(table, tmp_path / "whole", *flags).code == 0
-    steps, on_step = [0], LiveView.on_step
-
-    def stop(self: LiveView, report: Any) -> None:
-        on_step(self, report)
-        steps[0] += 1
-        if steps[0] == stop_at:
-            signal.raise_signal(signal.SIGINT)
-
     out = tmp_path / "my model"
-    with monkeypatch.context() as patch:
-        patch.setattr(LiveView, "on_step", stop)
+    with ctrl_c(stop_at):
         said = train(table, out, *flags)
     assert said.code == 130
     assert "stopped; the run is saved in" in said.err
@@ -132,8 +118,7 @@ def test_the_time_is_said_once(table: Path, tmp_path: Path) -> None:
     misused(said, "--pretrain and --set pretraining.max_seconds", "leave one out")
 
 
-def test_minutes_are_spent_and_said(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time_plan, "_PROBE", (0.0, 0.05, 0.05))
+def test_minutes_are_spent_and_said(table: Path, tmp_path: Path) -> None:
     said = train(table, tmp_path / "m", "--minutes", "0.0001", "--json")
     assert said.code == 0, said.err
     (line,) = [line for line in said.err.splitlines() if line.startswith("time: ")]

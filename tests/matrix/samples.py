@@ -99,8 +99,8 @@ class Cell:
 
     Attributes:
         table: its labelled table.
-        both: a model folder in which both readers answer.
-        alone: one in which the transformer answers alone.
+        both: a model folder in which counting and the transformer answer.
+        alone: one in which the transformer answers alone, with its texts and snapshots.
         out: an empty folder.
     """
 
