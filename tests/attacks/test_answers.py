@@ -58,13 +58,13 @@ def test_an_odd_cell_comes_back_exactly(text: str, reviews: Trained, tmp_path: P
     assert [row[:2] for row in rows[1:]] == [[text, "1"], ["good", "2"]]
 
 
-def test_a_token_of_ten_megabytes_is_answered_soon_and_not_echoed(reviews: Trained) -> None:
+def test_a_token_of_megabytes_is_answered_soon_and_not_echoed(reviews: Trained) -> None:
     began = time.monotonic()
-    said = glassformer("predict", reviews.folder, stdin=b"x" * 10_000_000 + b"\ngood film\n")
+    said = glassformer("predict", reviews.folder, stdin=b"x" * 2_000_000 + b"\ngood film\n")
     assert said.code == 0
     assert len(said.out) < 1000
     assert len(said.err) < 1000
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -101,25 +102,25 @@ def test_a_body_that_arrives_too_slowly_is_refused() -> None:
         assert json.loads(body) == {"reason": "the body of the request did not arrive within 1 seconds"}
 
 
-@pytest.mark.parametrize("sent", [b"", b"POST /predict HT", HEAD[:-2]], ids=["nothing", "a line", "headers"])
-def test_a_connection_without_a_whole_request_is_closed(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(listening, "_SECONDS_WITHOUT_REQUEST", 1)
-    with running(served()) as url:
-        with connected(url) as client:
+def test_a_connection_without_a_whole_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "_SECONDS_WITHOUT_REQUEST", 0.5)
+    with running(served()) as url, ExitStack() as stack:
+        silent = [stack.enter_context(connected(url)) for _ in range(3)]
+        answered = stack.enter_context(connected(url))  # and then slow
+        for client, sent in zip(silent, (b"", b"POST /predict HT", HEAD[:-2]), strict=True):
             client.sendall(sent)
-            assert everything(client) == b""
-        with connected(url) as client:  # after an answer, too
-            client.sendall(HEAD + BODY)
-            assert client.recv(65536).startswith(b"HTTP/1.1 200")
-            begun = time.monotonic()
-            while time.monotonic() - begun < WAIT:
-                try:
-                    client.sendall(b"P")
-                except OSError:
-                    break
-                time.sleep(0.2)
-            else:
-                pytest.fail("the connection is still open")
+        answered.sendall(HEAD + BODY)
+        assert answered.recv(65536).startswith(b"HTTP/1.1 200")
+        begun = time.monotonic()
+        while time.monotonic() - begun < WAIT:
+            try:
+                answered.sendall(b"P")
+            except OSError:
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the connection is still open")
+        assert [everything(client) for client in silent] == [b""] * 3
 
 
 def test_a_request_that_nobody_waits_for_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -221,8 +221,8 @@ def test_the_time_to_wait_is_that_of_the_measured_rate() -> None:
     async def play() -> None:
         go_on = threading.Event()
         worker = Worker(Limits())
-        for _ in range(40):
-            await worker.do(lambda: threading.Event().wait(0.05))
+        for _ in range(10):
+            await worker.do(lambda: threading.Event().wait(0.1))
         waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(100)]
         await settled()
         assert 5 <= worker.seconds_to_wait < 20
