@@ -223,7 +223,7 @@ def test_it_learns_a_preference_and_leaves_a_folder(tmp_path: Path) -> None:
     long = Preference(prompt="it is", chosen="x" * WINDOW, rejected="y")
     trained = train_reward_model(
         reward_run(
-            tmp_path, epochs=25, patience=25, learning_rate=1e-2, held_out=0.2, batch_size=8,
+            tmp_path, epochs=14, patience=14, learning_rate=2e-2, held_out=0.2, batch_size=8,
             on_prepared=lambda records, _: heard.append(records),
         ),
         [*preferences(60), long], source="preferences.jsonl",

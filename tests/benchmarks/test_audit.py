@@ -10,7 +10,7 @@ from benchmarks.tables import kinds
 
 def test_a_benchmark_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit, "TABLES", ("polarity",))
-    monkeypatch.setattr(audit, "WAYS", {"defaults": {}})
+    monkeypatch.setattr(audit, "WAYS", {"defaults": {"training.epochs": 1}})
     monkeypatch.setattr(audit, "SEEDS", (3, 4))
     monkeypatch.setattr(audit, "TIMES", (4,))
     monkeypatch.setattr(sys, "argv", ["benchmarks/audit.py", "--quick", "--work", str(tmp_path / "work")])

@@ -386,9 +386,7 @@ def test_a_generator_draws_the_seed() -> None:
 def test_random_state_is_the_seed() -> None:
     first = small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS)
     assert np.array_equal(small(random_state=3).fit(TEXTS, BINARY).predict_proba(TEXTS), first)
-    drawn = [small(random_state=np.random.RandomState(1)).fit(TEXTS, BINARY).predict_proba(TEXTS) for _ in range(2)]
-    assert np.array_equal(drawn[0], drawn[1])
-    assert not np.array_equal(drawn[0], first)
+    assert not np.array_equal(small(random_state=4).fit(TEXTS, BINARY).predict_proba(TEXTS), first)
 
 
 def test_verbose_shows_progress(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

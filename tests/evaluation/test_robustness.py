@@ -6,7 +6,7 @@ import pytest
 
 from glassformer.data.arrays import FloatArray
 from glassformer.evaluation.measured import Answer
-from glassformer.evaluation.robustness import MOST_CHARACTERS, MOST_ROWS, TYPO_DRAWS, answers_of, robustness
+from glassformer.evaluation.robustness import TYPO_DRAWS, answers_of, robustness
 from glassformer.evaluation.weak_spots import Robustness, TextChange
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.evaluation import LabelledRows
@@ -131,19 +131,22 @@ def test_several_labels_change_if_one_does() -> None:
     assert (dropped.examples[0].answer_before, dropped.examples[0].answer_after) == (("no", "yes"), ("no",))
 
 
-def test_at_most_so_many_rows_and_characters_are_drawn() -> None:
+def test_at_most_so_many_rows_and_characters_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
+    most_rows, most_characters = 200, 10_000
+    monkeypatch.setattr("glassformer.evaluation.robustness.MOST_ROWS", most_rows)
+    monkeypatch.setattr("glassformer.evaluation.robustness.MOST_CHARACTERS", most_characters)
 
     def answer(texts: Sequence[str]) -> FloatArray:
         asked[:] = texts
         return reads_case(texts)
 
-    assert measure(answer, [f"row {i}" for i in range(3 * MOST_ROWS)]).rows == MOST_ROWS
-    numbers = [int(text.split()[1]) for text in asked[:MOST_ROWS]]
+    assert measure(answer, [f"row {i}" for i in range(3 * most_rows)]).rows == most_rows
+    numbers = [int(text.split()[1]) for text in asked[:most_rows]]
     assert numbers == sorted(set(numbers))
-    assert 0.4 * MOST_ROWS < sum(number >= 1.5 * MOST_ROWS for number in numbers) < 0.6 * MOST_ROWS
-    assert measure(answer, ["A" * (MOST_CHARACTERS // 10)] * 30).rows == 10
-    assert measure(answer, ["A" * (MOST_CHARACTERS + 1)] * 3).rows == 1
+    assert 0.4 * most_rows < sum(number >= 1.5 * most_rows for number in numbers) < 0.6 * most_rows
+    assert measure(answer, ["A" * (most_characters // 10)] * 30).rows == 10
+    assert measure(answer, ["A" * (most_characters + 1)] * 3).rows == 1
 
 
 def test_texts_that_are_read_alike_get_the_answer_of_one(reviews: Trained) -> None:

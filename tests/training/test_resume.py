@@ -1,6 +1,7 @@
 import shutil
 import signal
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from glassformer.training import loop
 from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
+from glassformer.training.training_config import TrainingConfig
 from tests.bodies import SMALL
 from tests.checkpoints import write_checkpoint
 from tests.running import Running
@@ -40,12 +42,21 @@ def assert_same_end(one: Trainer[Any], other: Trainer[Any]) -> None:
         assert torch.equal(tensor, others[name]), name
 
 
+def with_patience(optimizer: str) -> TrainingConfig:
+    return config(epochs=4, optimizer=optimizer, learning_rate=0.02, token_dropout=0.2, patience=2)
+
+
+@cache
+def uninterrupted_by(optimizer: str) -> Trainer[Any]:
+    run = trainer(with_patience(optimizer))
+    run.run()
+    return run
+
+
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 @pytest.mark.parametrize("step", [1, 7, 10, 14], ids=["first step", "mid-epoch", "end of an epoch", "after the best"])
 def test_interrupted_and_resumed_is_uninterrupted(optimizer: str, step: int, tmp_path: Path) -> None:
-    training = config(epochs=4, optimizer=optimizer, learning_rate=0.02, token_dropout=0.2, patience=2)
-    uninterrupted = trainer(training)
-    uninterrupted.run()
+    training, uninterrupted = with_patience(optimizer), uninterrupted_by(optimizer)
     assert uninterrupted.state.history[0]["step"] == 5
 
     file = tmp_path / "state.safetensors"

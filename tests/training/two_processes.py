@@ -131,7 +131,7 @@ def check_that_there_is_one_plan_of_the_time(processes: ManyProcesses, folder: P
     long = recipe(epochs=100_000, min_steps_per_epoch=6)
     with patch.object(time_plan, "_PROBE", (0.01, 0.2, 0.2)):
         trained = train_classifier(
-            Sources(train=opinions()), long, out=folder / "planned", minutes=0.03, processes=processes
+            Sources(train=opinions()), long, out=folder / "planned", minutes=0.015, processes=processes
         )
     (steps,) = trained.metrics["time_plan"]["settings"].values()
     assert processes.agree(steps, -steps) == [steps, -steps]

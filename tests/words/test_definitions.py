@@ -41,9 +41,9 @@ def test_circles_end() -> None:
 
 
 def test_a_chain_may_be_longer_than_pythons_stack() -> None:
-    chain = {f"w{number}": f"w{number + 1}" for number in range(5_000)}
-    layers = resolved({"w0": chain["w0"]}, chain, 4_000)
-    assert len(layers) == 4_001
+    chain = {f"w{number}": f"w{number + 1}" for number in range(2_000)}
+    layers = resolved({"w0": chain["w0"]}, chain, 1_500)
+    assert len(layers) == 1_501
     assert layers[-1] == ["w0"]
 
 
