@@ -28,7 +28,8 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
 HOW_TO = ("train", "evaluate", "predict", "recipes-and-data")
 NEEDS_DOWNLOADS = ("data get", "train imdb")
 WAITS_FOR_CTRL_C = "glassformer serve "
-FEW_STEPS = ("--set", "training.min_steps_per_epoch=5", "--set", "training.epochs=1")
+MIN_STEPS = "training.min_steps_per_epoch"
+FEW_STEPS = ("--set", f"{MIN_STEPS}=5", "--set", "training.epochs=1")
 
 
 def section(title: str) -> str:
@@ -151,9 +152,10 @@ def test_python_runs_as_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert found
     frame = polarity.generate("train").frame[:30]
     scope: dict[str, object] = {"texts": frame["text"].to_list(), "labels": frame["label"].to_list()}
+    scope["FEW"] = {MIN_STEPS: 5}
     settings = '(preset="small")'
     assert settings in found.group(1)
-    quick = found.group(1).replace(settings, '(preset="tiny", epochs=1)')  # the size alone makes it quick
+    quick = found.group(1).replace(settings, '(preset="tiny", epochs=1, settings=FEW)')
     for statement in quick.strip().splitlines():
         run_statement(statement, scope)
     assert isinstance(scope["classifier"], TextClassifier)
@@ -166,7 +168,7 @@ def test_the_examples_of_docs_inside_run_as_written(monkeypatch: pytest.MonkeyPa
     assert examples
     monkeypatch.chdir(tmp_path)
     frame = polarity.generate("train").frame[:30]
-    TextClassifier("tiny", epochs=1).fit(frame["text"], frame["label"]).save("runs/demo")
+    TextClassifier("tiny", epochs=1, settings={MIN_STEPS: 5}).fit(frame["text"], frame["label"]).save("runs/demo")
     for example in examples:
         run_statement(example, {})
 

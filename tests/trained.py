@@ -12,7 +12,6 @@ import pytest
 from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
-from tests.fits import few_steps
 
 POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
 
@@ -89,14 +88,6 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     table = write_csv(folder / "tags.csv", rows)
     outcome = glassformer("train", table, "--out", folder / "model", "--multilabel", ";", *QUICK)
     return Trained(folder=folder / "model", table=table, outcome=outcome)
-
-
-@pytest.fixture(scope="session")
-def polarity(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    folder = tmp_path_factory.mktemp("polarity")
-    with few_steps():
-        outcome = glassformer("train", "polarity", "--out", folder / "model", "--json", *QUICK)
-    return Trained(folder=folder / "model", table=Path("polarity"), outcome=outcome)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,8 @@ QUICK = (
     "--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5",
     "--set", "validation.min_rows=200",
 )  # fmt: skip
+OF_FEW_ROWS = (*QUICK, "--set", "validation.min_rows=10")
+"""The same for a small table, without cross-fitting."""
 
 
 parser = cache(typer.main.get_command)

@@ -17,9 +17,10 @@ from tests.trained import Trained, keep_lines, write_csv
 
 SHORT = ("--device", "cpu", "--set", "training.max_steps=3")
 FEW: dict[str, int] = {
-    "updates": 2, "batch_size": 8, "minibatch_size": 8, "max_tokens": 6, "held_out_completions": 4, "evaluate_every": 1,
+    "updates": 1, "batch_size": 8, "minibatch_size": 8, "max_tokens": 6, "held_out_completions": 4, "evaluate_every": 1,
 }  # fmt: skip
-ROUNDS = ("--device", "cpu", *(word for name, value in FEW.items() for word in ("--set", f"training.{name}={value}")))
+ROUND = ("--device", "cpu", *(word for name, value in FEW.items() for word in ("--set", f"training.{name}={value}")))
+ROUNDS = (*ROUND, "--set", "training.updates=2")
 SCORE = "def score(texts):\n    return [len(text) for text in texts]\n"
 
 
@@ -55,7 +56,7 @@ def stages(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Stages:
     records, preferences = folder / "records" / "pairs.jsonl", folder / "records" / "preferences.jsonl"
     pairs = glassformer("align", "pairs", "polarity", "--chosen", "positive", "--out", folder / "records")
     for file in (records, preferences):
-        keep_lines(file, 400)
+        keep_lines(file, 100)
     said = {
         "pairs": pairs,
         "sft": glassformer("align", "sft", base, records, "--out", folder / "sft", *SHORT),
@@ -88,7 +89,7 @@ def test_from_a_table_to_a_steered_model(stages: Stages) -> None:
         said = stages.said[algorithm]
         assert f"policy: {stages / 'sft'}" in said.err
         assert f"prompts of {stages / 'records' / 'pairs.jsonl'}; reward: {stages / 'reward'}; " in said.err
-        assert f"; {FEW['updates']} rounds of {algorithm}, on cpu" in said.err
+        assert f"; 2 rounds of {algorithm}, on cpu" in said.err
         assert "pre-trained only" not in said.err
         assert "round 0: on its prompts reward " in said.err
         assert ", the referee's " in said.err
@@ -152,7 +153,7 @@ def test_a_reward_model_is_named_where_another_is_needed(stages: Stages, tmp_pat
 
 
 def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_path: Path) -> None:
-    command = ("align", "rl", base, "--out", tmp_path / "m", *ROUNDS)
+    command = ("align", "rl", base, "--out", tmp_path / "m", *ROUND)
     said = glassformer(*command, "--reward", f"{reviews.folder}:very good")
     assert said.code == 0, said.err
     assert f"policy: {base}, the empty prompt (name others with --prompts); reward: {reviews.folder}:very" in said.err
@@ -311,7 +312,7 @@ def test_a_stopped_run_of_rl_goes_on_and_so_does_one_whose_reward_failed(base: P
 
 def test_a_collapse_is_a_warning_and_leaves_a_model(base: Path, tmp_path: Path) -> None:
     (tmp_path / "judge.py").write_text(SCORE)
-    command = ("align", "rl", base, "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out")
+    command = ("align", "rl", base, "--reward", f"{tmp_path / 'judge.py'}:score", *ROUND, "--out")
     said = glassformer(*command, tmp_path / "m", "--set", "training.least_entropy=99")
     assert said.code == 0, said.err
     assert "warning: stopped in round 1: the choice of a token has an entropy of" in said.err
@@ -334,7 +335,7 @@ def test_the_prompts_of_a_fine_tuned_model_are_those_of_its_records(base: Path, 
     pairs.write_text('{"prompt": "how", "completion": "good"}\n{"prompt": "why", "completion": "bad"}\n')
     assert glassformer("align", "sft", base, pairs, "--out", tmp_path / "sft", *SHORT).code == 0
     (tmp_path / "judge.py").write_text(SCORE)
-    command = ("align", "rl", tmp_path / "sft", "--reward", f"{tmp_path / 'judge.py'}:score", *ROUNDS, "--out")
+    command = ("align", "rl", tmp_path / "sft", "--reward", f"{tmp_path / 'judge.py'}:score", *ROUND, "--out")
     assert f"2 prompts of {pairs}" in glassformer(*command, tmp_path / "m").err
     pairs.unlink()
     misused(glassformer(*command, tmp_path / "n"), f"learned from, {pairs}, are not there; name one with --prompts")
@@ -347,7 +348,7 @@ def test_what_was_steered_is_steered_on_by_the_same_prompts(base: Path, tmp_path
 
     def steered(start: Path, name: str, *more: str | Path) -> str:
         judge = f"{tmp_path / 'judge.py'}:score"
-        said = glassformer("align", "rl", start, "--reward", judge, "--out", tmp_path / name, *ROUNDS, *more)
+        said = glassformer("align", "rl", start, "--reward", judge, "--out", tmp_path / name, *ROUND, *more)
         assert said.code == 0, said.err
         (policy,) = (line for line in said.err.splitlines() if line.startswith("policy: "))
         return policy.partition("; reward")[0]

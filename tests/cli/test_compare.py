@@ -7,7 +7,7 @@ import pytest
 
 from glassformer.evaluation.intervals import mcnemar
 from glassformer.prediction.predictor import Predictor
-from tests.cli.terminal import QUICK, glassformer, misused
+from tests.cli.terminal import OF_FEW_ROWS, QUICK, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 ROWS = [("good film", POSITIVE), ("dull song", NEGATIVE), ("great plot", POSITIVE), ("poor book", NEGATIVE)] * 5
@@ -50,7 +50,7 @@ def test_the_terminal_names_the_better_one(reviews: Trained, turned_round: Path,
 def test_many_labels_are_not_all_listed(reviews: Trained, tmp_path: Path) -> None:
     rows = [(f"text {number % 40}", f"label {number % 40}") for number in range(80)]
     table = write_csv(tmp_path / "many.csv", rows)
-    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    assert glassformer("train", table, "--out", tmp_path / "m", *OF_FEW_ROWS).code == 0
     refused = glassformer("compare", tmp_path / "m", reviews.folder, table)
     misused(refused, "label 17 and 30 more; ")
 

@@ -8,9 +8,10 @@ import pytest
 from scipy.special import log_softmax
 
 from glassformer import TextClassifier
+from glassformer.data import polarity
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
-from tests.cli.terminal import QUICK, glassformer, misused
+from tests.cli.terminal import OF_FEW_ROWS, QUICK, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 UNSEEN_ROWS = [("good new film", POSITIVE), ("dull new song", NEGATIVE), ("great new plot", POSITIVE)] * 5
@@ -164,9 +165,12 @@ def test_a_transformer_alone_has_no_readers(table: Path, tmp_path: Path) -> None
     assert (duel["readers"], duel["reader_comparisons"], duel["reader_verdict"]) == ([], [], None)
 
 
-def test_a_known_data_set_is_measured_on_its_test_split(polarity: Trained, tmp_path: Path) -> None:
-    document = glassformer("evaluate", polarity.folder, "polarity", "--json", "--out", tmp_path).document
-    assert (document["data"]["split"], document["data"]["rows"]) == ("test", 1000)
+def test_a_known_data_set_is_measured_on_its_test_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for split, rows in (("train", 600), ("test", 200)):
+        monkeypatch.setitem(polarity.N_ROWS, split, rows)
+    assert glassformer("train", "polarity", "--out", tmp_path / "m", *QUICK).code == 0
+    document = glassformer("evaluate", tmp_path / "m", "polarity", "--json", "--out", tmp_path / "e").document
+    assert (document["data"]["split"], document["data"]["rows"]) == ("test", 200)
     words_alone = document["duel"]["baselines"][1]["metrics"]["accuracy"]["value"]
     assert words_alone < 0.65  # a bag of words does badly where order decides
 
@@ -336,7 +340,7 @@ def test_folding_labels_that_the_model_keeps_apart_is_said(tmp_path: Path) -> No
     rows = [(f"{word} film {number}", label) for number in range(20) for word, label in
             (("good", "Good"), ("great", "good"), ("bad", "bad"))]  # fmt: skip
     table = write_csv(tmp_path / "t.csv", rows)
-    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    assert glassformer("train", table, "--out", tmp_path / "m", *OF_FEW_ROWS).code == 0
     kept = (
         "--fold-labels does not join labels that the model was trained to keep apart: 'Good' and 'good'. "
         "Train with --fold-labels to join them"

@@ -319,18 +319,7 @@ def test_what_takes_one_text_refuses_such_a_model(pairs: Trained, tmp_path: Path
 
 
 def test_a_student_reads_the_rows_of_its_teacher(beside: Trained, tmp_path: Path) -> None:
-    small = (
-        "--into",
-        "tiny",
-        "--set",
-        "model.d_model=16",
-        "--set",
-        "model.d_ff=24",
-        "--epochs",
-        "1",
-        "--device",
-        "cpu",
-    )
+    small = ("--into", "tiny", "--set", "model.d_model=16", "--set", "model.d_ff=24", *QUICK[2:6])
     said = glassformer("distil", beside.folder, beside.table, "--out", tmp_path / "s", *small)
     assert said.code == 0, said.err
     assert '"price"' in next(line for line in said.err.splitlines() if line.startswith("next: "))

@@ -30,7 +30,7 @@ def pairs_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def language_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("language")
     (folder / "texts.txt").write_text("\n".join(f"is the lamp red {n}\nit is the good lamp" for n in range(40)))
-    flags = ("--objective", "masked", "--preset", "tiny", "--epochs", 1, "--set", "tokenizer.kind=word")
+    flags = ("--objective", "masked", "--preset", "tiny", *QUICK[2:6], "--set", "tokenizer.kind=word")
     said = glassformer("pretrain", folder / "texts.txt", "--out", folder / "model", *flags)
     assert said.code == 0, said.err
     return folder / "model"

@@ -345,9 +345,8 @@ def test_a_folder_of_tables_is_answered(scores: Trained, tmp_path: Path) -> None
 
 
 def test_a_model_of_a_number_starts_from_another_one(both: Trained, tmp_path: Path) -> None:
-    said = glassformer(
-        "train", both.table, "--target", "score", "--init", both.folder, "--out", tmp_path / "m", "--epochs", "1"
-    )
+    begun = ("--target", "score", "--init", both.folder, *QUICK[2:])
+    said = glassformer("train", both.table, *begun, "--out", tmp_path / "m")
     assert said.code == 0, said.err
     assert json.loads((tmp_path / "m" / "config.json").read_text())["init"]["from"] == str(both.folder)
 

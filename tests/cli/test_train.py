@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import QUICK, ctrl_c, failed, glassformer, misused, plain
+from tests.cli.terminal import OF_FEW_ROWS, QUICK, ctrl_c, failed, glassformer, misused, plain
 from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
@@ -53,14 +53,15 @@ def test_without_epochs_the_model_counts(reviews: Trained, tmp_path: Path) -> No
     assert "Nothing else is asked: no held-out training rows showed that the transformer adds anything." in measured
 
 
-def test_json_is_one_document(polarity: Trained) -> None:
-    assert polarity.outcome.code == 0
-    document = polarity.outcome.document
-    assert document["model"] == str(polarity.folder)
-    assert document["labels"] == ["negative", "positive"]
+def test_json_is_one_document(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("train", reviews.table, "--out", tmp_path / "m", "--json", *QUICK)
+    assert said.code == 0
+    document = said.document
+    assert document["model"] == str(tmp_path / "m")
+    assert document["labels"] == [NEGATIVE, POSITIVE]
     assert document["best"] == document["history"][0]
-    assert document["readers"]["held_out_rows"] == 400
-    assert (document["data"]["rows"], document["data"]["validation_rows"]) == (3600, 400)
+    assert document["readers"]["held_out_rows"] == 23
+    assert (document["data"]["rows"], document["data"]["validation_rows"]) == (207, 23)
 
 
 def test_one_label_that_a_text_has_or_not_is_one_label(tmp_path: Path) -> None:
@@ -71,16 +72,16 @@ def test_one_label_that_a_text_has_or_not_is_one_label(tmp_path: Path) -> None:
 
 def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
-    few = glassformer("train", table, "--out", tmp_path / "few", *QUICK, "--set", "training.batch_size=10")
+    few = glassformer("train", table, "--out", tmp_path / "few", *OF_FEW_ROWS, "--set", "training.batch_size=10")
     said = (
         "few rows: each epoch reads every row 3 times, so that it has at least 5 steps (training.min_steps_per_epoch)"
     )
     assert few.err.count(said) == 1
-    enough = glassformer("train", table, "--out", tmp_path / "enough", *QUICK, "--set", "training.batch_size=4")
+    enough = glassformer("train", table, "--out", tmp_path / "enough", *OF_FEW_ROWS, "--set", "training.batch_size=4")
     assert "few rows" not in enough.err
     settings = ("training.epochs=3", "training.enough_steps=4", "training.batch_size=10")
     flags = [flag for setting in settings for flag in ("--set", setting)]
-    many = glassformer("train", table, "--out", tmp_path / "many", *QUICK, *flags)
+    many = glassformer("train", table, "--out", tmp_path / "many", *OF_FEW_ROWS, *flags)
     assert "  many rows: 1 epoch in place of" in many.err
     assert "many rows" not in few.err + enough.err
 
@@ -88,7 +89,7 @@ def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
 def test_settings_come_from_recipe_preset_and_flags(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     flags = ("--recipe", "quick", "--seed", 7, "--set", "model.pooling=max", "--device", "cpu")
-    assert glassformer("train", table, "--out", tmp_path / "m", *flags, *QUICK).code == 0
+    assert glassformer("train", table, "--out", tmp_path / "m", *flags, *OF_FEW_ROWS).code == 0
     recipe = json.loads((tmp_path / "m" / "config.json").read_text())["recipe"]
     assert (recipe["training"]["seed"], recipe["training"]["epochs"], recipe["model"]["pooling"]) == (7, 1, "max")
 
@@ -209,9 +210,9 @@ def test_an_earlier_run_is_not_lost(reviews: Trained, tmp_path: Path) -> None:
 
 def test_overwrite_replaces_a_model(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
-    assert glassformer("train", table, "--out", tmp_path / "m", *QUICK).code == 0
+    assert glassformer("train", table, "--out", tmp_path / "m", *OF_FEW_ROWS).code == 0
     before = (tmp_path / "m" / "model.safetensors").read_bytes()
-    assert glassformer("train", table, "--out", tmp_path / "m", "--overwrite", "--seed", 5, *QUICK).code == 0
+    assert glassformer("train", table, "--out", tmp_path / "m", "--overwrite", "--seed", 5, *OF_FEW_ROWS).code == 0
     assert (tmp_path / "m" / "model.safetensors").read_bytes() != before
 
 

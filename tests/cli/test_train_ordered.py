@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.terminal import QUICK, glassformer, misused
+from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
 from tests.trained import Trained, review_rows, write_csv
 
 WORDS = {"bad": "poor dull awful", "fair": "plain usual common", "good": "great fine lovely"}
@@ -25,7 +25,7 @@ def graded_rows(count: int) -> list[tuple[str, str]]:
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     folder = tmp_path_factory.mktemp("graded")
     table = write_csv(folder / "t.csv", graded_rows(60))
-    flags = ("--order", ORDER, *QUICK, "--set", "model.counting=none", "--set", "model.head=ordered")
+    flags = ("--order", ORDER, *OF_FEW_ROWS, "--set", "model.counting=none", "--set", "model.head=ordered")
     outcome = glassformer("train", table, "--out", folder / "model", *flags)
     return Trained(folder=folder / "model", table=table, outcome=outcome)
 
@@ -83,7 +83,7 @@ def test_by_default_each_class_has_a_score(graded: Trained, tmp_path: Path) -> N
 def test_two_ordered_classes_are_said_to_have_no_middle(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [(text, str(number % 2)) for number, (text, _) in enumerate(review_rows(20))])
     said = glassformer(
-        "train", table, "--task", "ordered", "--out", tmp_path / "m", *QUICK, "--set", "training.epochs=0"
+        "train", table, "--task", "ordered", "--out", tmp_path / "m", *OF_FEW_ROWS, "--set", "training.epochs=0"
     )
     assert "their order: 0 < 1, which changes nothing" in said.err
 
@@ -91,7 +91,7 @@ def test_two_ordered_classes_are_said_to_have_no_middle(tmp_path: Path) -> None:
 def test_several_labels_are_found_by_their_separator(tmp_path: Path) -> None:
     tags = ("pos;film", "film", "pos", "book", "pos;book")
     table = write_csv(tmp_path / "t.csv", [(f"text {n} of {tags[n % 5]}", tags[n % 5]) for n in range(30)])
-    said = glassformer("train", table, "--out", tmp_path / "m", *QUICK, "--set", "training.epochs=0")
+    said = glassformer("train", table, "--out", tmp_path / "m", *OF_FEW_ROWS, "--set", "training.epochs=0")
     assert "task: several labels per text (column 'label' holds them with ';' in between)" in said.err
     assert "--task classes takes each cell as one class" in said.err
     assert json.loads((tmp_path / "m" / "config.json").read_text())["target"]["kind"] == "several"
