@@ -96,12 +96,12 @@ def all_end(processes: set[int]) -> bool:
 
 @slow
 @on_linux
-def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(attending: Trained, tmp_path: Path) -> None:
+def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(exported: Path, tmp_path: Path) -> None:
     """One shard costs a worker each time it is tried, and is left out. Another costs one worker, and a third is bad."""
     shards, out = write_shards(tmp_path / "shards", 8, 4_000, "csv"), tmp_path / "answers"
     bad = shards / "part-009.csv"
     bad.write_text("body\ngood\n")
-    arguments = (attending.folder, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
+    arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 2)
     run = Running("-c", TRIED_TWICE, "predict", *arguments, log=tmp_path / "log")
     killed: dict[str, set[int]] = {"part-000": set(), "part-005": set()}
 
@@ -131,7 +131,7 @@ def test_workers_that_are_killed_lose_no_row_and_answer_none_twice(attending: Tr
 @on_linux
 def test_a_killed_driver_takes_its_workers_along_and_is_continued(exported: Path, tmp_path: Path) -> None:
     """What the workers have answered is what one process answers."""
-    shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
+    shards, out = write_shards(tmp_path / "shards", 6, 4_000, "csv"), tmp_path / "answers"
     arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 1)
     run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
     run.wait_until(lambda: finished(out))
@@ -143,7 +143,7 @@ def test_a_killed_driver_takes_its_workers_along_and_is_continued(exported: Path
     assert run.end() == -signal.SIGKILL
     assert all_end(workers)
     done = len(finished(out))
-    assert 1 <= done < 12
+    assert 1 <= done < 6
     name = json.loads(finished(out)[0])["shard"]
     (tmp_path / "one").mkdir()
     (tmp_path / "one" / name).hardlink_to(shards / name)
@@ -151,14 +151,14 @@ def test_a_killed_driver_takes_its_workers_along_and_is_continued(exported: Path
     assert answers(tmp_path / "alone")["prediction"].equals(pl.read_csv(out / name)["prediction"])
     said = glassformer("predict", *arguments[:5], "--json")  # the plain engine continues
     assert said.document["finished_by_earlier_runs"] == done
-    assert answers(out)["id"].to_list() == list(range(48_000))
-    assert len(finished(out)) == 12
+    assert answers(out)["id"].to_list() == list(range(24_000))
+    assert len(finished(out)) == 6
 
 
 @slow
 @on_linux
 def test_ctrl_c_ends_the_workers(exported: Path, tmp_path: Path) -> None:
-    shards, out = write_shards(tmp_path / "shards", 12, 4_000, "csv"), tmp_path / "answers"
+    shards, out = write_shards(tmp_path / "shards", 6, 4_000, "csv"), tmp_path / "answers"
     arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 1)
     run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
     run.wait_until(lambda: finished(out))
@@ -169,7 +169,7 @@ def test_ctrl_c_ends_the_workers(exported: Path, tmp_path: Path) -> None:
     assert "Traceback" not in run.said
     assert all_end(of_ray)
     assert answers(out)["id"].to_list() == sorted(answers(out)["id"])
-    assert 1 <= len(finished(out)) < 12
+    assert 1 <= len(finished(out)) < 6
 
 
 def test_without_ray_the_message_says_how_to_install_it(
