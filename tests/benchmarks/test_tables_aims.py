@@ -1,25 +1,28 @@
 import json
 from pathlib import Path
 
-from benchmarks.tables_aims import AIMS, aims_table
-
-
-def write(file: Path, found: object) -> None:
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps(found), encoding="utf-8")
+from benchmarks.few_labels import TFIDF
+from benchmarks.tables_aims import aims_table
 
 
 def test_a_reached_aim_is_bold_and_a_missed_one_says_what_was_tried(tmp_path: Path) -> None:
-    found = {"ours": {"accuracy_of_seeds": [0.91, 0.93]}, "TF-IDF": {"accuracy_of_seeds": [0.8, 0.8]}}
-    entries = [{"name": aim.entry, "contestants": found} for aim in AIMS if aim.entry]
-    write(tmp_path / "bench-of-tables" / "test.json", {"entries": entries})
-    run = {"accuracy": {"value": 0.79}}
-    write(
-        tmp_path / "disaster-tweets-5-fold.json",
-        {"runs": [run], "baselines": {"TF-IDF + logistic regression": {"accuracy": {"mean": 0.78}}}},
-    )
-    lines = aims_table(tmp_path)[0].splitlines()
-    assert "| `trec` | .910 | **.920 (.910–.930)** | .800 |  |" in lines
-    assert "| `clinc150` | .930 | .920 (.910–.930) | .800 | other values of C; labels of counting for others |" in lines
-    assert "| `disaster-tweets`, 5 folds | .815 | .790, one seed | .780 | the same |" in lines
-    assert any("Not measured yet." in line for line in lines)
+    def run(value: float) -> dict[str, object]:
+        return {"accuracy": {"value": value, "low": value - 0.01, "high": value + 0.01}}
+
+    lines = [{"per_class": size, "over": {TFIDF: {"value": gain}}} for size, gain in ((8, 0.1), (8, 0.2), (32, 0.05))]
+    results = {
+        "few-labels": {"lines": lines},
+        "disaster-tweets": {"runs": [run(0.82), run(0.84)]},
+        "imdb": {"runs": [run(0.9)]},
+    }
+    for name, found in results.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
+    shown = aims_table(tmp_path)[0].splitlines()
+    assert "| few labels: gain with 8 rows of each class | .090 | **.150 (+.100 to +.200 on 2 tables)** |  |" in shown
+    (few,) = [
+        line for line in shown if line.startswith("| the same with 32 | .090 | .050 (+.050 to +.050 on 1 tables) | ")
+    ]
+    assert "VAT" in few
+    assert "| `disaster-tweets` | .825 | **.830 (.820 to .840 in 2 runs)** |  |" in shown
+    assert any(line.startswith("| `imdb` | .925 | .900 (95% interval .890 to .910, one seed) | the ") for line in shown)
+    assert sum("Not measured yet." in line for line in shown) == 2
