@@ -45,8 +45,8 @@ ELSEWHERE = """
 import pickle, sys
 with open(sys.argv[1], "rb") as file:
     unfitted, fitted, texts, labels = pickle.load(file)
-for estimator in (unfitted.fit(texts, labels), fitted):
-    print(estimator.predict_proba(texts).tolist())
+print(unfitted.fit(texts, labels).predict(texts).tolist())
+print(fitted.predict_proba(texts).tolist())
 """
 
 
@@ -57,4 +57,4 @@ def test_another_process_fits_and_answers(tmp_path: Path) -> None:
     (tmp_path / "sent").write_bytes(pickle.dumps((unfitted, fitted, TEXTS, LABELS)))
     done = Running("-c", ELSEWHERE, tmp_path / "sent", log=tmp_path / "log").outcome()
     assert done.code == 0, done.err
-    assert done.out.splitlines() == [str(fitted.predict_proba(TEXTS).tolist())] * 2
+    assert done.out.splitlines() == [str(LABELS), str(fitted.predict_proba(TEXTS).tolist())]

@@ -114,19 +114,19 @@ def test_the_smallest_windows(window: int) -> None:
 
 
 @POSITIONS
-@pytest.mark.parametrize("ends", range(9))
-def test_what_stands_beside_a_text_changes_nothing(positions: str, ends: int) -> None:
+def test_what_stands_beside_a_text_changes_nothing(positions: str) -> None:
     """Neighbours that are longer or shorter, slide at other times, and end before: also just as their view is full."""
     model = endless(random_model(VOCAB_SIZE, positions=positions))
     config = SamplingConfig(max_tokens=20)
     alone = tokens_of(model, views_of(PROMPTS[:1]), max_tokens=20)[0]
-    views, found = views_of(), []
-    for step, tokens in enumerate(write_tokens(model, views, config)):
-        found.append(tokens[0])
-        for view in views[1:]:
-            view.ended = view.ended or step == ends
-        assert step <= ends or tokens[1:] == [None] * 3
-    assert found == alone
+    for ends in range(9):
+        views, found = views_of(), []
+        for step, tokens in enumerate(write_tokens(model, views, config)):
+            found.append(tokens[0])
+            for view in views[1:]:
+                view.ended = view.ended or step == ends
+            assert step <= ends or tokens[1:] == [None] * 3
+        assert found == alone, ends
 
 
 def test_a_design_without_a_cache() -> None:

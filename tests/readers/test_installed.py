@@ -28,6 +28,8 @@ QUICK = (
     "--preset", "tiny", "--set", "model.d_model=16", "--epochs", "1", "--set", "training.min_steps_per_epoch=5",
     "--set", f'model.readers=["{NAME}"]', "--device", "cpu",
 )  # fmt: skip
+HOLDING_OUT = ("--set", "validation.min_rows=10", "--set", "validation.fraction=0.25")
+"""The reader is fitted twice; without held-out rows, it is fitted five times."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -136,7 +138,7 @@ def test_a_reader_that_does_not_help_is_not_stored(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     rows = [(f"a {word} film {draw.integers(99)}", word) for word in draw.choice(["good", "bad"], 60)]
     write_csv(tmp_path / "easy.csv", rows)
-    outcome = glassformer("train", tmp_path / "easy.csv", "--out", tmp_path / "model", *QUICK)
+    outcome = glassformer("train", tmp_path / "easy.csv", "--out", tmp_path / "model", *QUICK, *HOLDING_OUT)
     assert outcome.code == 0, outcome.err
     assert json.loads((tmp_path / "model" / "config.json").read_text())["readers"][NAME]["weight"] == 0
     assert [path.name for path in (tmp_path / "model" / "readers").iterdir()] == ["body"]
@@ -145,7 +147,9 @@ def test_a_reader_that_does_not_help_is_not_stored(tmp_path: Path) -> None:
 def test_it_learns_a_number_too(tmp_path: Path) -> None:
     rows = [(text, str(3.0 + (label == "rising"))) for text, label in codes(160)]
     write_csv(tmp_path / "codes.csv", rows, header=("text", "score"))
-    outcome = glassformer("train", tmp_path / "codes.csv", "--target", "score", "--out", tmp_path / "model", *QUICK)
+    outcome = glassformer(
+        "train", tmp_path / "codes.csv", "--target", "score", "--out", tmp_path / "model", *QUICK, *HOLDING_OUT
+    )
     assert outcome.code == 0, outcome.err
     answers = glassformer("predict", tmp_path / "model", RISING, FALLING, "--json").document
     high, low = (answer["prediction"] for answer in answers["answers"])

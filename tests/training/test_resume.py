@@ -25,6 +25,11 @@ from tests.running import Running
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
 
+@pytest.fixture(autouse=True, scope="module")
+def quick() -> None:
+    """Readers choose as those of the command do, which runs in another process."""
+
+
 def figures(history: list[dict[str, float]]) -> list[list[float]]:
     """Everything but the seconds."""
     return [[value for name, value in sorted(row.items()) if name != "seconds"] for row in history]
