@@ -15,6 +15,7 @@ HURRY = """for (const name of ["setTimeout", "setInterval"]) {
   window[name] = (what, milliseconds = 0, ...more) => slowly(what, milliseconds / 10, ...more);
 }"""
 """Pages wait a tenth of their time: until typing pauses, until a server is back."""
+WIDE: ViewportSize = {"width": 1280, "height": 720}
 
 
 @pytest.fixture(scope="package")
@@ -51,16 +52,25 @@ def _open(first: Page, *, color_scheme: Any = "light", viewport: ViewportSize | 
         first.evaluate("void window.open('about:blank')")
     page = opening.value
     page.emulate_media(color_scheme=color_scheme, reduced_motion="no-preference")
-    page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+    page.set_viewport_size(viewport or WIDE)
     return page
 
 
-@pytest.fixture
-def page(browser: Browser, url: str) -> Iterator[Page]:
-    """The page at the `url` of a test file. Nothing may go wrong in its console."""
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
     opened = browser.new_page()
-    said = complaints(opened)
-    opened.goto(url)
     yield opened
-    assert said == []
     opened.close()
+
+
+@pytest.fixture
+def page(tab: Page, url: str) -> Iterator[Page]:
+    """The page at the `url` of a test file. Nothing may go wrong in its console."""
+    tab.emulate_media(color_scheme="light")
+    tab.set_viewport_size(WIDE)
+    tab.mouse.move(0, 0)
+    said = complaints(tab)
+    tab.goto(url)
+    yield tab
+    assert said == []
+    tab.unroute_all()

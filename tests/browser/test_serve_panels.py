@@ -226,7 +226,7 @@ def test_a_model_that_counts_alone_has_no_heads_to_show(browser: Browser) -> Non
 
 
 def test_it_can_be_read_and_fits(page: Page) -> None:
-    typed(page, "not good film good " + "the plot is thin " * 40)
+    typed(page, "not good film good " + "the plot is thin " * 12)
     page.locator(".turning button").click()
     for name in ("Head by head", "Passage by passage"):
         opened(page, name)

@@ -1,6 +1,7 @@
 """An exported page answers in Chromium with the network off, as Python answers."""
 
 import functools
+import gzip
 import http.server
 import os
 import re
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -50,10 +52,14 @@ ASKED = """([task, text]) => new Promise((done) => {
   onmessage({ data: { id: 0, task, text } });
 })"""
 
+COMPRESSED = functools.cache(gzip.compress)
+"""Each page holds the same runtime."""
+
 
 def page_of(trained: TrainedModel, folder: Path, *, runtime: str | None = RUNTIME) -> Path:
     folder.mkdir()
-    write_web(trained, folder, name="reviews", runtime=None if runtime is None else Path(runtime))
+    with patch.object(gzip, "compress", COMPRESSED):
+        write_web(trained, folder, name="reviews", runtime=None if runtime is None else Path(runtime))
     return folder / "index.html"
 
 
