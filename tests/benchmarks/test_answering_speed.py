@@ -9,6 +9,8 @@ from benchmarks import answering_speed
 from benchmarks.answering_contestants import CONTESTANTS, Contestant, memory, times
 from benchmarks.tables import kinds
 from benchmarks.tables_speed import answering_tables
+from glassformer.training import recipe
+from glassformer.training.recipe import load_recipe
 from tests.support import unchecked_shapes
 
 TAKING_PART = (
@@ -37,6 +39,10 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(answering_speed, "CONTESTANTS", {name: CONTESTANTS[name] for name in TAKING_PART})
     monkeypatch.setattr(answering_speed, "DATA", {"tweets": "polarity"})
     monkeypatch.setattr(answering_speed, "EPOCHS", {"tweets": 1})
+    few = {"training.max_steps": 5}
+    monkeypatch.setattr(
+        recipe, "load_recipe", lambda _, *, overrides: load_recipe(preset="tiny", overrides={**overrides, **few})
+    )
     monkeypatch.setattr(answering_speed, "STARTED", {})
     monkeypatch.setattr(answering_speed, "child", mostly_here)
     for left_out in ("write_fasttext", "export_bert"):  # the one is not always there; the other takes seconds
