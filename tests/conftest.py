@@ -14,7 +14,8 @@ from hypothesis import register_random, settings
 from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
-check_shapes(["glassformer.layers", "glassformer.models"])
+PURE = ("advantages", "divergence", "losses")
+check_shapes(["glassformer.layers", "glassformer.models", *(f"glassformer.alignment.{name}" for name in PURE)])
 
 from tests.bodies import use_small_body  # noqa: E402
 from tests.fits import remember_fits, remember_graphs  # noqa: E402
