@@ -21,7 +21,8 @@ from glassformer.training.recipe import load_recipe
 
 SCRIPTS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py")}
 OF_OTHERS = {"variants", "reproduce", "attacks.json"}  # what the library's own commands and the tests write
-WITH_RECORD = re.compile(r"experiment\.write\(|from benchmarks\.few_labels import [^"]*\bmeasure\b")  # `measure` writes for both
+# `measure` writes for both scripts.
+WITH_RECORD = re.compile(r"experiment\.write\(|from benchmarks\.few_labels import \(?[\w\s,]*\bmeasure\b")
 FILES = [file for file in sorted(RESULTS.rglob("*.json")) if file.relative_to(RESULTS).parts[0] not in OF_OTHERS]
 RECORD = ("command", "machine", "versions", "commit", "created")
 
