@@ -177,13 +177,23 @@ class TwoProcesses(Running):
         return int(self.err.with_suffix(f".{rank}").read_text())
 
 
+QUICKLY = """
+import runpy, sys
+from tests.fits import few_steps
+with few_steps():
+    runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+"""
+"""As commands are tried in one process: see `tests/cli/conftest.py`."""
+
+
 def torchrun(log: str) -> None:
     """Be torchrun, whose processes are forked, too."""
     from torch.distributed.run import main
 
     def forked(_: SubprocessHandler, command: tuple[str, ...], environment: dict[str, str]) -> Forked:
-        python, unbuffered, *arguments = command
-        assert (python, unbuffered) == (sys.executable, "-u")
+        python, unbuffered, module, *words = command
+        assert (python, unbuffered, module) == (sys.executable, "-u", "-m")
+        arguments = ("-c", QUICKLY, *words)
         said = Path(log)
         worker = Forked(arguments, environment, said.with_suffix(".out"), said.with_suffix(".err"), session=True)
         said.with_suffix(f".{environment['RANK']}").write_text(str(worker.pid))
