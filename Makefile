@@ -37,7 +37,7 @@ lint: .venv/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Types are checked while the tests run: that takes one process, half a minute.
+# Types are checked while the tests run: mypy takes one process for half a minute.
 test: .venv/ready
 	$(MAKE) --jobs 2 lint suite
 

@@ -32,7 +32,7 @@ def test_the_light_wheel_leaves_out_the_word_vectors_and_the_model_that_needs_py
     of_hatch = "hatchling.builders.hooks.plugin.interface"  # only builds have it
     monkeypatch.setitem(sys.modules, of_hatch, SimpleNamespace(BuildHookInterface=object))
     built: dict[str, dict[str, str]] = {"force_include": {}}
-    hook = runpy.run_path(str(ROOT / "light" / "hatch_build.py"))["WithoutVectors"]
+    hook = runpy.run_path(str(ROOT / "light" / "hatch_build.py"))["WithoutWeights"]
     hook.initialize(SimpleNamespace(root=str(ROOT / "light")), "standard", built)
     source = ROOT / "src"
     files = {path for path in source.rglob("*") if path.is_file() and "__pycache__" not in path.parts}

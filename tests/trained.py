@@ -12,6 +12,7 @@ import pytest
 from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
+from tests.fits import few_steps
 
 POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
 
@@ -61,6 +62,7 @@ def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path
 
 
 @pytest.fixture(scope="session")
+@few_steps()  # whichever test asks first
 def reviews(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Two labels, 230 rows; the table was named by a path relative to its folder."""
     folder = tmp_path_factory.mktemp("reviews")
@@ -71,6 +73,7 @@ def reviews(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture(scope="session")
+@few_steps()  # whichever test asks first
 def attending(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """The same rows, without a counting reader: a model that has unknown words."""
     folder = tmp_path_factory.mktemp("attending") / "model"
@@ -79,6 +82,7 @@ def attending(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Tra
 
 
 @pytest.fixture(scope="session")
+@few_steps()  # whichever test asks first
 def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Several labels per text, or none."""
     folder = tmp_path_factory.mktemp("tags")
@@ -91,6 +95,7 @@ def tags(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture(scope="session")
+@few_steps()  # whichever test asks first
 def keeping(reviews: Trained, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """The same rows, kept by a model without a counting reader."""
     folder = tmp_path_factory.mktemp("keeping") / "model"

@@ -127,7 +127,10 @@ def test_word_vectors_are_continued_on_unlabelled_texts(
     asked = ("--init", tmp_path / "english", "--add", tmp_path / "again.csv", "--out", tmp_path / "w", "--epochs", "1")
     again = glassformer("train", *asked)
     assert again.code == 0
-    assert f"--unlabelled {tmp_path / 'u.txt'}" in again.err
+    assert (
+        f"also read texts without labels, which are not read now. To read them: --unlabelled {tmp_path / 'u.txt'}"
+        in again.err
+    )
 
 
 def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:

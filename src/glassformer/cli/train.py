@@ -128,8 +128,8 @@ def train(
             "data_dir": run.data_dir,
         }
         begun = addition(init, add, out, replay=replay, **how)
-        if begun.unread and not unlabelled:
-            again = " ".join(f"--unlabelled {shlex.quote(name)}" for name in begun.unread)
+        if unread := [name for name in begun.unread if name not in unlabelled]:
+            again = " ".join(f"--unlabelled {shlex.quote(name)}" for name in unread)
             say(f"note: {init} also read texts without labels, which are not read now. To read them: {again}")
         begun = replace(begun, sources=_with_unlabelled(begun.sources, unlabelled, run.data_dir))
     else:

@@ -192,7 +192,7 @@ def read_sources(
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions:
-    """How a labelled table is to be read for a model. The default: as the training table was.
+    """How a labelled table is read for a model. By default, as the training table was read.
 
     Attributes:
         fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.

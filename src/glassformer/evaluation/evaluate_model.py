@@ -56,6 +56,7 @@ def evaluate_model(
     Args:
         folder: the folder that the model was loaded from; its size is measured.
         data: a file, or the name of a known data set (its test split is used).
+        options: how to read the table.
         train: the training table, if it is no longer at the place that the model folder names.
         say: called with messages about the progress.
         on_progress: called with the share of texts that the model has answered.

@@ -214,7 +214,7 @@ class CountingReader(Reader):
 
 
 class WithReaders:
-    """What has readers, of which one may count n-grams."""
+    """Gives the counting reader of an object with readers, if it has one."""
 
     readers: Mapping[str, Reader]
 
