@@ -206,7 +206,7 @@ def test_what_is_measured_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     rows, memory = Sources(train=opinions(59)), Memory()  # rows that no other test has fitted: see tests/fits.py
     trained = train_classifier(rows, chosen(min_rows=2000), minutes=600, observer=memory)
     assert trained.metrics["time_plan"]["settings"] == {}
-    assert 0 < trained.metrics["time_plan"]["expected_minutes"] < 5
+    assert 0 <= trained.metrics["time_plan"]["expected_minutes"] < 5  # of so few rows it may round to 0
     assert "(5 trainings: the table is cross-fitted)" in "".join(memory.messages)
     assert_same(trained, train_classifier(rows, chosen(min_rows=2000)))
 
