@@ -1,8 +1,7 @@
 """Remember what takes long and is made again and again: fits of the counting reader, and ONNX graphs of transformers.
 
 A fit is a function of its rows, labels and weights, a graph of the model. Where a test changed what they look at, they
-are made anew. Tests that only need some fit, or some checks of
-the doctor, take few steps.
+are made anew. Tests that only need some fit, or some checks of the doctor, take few steps.
 """
 
 from __future__ import annotations
@@ -11,11 +10,12 @@ import hashlib
 import io
 import pickle
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -59,6 +59,13 @@ def few_steps() -> Iterator[None]:
         patch.object(examine, "_FEWEST_RATES", 6),
         patch.object(time_plan, "_PROBE", (0.0, 0.05, 0.05)),
     ):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Take few steps where this is imported, unless a module says `WHOLE = True`."""
+    with nullcontext() if getattr(request.module, "WHOLE", False) else few_steps():
         yield
 
 

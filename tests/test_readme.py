@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +19,7 @@ from glassformer.prediction.shipped import folder_of
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import load_models
 from tests.cli.terminal import Outcome, glassformer
-from tests.fits import few_steps
+from tests.fits import quick as quick
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -43,12 +42,6 @@ def commands(text: str) -> list[str]:
     lines = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.MULTILINE)
     left_out = (*NEEDS_DOWNLOADS, WAITS_FOR_CTRL_C)
     return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in left_out)]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with few_steps():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,3 @@
-"""Which strength the readers choose does not matter here."""
+"""Readers, the doctor and the time plan take few steps here."""
 
-from collections.abc import Iterator
-
-import pytest
-
-from tests.fits import few_steps
-
-
-@pytest.fixture(autouse=True, scope="package")
-def quick() -> Iterator[None]:
-    with few_steps():
-        yield
+from tests.fits import quick as quick

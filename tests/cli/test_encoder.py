@@ -16,6 +16,7 @@ from tests.trained import write_csv
 
 QUICK = ("--preset", "tiny", "--set", "model.d_model=16", "--epochs", "0", "--device", "cpu")
 GOOD, BAD = ("i loved the cast", "loved loved the plot"), ("a dull dull book", "it was langweilig")
+WHOLE = True  # a head must learn random vectors: all steps are taken
 ROWS = [(text, label) for label, texts in (("good", GOOD), ("bad", BAD)) for text in texts] * 8
 
 

@@ -310,7 +310,7 @@ def export(to: str) -> Try:
             assert f'data-file="{MODEL_FILE}"' in (cell.out / "e" / "index.html").read_text(encoding="utf-8")
         else:
             ours, theirs = (answer(cell, folder)["readers"] for folder in (cell.both, cell.out / "e"))
-            assert theirs == pytest.approx(ours, abs=1e-4 if to == "onnx" else 0.5)
+            assert theirs == pytest.approx(ours, abs=1e-4 if to == "onnx" else 0.1)
             both_say_why(cell, cell.out / "e")
 
     return run

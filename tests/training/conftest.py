@@ -4,14 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fits import few_steps
+from tests.fits import quick as quick
 from tests.support import whole_cross_fitting
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quick() -> Iterator[None]:
-    with few_steps():
-        yield
 
 
 @pytest.fixture

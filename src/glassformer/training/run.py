@@ -19,7 +19,6 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
@@ -42,7 +41,7 @@ from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
-from glassformer.training.unfinished import content_of, run_to_end, versions, work_in
+from glassformer.training.unfinished import content_of_body, run_to_end, versions, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -307,7 +306,7 @@ def identity_of(prepared: Prepared) -> dict[str, Any]:
     return (
         replayed
         | order
-        | (content_of(model.body) if isinstance(model, ModelConfig) else {})
+        | content_of_body(model)
         | {
             "train": fingerprint(train),
             "validation": None if validation is None else fingerprint(validation),

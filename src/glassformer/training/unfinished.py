@@ -24,7 +24,7 @@ from glassformer.data.locks import LOCK_FILE, check_free, only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError, brief_value
-from glassformer.models.model_config import HUB
+from glassformer.models.model_config import HUB, DesignConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
 from glassformer.prediction.model_folder import is_model_folder, is_unfinished
 from glassformer.prediction.shard_manifest import sha256_of
@@ -107,6 +107,11 @@ def content_of(body: str) -> dict[str, str]:
     return {
         "encoder" if body.startswith(HUB) else "body": sha256_of([file for file in sorted(files) if file.is_file()])
     }
+
+
+def content_of_body(model: DesignConfig) -> dict[str, str]:
+    """Return the same for the body or encoder of a model. Most designs have none."""
+    return content_of(getattr(model, "body", "none"))
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, train_model, train_prepared
-from glassformer.training.unfinished import content_of, kept_held_out
+from glassformer.training.unfinished import content_of_body, kept_held_out
 
 FITTED = "readers"  # how the folders of fitted readers begin
 _TRIAL = "trial"
@@ -200,4 +200,4 @@ def _readers_key(job: Job) -> str:
         "judged": fingerprint(job.part.judged),
         "seed": job.part.seed,
     }
-    return run_key(made_of | content_of(getattr(model, "body", "none")))
+    return run_key(made_of | content_of_body(model))
