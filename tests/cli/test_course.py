@@ -52,7 +52,7 @@ def test_misuse_is_said_in_a_sentence(desk: Path) -> None:
 def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda _program, command: started.append(command))
-    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package != "jupyterlab")
+    monkeypatch.setattr("glassformer.data.installed.is_installed", lambda package: package != "jupyterlab")
     notebook = desk / "01-averaging-the-past.ipynb"
     assert glassformer("course", 1, "--open").code == 0
     assert started == [[sys.executable, "-m", "notebook", notebook.name]]
@@ -64,6 +64,6 @@ def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monk
 
 
 def test_open_without_jupyter_says_how_to_install_it(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.prediction.installed.is_installed", lambda package: package == "torch")
+    monkeypatch.setattr("glassformer.data.installed.is_installed", lambda package: package == "torch")
     misused(glassformer("course", 1, "--open"), "--open needs Jupyter", "pip install 'glassformer[course]'")
     assert list(desk.iterdir()) == []

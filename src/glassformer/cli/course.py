@@ -81,7 +81,7 @@ def _reader(path: Path) -> str:
     Raises:
         UsageError: none is installed, or the file is no notebook.
     """
-    from glassformer.prediction.installed import is_installed, pip_install
+    from glassformer.data.installed import is_installed, pip_install
 
     if path.suffix != ".ipynb":
         raise UsageError(f"--open needs a notebook, and {path} is not one; give it a name that ends in .ipynb")

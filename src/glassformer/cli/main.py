@@ -110,7 +110,7 @@ def _check_installed(command: str) -> None:
     """Refuse a command that needs PyTorch, if it is not installed. Its help can be read."""
     if command in _LIGHT or "--help" in sys.argv:
         return
-    from glassformer.prediction.installed import is_installed
+    from glassformer.data.installed import is_installed
 
     if not is_installed("torch"):
         raise UsageError(
@@ -209,7 +209,7 @@ def _fail(error: Exception) -> NoReturn:
 
 
 def _missing(package: str) -> str:
-    from glassformer.prediction.installed import pip_install
+    from glassformer.data.installed import pip_install
 
     if package == "polars":  # the only one that an extra of the light distribution adds
         return f"tables need Polars, which is not installed: {pip_install('tables')}"
@@ -217,7 +217,7 @@ def _missing(package: str) -> str:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    from glassformer.prediction.installed import is_installed
+    from glassformer.data.installed import is_installed
 
     if not is_installed("torch"):
         return isinstance(error, MemoryError)

@@ -48,7 +48,7 @@ def serve(
     run: Asking,
 ) -> None:
     """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
-    from glassformer.prediction.installed import pip_install
+    from glassformer.data.installed import pip_install
 
     try:
         import fastapi  # noqa: F401

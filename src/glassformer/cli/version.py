@@ -66,8 +66,8 @@ def _version_of(library: str) -> str | None:
 
 
 def _devices() -> dict[str, Any]:
+    from glassformer.data.installed import is_installed
     from glassformer.prediction.exported import threads_asked
-    from glassformer.prediction.installed import is_installed
 
     if not is_installed("torch"):
         return {"devices": ["cpu"], "device": "cpu", "threads": threads_asked() or "one for each core"}

@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from glassformer.data.inputs import example_of
+from glassformer.data.installed import pip_install
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows
@@ -32,7 +33,6 @@ from glassformer.prediction.exported import (
     open_session,
 )
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.installed import pip_install
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import save_readers

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
+from glassformer.data.installed import pip_install
 from glassformer.data.json_files import read_json
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
@@ -27,7 +28,6 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
-from glassformer.prediction.installed import pip_install
 from glassformer.prediction.reader_files import read_readers
 from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import Seen

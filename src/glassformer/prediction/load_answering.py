@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NoReturn
 
+from glassformer.data.installed import is_installed
 from glassformer.errors import UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor, is_exported
 from glassformer.prediction.folder_format import check_is_folder, format_of
-from glassformer.prediction.installed import is_installed
 from glassformer.prediction.shipped import shown
 
 

@@ -18,10 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from glassformer.data.installed import pip_install
 from glassformer.data.stopping import kept_signals
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
-from glassformer.prediction.installed import pip_install
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.shards import Engine, Job, OnRows, Outcome, Unanswered, answer_shard
 

@@ -1,0 +1,44 @@
+"""Address one table of a file that holds several: a sheet, a table of a database, a member of an archive.
+
+```
+book.xlsx#Sheet2        tickets.sqlite#tickets        reviews.zip#2024/march.csv
+```
+"""
+
+from pathlib import Path
+
+MARK = "#"
+
+
+def split_part(address: Path) -> tuple[Path, str | None]:
+    """Return the file, and the part of it that is named after `#`, or None.
+
+    A file whose own name holds a `#` is that file. Without any such file, nothing is split, so that messages name what
+    the user wrote.
+    """
+    if _is_there(address):
+        return address, None
+    whole = str(address)
+    ends = [place for place, character in enumerate(whole) if character == MARK and place]
+    for end in ends:
+        path = Path(whole[:end])
+        if whole[end + 1 :] and not whole[:end].endswith("/") and _is_there(path) and not path.is_dir():
+            return path, whole[end + 1 :]
+    return address, None
+
+
+def file_of(address: Path) -> Path:
+    """Return the file of an address, without the part that it names."""
+    return split_part(address)[0]
+
+
+def with_part(path: Path, part: str) -> Path:
+    """Return the address of a part of a file."""
+    return Path(f"{path}{MARK}{part}")
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # no file can have such a name
+        return False
