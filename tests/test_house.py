@@ -22,7 +22,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = (
     "errors", "layers", "models", "data", "pages", "readers", "targets", "prediction", "labels", "explanation",
     "tracing", "evaluation", "training", "doctor", "experiments", "words", "alignment", "exporting", "audit",
-    "estimators", "course", "serving", "cli",
+    "estimators", "course", "serving", "desk", "cli",
 )  # fmt: skip
 GUIDES = [
     f"docs/how-to/{page}.md" for page in ("train", "evaluate", "predict", "recipes-and-data", "start-from-weights")

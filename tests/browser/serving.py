@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from fastapi import FastAPI
 from playwright.sync_api import Browser, Page
 
 from glassformer.serving.api import create_app
@@ -18,8 +19,14 @@ def running(
     models: Mapping[str, ServedModel], *, limits: Limits | None = None, port: int = 0, **options: Any
 ) -> Iterator[str]:
     """Answer at the given URL until the end of the `with` block. `options` are those of `create_app`."""
+    with answering(create_app(models, limits=limits, **options), port=port) as url:
+        yield url
+
+
+@contextmanager
+def answering(app: FastAPI, *, port: int = 0) -> Iterator[str]:
+    """Answer requests to this application until the end of the `with` block."""
     address = listen("127.0.0.1", port)
-    app = create_app(models, limits=limits, **options)
     server = server_at(address, app, on_finishing=lambda _: None)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [address.listener]})
     thread.start()

@@ -25,6 +25,7 @@ def without_waiting(said: str) -> str:
 
 def test_every_command_is_there() -> None:
     assert {name for name, _ in commands()} == {
+        "desk",
         "doctor",
         "train",
         "evaluate",

@@ -45,6 +45,7 @@ NO_TABLE = {
     "align rl": "the stages of an assistant",
     "reproduce": "the published systems, which answer with classes",
     "course": "exercises",
+    "desk": "people give labels: classes of one text",
     "recipes": "lists recipes",
     "version": "says which version it is",
     "data list": "known data sets",

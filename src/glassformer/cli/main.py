@@ -17,6 +17,7 @@ from glassformer.cli import (
     compare_variants,
     course,
     data,
+    desk,
     distil,
     doctor,
     embeddings,
@@ -59,6 +60,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for command in (
+    desk.desk,
     doctor.doctor,
     labels.labels,
     train.train,

@@ -77,9 +77,9 @@ def serve(
     else:
         show(f"{', '.join(models)}: {address.url}    (Ctrl-C stops it)")
     if open_page:
-        _open(address.url)
+        open_in_browser(address.url)
     doing("")  # show nothing while no request comes
-    answer_requests(app, address, on_finishing=_say_finishing)
+    answer_requests(app, address, on_finishing=say_finishing)
 
 
 def _api_key(file: Path | None) -> str | None:
@@ -114,11 +114,11 @@ def _log_event(event: str) -> None:
     _log({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event})
 
 
-def _say_finishing(requests: int) -> None:
+def say_finishing(requests: int) -> None:
     say(f"finishing {requests:,} request{'' if requests == 1 else 's'}; Ctrl-C again stops at once")
 
 
-def _open(url: str) -> None:
+def open_in_browser(url: str) -> None:
     """Open the page. The browser waits until the server answers."""
     import webbrowser
 

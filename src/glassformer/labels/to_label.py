@@ -63,7 +63,7 @@ def to_label(truth: Truth, unlabelled: Table, number: int) -> ToLabel:
     given = candidates["text"].to_list()
     unsure = truth.unsure(texts, folds_apart(strata, groups), given)
     pool = unsure.order[: _POOL * number]
-    chosen = pool[_unlike(tfidf_vectors(unsure.reader, [given[place] for place in pool]), number)]
+    chosen = pool[unlike_each_other(tfidf_vectors(unsure.reader, [given[place] for place in pool]), number)]
     rows = candidates[chosen].select(
         "row",
         "text",
@@ -73,8 +73,12 @@ def to_label(truth: Truth, unlabelled: Table, number: int) -> ToLabel:
     return ToLabel(rows=rows, new=len(new))
 
 
-def _unlike(vectors: sparse.csr_matrix, number: int) -> list[int]:
-    """Return the places of texts that are unlike each other. The first one is the first of all."""
+def unlike_each_other(vectors: sparse.csr_matrix, number: int) -> list[int]:
+    """Return the places of at most so many texts that are unlike each other. The first one is the first of all.
+
+    Args:
+        vectors: (texts, terms), of length 1.
+    """
     nearest = np.full(vectors.shape[0], -1.0)  # the cosine of each text with the chosen text that is nearest to it
     chosen: list[int] = []
     while len(chosen) < min(number, len(nearest)):

@@ -51,6 +51,7 @@ def create_app(
     tell: Callable[[str], None] = lambda _: None,
     in_words: Callable[[str], str] = str,
     feedback: FeedbackFile | None = None,
+    large: Sequence[str] = (),
 ) -> FastAPI:
     """Return the application.
 
@@ -62,6 +63,9 @@ def create_app(
         tell: is told in a sentence if a model was read again, since its folder has changed.
         in_words: turns the reason of a refusal into the words of its reader, where it names a setting of the library.
         feedback: keeps what is sent to `/feedback`. By default nothing is kept.
+        large: the paths, beside `/table`, whose bodies may be as large as a table.
+
+    The models stand in `app.state.models`, where others may take their place.
     """
     limits = limits or Limits()
     metrics = Metrics()
@@ -86,11 +90,11 @@ def create_app(
         docs_url=None,  # these pages load scripts from elsewhere
         redoc_url=None,
     )
-    app.state.in_words = in_words
+    app.state.in_words, app.state.models = in_words, reloader.models
     app.add_middleware(
         Guard,
         most_bytes=limits.body_bytes,
-        larger={"/table": limits.table_bytes},
+        larger=dict.fromkeys(("/table", *large), limits.table_bytes),
         seconds=limits.body_seconds,
         api_key=api_key,
     )

@@ -1,0 +1,85 @@
+"""The application of the desk: that of `serve` for the model of the last round, and routes of its own below `/desk`."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+from collections.abc import Callable, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.responses import JSONResponse
+
+from glassformer.desk.labelling_routes import add_labelling, add_looking
+from glassformer.desk.page_files import add_desk_page
+from glassformer.desk.project import Project
+from glassformer.desk.project_routes import TABLE_PATH, add_project
+from glassformer.desk.rounds import Command, Rounds
+from glassformer.desk.tickets import Tickets
+from glassformer.prediction.answering import Answering
+from glassformer.serving.api import create_app
+from glassformer.serving.limits import Limits
+from glassformer.serving.served_model import ServedModel
+
+START = "/desk"
+_MOST_BYTES = 200_000_000  # of a table that is dropped on the page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """A desk that can answer requests.
+
+    Attributes:
+        query: of the address that opens the page. It works once.
+    """
+
+    app: FastAPI
+    rounds: Rounds
+    query: str
+
+
+def create_desk(
+    project: Project,
+    command: Command,
+    *,
+    hosts: Sequence[str] = ("*",),
+    in_words: Callable[[str], str] = str,
+    on_used: Callable[[str], None] = lambda _: None,
+) -> Desk:
+    """Return the desk of a project. The model of the last round answers at once, if there is one.
+
+    Args:
+        command: see `Rounds`.
+        hosts, in_words: see `create_app`.
+        on_used: see `Tickets`.
+    """
+    app = create_app({}, limits=Limits(table_bytes=_MOST_BYTES), hosts=hosts, in_words=in_words, large=(TABLE_PATH,))
+    models: MutableMapping[str, ServedModel] = app.state.models
+
+    def on_model(predictor: Answering, folder: Path) -> None:
+        models["desk"] = ServedModel(name="desk", folder=folder, predictor=predictor)
+
+    rounds = Rounds(project=project, on_model=on_model, command=command)
+    if (folder := rounds.take_up()) is not None:
+        models["desk"] = ServedModel.load("desk", folder, device="cpu")
+    add_project(app, project, rounds)
+    add_labelling(app, project, rounds)
+    add_looking(app, project.store)
+    add_desk_page(app, START)
+    app.add_exception_handler(sqlite3.OperationalError, _not_kept)
+    tickets = Tickets(app, start=START, name=f"desk-{secrets.token_hex(4)}", on_used=on_used)
+    app.add_middleware(_outermost, tickets=tickets)
+    return Desk(app=app, rounds=rounds, query=tickets.query)
+
+
+async def _not_kept(_: Request, error: Exception) -> JSONResponse:
+    """Say that a change is not on the disk. Nothing of it is."""
+    return JSONResponse({"reason": f"nothing was kept: {error}; free some space, and try again"}, 507)
+
+
+def _outermost(app: Any, tickets: Tickets) -> Tickets:
+    """Put the tickets before all other middleware."""
+    tickets.app = app
+    return tickets

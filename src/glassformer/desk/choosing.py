@@ -1,0 +1,77 @@
+"""Which text comes next: one that the model can hardly decide, or one that is drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from glassformer.data.arrays import FloatArray
+from glassformer.desk.store import Store
+from glassformer.labels.to_label import unlike_each_other
+from glassformer.prediction.answering import Answering
+
+RANDOM_EVERY = 4
+"""One text of so many is drawn at random. Its suggestion is hidden, so these texts measure the model."""
+
+_CHOSEN, _POOL = 200, 3  # so many texts are put in order, out of so many times as many
+
+_UNDECIDED = "NOT EXISTS (SELECT 1 FROM current c WHERE c.text = t.id)"
+_DRAWN = f"SELECT t.id FROM texts t WHERE {_UNDECIDED} ORDER BY t.draw LIMIT 1"
+_CHOSEN_NEXT = (
+    f"SELECT t.id FROM suggestions s JOIN texts t ON t.id = s.text WHERE s.place IS NOT NULL AND {_UNDECIDED} "
+    "ORDER BY s.place LIMIT 1"
+)
+
+
+def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
+    """Return what a model says of each text, and which texts are most worth labelling.
+
+    Those with the least difference between the two most probable classes come first. Of them, each next one is as
+    unlike the ones before as possible (see `to_label`).
+
+    Args:
+        texts: the columns id and text.
+
+    Returns:
+        The columns id, label, probability and place (from 0; null for a text that is not among the chosen ones).
+    """
+    given = texts["text"].to_list()
+    answers: Any = predictor.answer(given)
+    probs: FloatArray = answers.probs
+    ordered = np.sort(probs, axis=1)
+    doubtful = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")[: _POOL * _CHOSEN]
+    vectors = TfidfVectorizer(
+        sublinear_tf=True, token_pattern=r"(?u)\b\w+\b"
+    ).fit_transform(
+        [given[place] for place in doubtful] + ["a"]  # without a word in any text it would raise an error
+    )[:-1]
+    chosen = doubtful[unlike_each_other(vectors, _CHOSEN)]
+    places = np.full(len(given), -1)
+    places[chosen] = np.arange(len(chosen))
+    return pl.DataFrame(
+        {
+            "id": texts["id"],
+            "label": [str(label) for label in answers.predictions()],
+            "probability": probs.max(axis=1),
+            "place": pl.Series(places).replace(-1, None),
+        }
+    )
+
+
+def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[str, Any] | None:
+    """Return the id of the text to label next, and why: `random` or `unsure`. None if all texts are decided.
+
+    Args:
+        leaving: a text that is on the screen, and not to be shown again at once.
+    """
+    done = store.value("SELECT count(DISTINCT batch) FROM decisions WHERE who = ? AND undone IS NULL", who)
+    without = "" if leaving is None else f" AND t.id <> {int(leaving)}"
+    drawn, chosen = (query.replace(_UNDECIDED, _UNDECIDED + without) for query in (_DRAWN, _CHOSEN_NEXT))
+    if done % RANDOM_EVERY and (text := store.value(chosen)) is not None:
+        return {"id": text, "way": "unsure"}
+    text = store.value(drawn)
+    return None if text is None else {"id": text, "way": "random"}

@@ -1,0 +1,146 @@
+"""The routes about texts: the next one, decisions, undoing them, searching, texts that are alike, doubtful labels."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from glassformer.desk.choosing import next_text
+from glassformer.desk.project import Project
+from glassformer.desk.rounds import Rounds
+from glassformer.desk.shapes import Decided, Undone
+from glassformer.desk.store import Decision, Store
+from glassformer.errors import UsageError
+from glassformer.serving.limits import RefusedError
+
+_PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
+
+_SHOWN = (
+    "SELECT t.id, t.text, c.kind, c.label, c.note, c.who, s.label AS suggested, s.probability FROM texts t "
+    "LEFT JOIN current c ON c.text = t.id LEFT JOIN suggestions s ON s.text = t.id"
+)
+_STATES = {
+    "all": "1",
+    "open": "c.id IS NULL",
+    "labelled": "c.kind = 'label'",
+    "unsure": "c.kind = 'unsure'",
+    "skipped": "c.kind = 'skip'",
+    "dropped": "c.kind = 'drop'",
+}
+
+
+def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
+    """Add the routes."""
+    store = project.store
+
+    @app.get("/desk/next")
+    def upcoming(who: Annotated[str, Query(max_length=200)], leaving: int | None = None) -> dict[str, Any]:
+        """Return the text to label next. None if nothing is left."""
+        found = next_text(store, who, leaving=leaving)
+        return {"text": None if found is None else _text(store, found["id"]) | {"way": found["way"]}}
+
+    @app.get("/desk/texts/{number}")
+    def one(number: int) -> dict[str, Any]:
+        """Return a text, and what was decided about it."""
+        return {"text": _text(store, number)}
+
+    @app.post("/desk/decisions")
+    def decide(body: Decided) -> dict[str, Any]:
+        """Keep a decision. If there are enough new labels, the next round of training begins."""
+        if (body.label is None) == (body.kind == "label"):
+            raise UsageError("a decision of the kind `label` has a label, and no other has one")
+        label = None if body.label is None else body.label.strip()
+        if label == "":
+            raise UsageError("the label is empty; type a name, or skip the text")
+        known = store.value(
+            f"SELECT count(*) FROM texts WHERE id IN ({', '.join(str(text) for text in set(body.texts))})"
+        )
+        if known < len(set(body.texts)):
+            raise UsageError("one of these texts is not in the project; load the page again")
+        batch = store.decide(
+            Decision(
+                texts=list(dict.fromkeys(body.texts)), kind=body.kind, label=label, note=body.note.strip(),
+                who=body.who, way=body.way, shown=body.shown,
+            )
+        )  # fmt: skip
+        begun = rounds.begin() if rounds.due else None
+        return {"batch": batch, "round": begun}
+
+    @app.post("/desk/undo")
+    def undo(body: Undone) -> dict[str, Any]:
+        """Undo the last decision of a person, and return the first text of it."""
+        texts = store.undo(body.who)
+        return {"texts": len(texts), "text": _text(store, texts[0]) | {"way": "search"} if texts else None}
+
+
+def add_looking(app: FastAPI, store: Store) -> None:
+    """Add the routes that find texts."""
+
+    @app.get("/desk/texts")
+    def search(
+        words: Annotated[str, Query(max_length=200)] = "",
+        label: Annotated[str | None, Query(max_length=200)] = None,
+        state: str = "all",
+        page: Annotated[int, Query(ge=0)] = 0,
+    ) -> dict[str, Any]:
+        """Return the texts that hold some words, of a label or a state, a page at a time."""
+        if state not in _STATES:
+            raise UsageError(f"`state`: one of {', '.join(_STATES)}")
+        where, values = [_STATES[state]], list[Any]()
+        for word in words.split():
+            where.append("t.text LIKE ? ESCAPE '\\'")
+            values.append("%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%")
+        if label is not None:
+            where.append("coalesce(c.label, s.label) = ?")
+            values.append(label)
+        condition = " AND ".join(where)
+        total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {condition})", *values)
+        found = store.rows(f"{_SHOWN} WHERE {condition} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
+        return {"total": total, "page": page, "per_page": _PAGE, "texts": [dict(row) for row in found]}
+
+    @app.get("/desk/alike/{number}")
+    def alike(number: int) -> dict[str, Any]:
+        """Return the texts without a label that are most like this one, by the words that both have."""
+        return {"texts": _alike(store, number)}
+
+    @app.get("/desk/doubts")
+    def doubts() -> dict[str, Any]:
+        """Return the labels that the last check doubts, most doubtful first, unless they were changed since."""
+        found = [
+            doubt | {"text": now}
+            for doubt in store.facts.get("doubts", [])
+            if (now := _text(store, doubt["id"]))["label"] == doubt["label"] and now["way"] != "doubt"
+        ]
+        return {"doubts": found}
+
+
+def _text(store: Store, number: int) -> dict[str, Any]:
+    """Return what the page shows of a text.
+
+    Raises:
+        RefusedError: there is no such text (404).
+    """
+    found = store.rows(f"{_SHOWN.replace('c.who,', 'c.who, c.way,')} WHERE t.id = ?", number)
+    if not found:
+        raise RefusedError(404, f"there is no text {number} in this project")
+    return dict(found[0])
+
+
+def _alike(store: Store, number: int) -> list[dict[str, Any]]:
+    given = _text(store, number)
+    others = store.unlabelled()
+    if others.height < 2:
+        return []
+    texts = others["text"].to_list()
+    vectorizer = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    vectors = vectorizer.fit_transform([*texts, given["text"], "a"])  # without a word anywhere it raises an error
+    likeness = (vectors[:-2] @ vectors[-2].T).toarray()[:, 0]
+    order = [place for place in (-likeness).argsort(kind="stable")[: _ALIKE + 1] if likeness[place] >= _LEAST_ALIKE]
+    ids = others["id"].to_list()
+    return [
+        {"id": ids[place], "text": texts[place], "likeness": round(float(likeness[place]), 3)}
+        for place in order
+        if ids[place] != number
+    ][:_ALIKE]

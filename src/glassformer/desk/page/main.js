@@ -1,0 +1,77 @@
+// The steps of the desk: one is shown at a time. The state of the project is asked for again after each change.
+
+import { byId, el } from "/page/dom.js";
+import { get } from "./server.js";
+import { labelling } from "./labelling.js";
+import { mending } from "./mending.js";
+import { opening } from "./opening.js";
+import { texts } from "./texts.js";
+import { training } from "./training.js";
+import { using } from "./using.js";
+
+const STEPS = [
+  ["open", "Open", opening], ["label", "Label", labelling], ["texts", "Texts", texts],
+  ["train", "Train", training], ["mend", "Mend", mending], ["use", "Use", using],
+];
+const LOOK_AGAIN = 1500; // milliseconds, while a model is trained
+
+class Desk {
+  constructor() {
+    this.rooms = Object.fromEntries(STEPS.map(([key, , room]) => [key, room(this)]));
+    byId("steps").replaceChildren(...STEPS.map(([key, name]) => el("a", { href: `#${key}`, id: `step-${key}` }, name)));
+    addEventListener("hashchange", () => this.show());
+  }
+
+  async begin() {
+    await this.refresh();
+    if (!STEPS.some(([key]) => `#${key}` === location.hash)) location.replace(`#${this.state.table && this.state.texts ? "label" : "open"}`);
+    await this.show();
+  }
+
+  /** Asks for the state, and shows it in the step that is open. While a model is trained, asks again. */
+  async refresh(state) {
+    this.state = state ?? await this.ask(() => get("/desk/state")) ?? this.state;
+    byId("table-name").textContent = this.state.table ?? "No table yet";
+    byId("folder").textContent = this.state.project;
+    document.title = `${this.state.table ?? "Desk"} · glassformer`;
+    STEPS.slice(1).forEach(([key]) => byId(`step-${key}`).toggleAttribute("aria-disabled", !this.state.texts));
+    clearTimeout(this.timer);
+    if (this.state.running) this.timer = setTimeout(() => this.refresh(), LOOK_AGAIN);
+    this.room?.update?.();
+  }
+
+  async show() {
+    const key = location.hash.slice(1);
+    this.room?.leave?.();
+    this.room = this.rooms[key] ?? this.rooms.open;
+    if (!this.state.texts) this.room = this.rooms.open;
+    STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", this.room === this.rooms[name]));
+    this.say("");
+    byId("room").replaceChildren(this.room.place);
+    await this.room.enter?.();
+  }
+
+  /** Does what is asked of the server. A refusal is shown; then there is no result. */
+  async ask(what) {
+    try {
+      const found = await what();
+      this.say("");
+      return found;
+    } catch (error) {
+      this.say(error.message || "The desk does not answer: it was closed. Labels are kept; start it again.");
+      return undefined;
+    }
+  }
+
+  say(reason) {
+    byId("alert").hidden = !reason;
+    byId("alert").textContent = reason;
+  }
+
+  /** Tells a screen reader what happened. */
+  speak(said) {
+    byId("spoken").textContent = said;
+  }
+}
+
+new Desk().begin();

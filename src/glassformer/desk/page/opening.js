@@ -1,0 +1,64 @@
+// The first step: choose a table, see what was found in it, and correct the columns.
+
+import { el } from "/page/dom.js";
+import { get, post, send } from "./server.js";
+
+export function opening(desk) {
+  const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
+  const drop = el("div", { className: "drop" },
+    el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
+    el("p", {}, "or drop it here: CSV, TSV, JSON lines or Parquet. Labels may be missing."));
+  const found = el("ul", { className: "notes" });
+  const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" });
+  const columns = el("form", { className: "naming" },
+    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("button", {}, "Read these columns"));
+  const values = el("dl", { className: "facts" });
+  const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
+  const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, el("details", {}, el("summary", {}, "The columns"), values), onward);
+  const place = el("section", { "aria-label": "Open" }, drop, chosen);
+
+  async function take(file) {
+    if (!file) return;
+    desk.say("");
+    const state = await desk.ask(() => send(`/desk/table?name=${encodeURIComponent(file.name)}`, file));
+    choose.value = "";
+    if (state) await desk.refresh(state);
+    await enter();
+  }
+
+  async function enter() {
+    update();
+    if (!desk.state.table) return;
+    const all = await desk.ask(() => get("/desk/columns")) ?? [];
+    const option = ({ name }) => el("option", { value: name }, name);
+    text.replaceChildren(...all.map(option));
+    label.replaceChildren(el("option", { value: "" }, "none: I give them all"), ...all.map(option));
+    text.value = desk.state.text ?? "";
+    label.value = desk.state.label ?? "";
+    values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""))]));
+  }
+
+  function update() {
+    const { table, fixed } = desk.state;
+    drop.hidden = fixed;
+    chosen.hidden = !table;
+    columns.hidden = fixed;
+    onward.hidden = !desk.state.texts;
+    found.replaceChildren(...desk.state.found.map((sentence) => el("li", {}, sentence)));
+  }
+
+  choose.addEventListener("change", () => take(choose.files[0]));
+  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("ready"); });
+  drop.addEventListener("dragleave", () => drop.classList.remove("ready"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    drop.classList.remove("ready");
+    take(event.dataTransfer.files[0]);
+  });
+  columns.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null }));
+    if (state) await desk.refresh(state);
+  });
+  return { place, enter, update };
+}

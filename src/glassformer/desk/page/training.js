@@ -1,0 +1,46 @@
+// The rounds of training: what runs, how good each model is, and what more labels would bring.
+
+import { counted, el, percent, table } from "/page/dom.js";
+import { post, remove } from "./server.js";
+
+export function training(desk) {
+  const advice = el("p", { className: "verdict" }), running = el("p", { role: "status" });
+  const begin = el("button", { type: "button" }, "Train now"), stop = el("button", { type: "button" }, "Stop");
+  const rounds = el("div", {}), command = el("code", {});
+  const place = el("section", { "aria-label": "Train" }, advice, el("p", {}, begin, " ", stop), running, rounds,
+    el("p", { className: "soft" }, "The same as a command, in the project's folder: ", command));
+
+  function update() {
+    const { state } = desk, last = state.rounds.at(-1);
+    begin.disabled = Boolean(state.missing) || Boolean(state.running);
+    stop.hidden = !state.running;
+    running.textContent = state.running?.said ?? "";
+    advice.textContent = said(state);
+    command.textContent = last?.command ?? "glassformer train labels.csv --out models/round-0001";
+    rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));
+  }
+
+  /** What a person should do next. */
+  function said({ missing, measured, rounds: all, swayed }) {
+    if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
+    const right = measured ? `The model is right on ${percent(measured.value)} of texts drawn at random (likely ${percent(measured.low)} to ${percent(measured.high)}, from ${counted(measured.of, "text")}).` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
+    const curve = all.findLast(({ curve: found }) => found)?.curve;
+    const more = curve ? ` ${curve.more.toLocaleString("en")} more labels would add about ${(100 * curve.gain.value).toFixed(1)} points${curve.gain.high < 0.01 ? ": you can stop" : ""}.` : "";
+    const sway = swayed ? ` Your labels agree with ${swayed.shown.same} of ${swayed.shown.texts} suggestions that you saw, and with ${swayed.hidden.same} of ${swayed.hidden.texts} that were hidden.` : "";
+    return right + more + sway;
+  }
+
+  function tableOf(all) {
+    const row = ({ number, state, labels, seconds, reason, measured }) => [
+      String(number), labels.toLocaleString("en"), state === "done" ? el("a", { href: `/desk/report/${number}`, target: "_blank" }, "report") : state + (reason ? `: ${reason}` : ""),
+      measured ? `${percent(measured.value)} (${percent(measured.low)} to ${percent(measured.high)}; ${measured.of})` : "–",
+      seconds === undefined ? "" : `${Math.round(seconds)} s`,
+    ];
+    return table("Rounds. Right: of the texts drawn at random and labelled while this model answered, with how many they are.",
+      ["round", "labels", "model", "right", "took"], all.toReversed().map(row));
+  }
+
+  begin.addEventListener("click", async () => { const state = await desk.ask(() => post("/desk/rounds", {})); if (state) desk.refresh(state); });
+  stop.addEventListener("click", async () => { const state = await desk.ask(() => remove("/desk/rounds")); if (state) desk.refresh(state); });
+  return { place, enter: () => desk.refresh(), update };
+}

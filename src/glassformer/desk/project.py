@@ -1,0 +1,201 @@
+"""A project: a folder with the table, what people decided, and the models that were trained from it."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.columns import Wanted, find_columns, listing
+from glassformer.data.files import written_aside
+from glassformer.data.inputs import BLANK
+from glassformer.data.locks import LOCK_FILE
+from glassformer.data.rows import check_file, format_of
+from glassformer.data.shards import batches_of, files_of
+from glassformer.data.table import ROWS_PER_BATCH, tidy_values
+from glassformer.data.wording import counted
+from glassformer.desk.store import Store
+from glassformer.errors import UsageError, quoted
+
+LABELS_FILE = "labels.csv"
+"""The texts that have a label, as the next round of training reads them."""
+FEWEST_OF_CLASS = 2
+"""So many texts of a class are needed to learn it."""
+
+_STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
+_SEED = 0  # of the order in which texts are drawn at random
+
+
+@dataclass(frozen=True, kw_only=True)
+class Project:
+    """A project that is open. `store` holds everything but the table and the models.
+
+    Facts of the store: `table` (its file name), `text` and `label` (its columns; `label` is null if there is none),
+    `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why).
+    """
+
+    folder: Path
+    store: Store
+
+    @classmethod
+    def open(cls, folder: Path) -> Project:
+        """Open the project in a folder, or begin one.
+
+        Raises:
+            UsageError: the folder is a file, holds something else, or nothing can be written there.
+        """
+        if folder.is_file():
+            raise UsageError(f"{folder} is a file; name a folder for the project")
+        names = [path.name for path in folder.iterdir() if path.name != LOCK_FILE] if folder.is_dir() else []
+        if names and _STORE_FILE not in names:
+            raise UsageError(
+                f"{folder} holds {quoted(names[0])} and no project of a desk; name an empty or a new folder"
+            )
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o700)  # it holds texts
+            (folder / _TABLES).mkdir(exist_ok=True)
+            (folder / _MODELS).mkdir(exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be made: {error.strerror}; name another folder") from error
+        return cls(folder=folder, store=Store(folder / _STORE_FILE))
+
+    @property
+    def table(self) -> Path | None:
+        """The project's copy of the table. None if none has been chosen."""
+        name = self.store.facts.get("table")
+        return None if name is None else self.folder / _TABLES / name
+
+    def model(self, number: int) -> Path:
+        """Return the folder of the model of a round."""
+        return self.folder / _MODELS / f"round-{number:04}"
+
+    @property
+    def has_decisions(self) -> bool:
+        """Whether a person has decided something."""
+        return bool(self.store.value("SELECT count(*) FROM decisions WHERE batch > 0"))
+
+    def take(self, path: Path) -> None:
+        """Copy a table into the project, and read it with the columns that are found.
+
+        Raises:
+            UsageError: it cannot be read, has no text, or people have decided about another one already.
+        """
+        if self.has_decisions:
+            raise UsageError(
+                f"{self.folder} holds labels of {self.store.facts['table']}; name another folder for another table"
+            )
+        format_of(check_file(path))
+        copy = self.folder / _TABLES / path.name
+        if path.resolve() != copy.resolve():
+            with written_aside(copy) as aside:
+                shutil.copyfile(path, aside)
+        self.store.note(table=path.name)
+        self.read()
+
+    def read(self, *, text: str | None = None, label: str | None = None, without_labels: bool = False) -> None:
+        """Read the texts and labels of the table.
+
+        Args:
+            text, label: columns. By default they are found.
+            without_labels: there is no column of labels, or it is not read.
+
+        Raises:
+            UsageError: see `take`; or it is not clear which column holds the text.
+        """
+        table = self.table
+        assert table is not None
+        if self.has_decisions:
+            raise UsageError("labels have been given already, so the columns stay; begin another project")
+        batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH)
+        first = next(batches)
+        found_text, found_label, said = _columns(first, table.name, text, label, without_labels=without_labels)
+        texts = pl.concat(_texts(itertools.chain([first], batches), found_text, found_label))
+        rows = texts.height
+        texts = texts.filter(~pl.col("text").fill_null("").str.contains(BLANK))
+        if texts.is_empty():
+            raise UsageError(f"{table.name}: the column {quoted(found_text)} holds no text; choose another column")
+        if empty := rows - texts.height:
+            said.append(
+                f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"
+            )
+        said += _described(texts)
+        draws = np.random.default_rng(_SEED).random(texts.height).tolist()
+        facts = {"table": table.name, "text": found_text, "label": found_label, "found": said}
+        self.store.fill(texts, draws, facts)
+
+    def columns(self) -> list[dict[str, Any]]:
+        """Return the columns of the table, each with its name and some values."""
+        assert self.table is not None
+        first = next(batches_of(files_of(self.table), rows_per_batch=ROWS_PER_BATCH))
+        shown = listing(first, first.columns)
+        return [{"name": name, "shown": line.strip()} for name, line in zip(first.columns, shown, strict=False)]
+
+    def write_labels(self) -> Path:
+        """Write the labelled texts as a table, and return its path."""
+        return self._write(self.store.labelled(), "all-labels.csv")
+
+    def write_lesson(self) -> pl.DataFrame:
+        """Write the labelled texts that a model can learn from, and return them: a class needs two texts."""
+        labelled = self.store.labelled()
+        lesson = labelled.filter(pl.len().over("label") >= FEWEST_OF_CLASS)
+        self._write(lesson, LABELS_FILE)
+        return lesson
+
+    def _write(self, labelled: pl.DataFrame, name: str) -> Path:
+        with written_aside(self.folder / name) as aside:
+            labelled.select("text", "label", "way", "id").write_csv(aside)
+        return self.folder / name
+
+
+def _columns(
+    first: pl.DataFrame, name: str, text: str | None, label: str | None, *, without_labels: bool
+) -> tuple[str, str | None, list[str]]:
+    """Return the columns of the texts and the labels, and sentences that say how they were found."""
+    wanted: Wanted = {"text": text, "label": label, "group": None, "multilabel": None}
+    if not without_labels:
+        try:
+            columns = find_columns(first, name, labelled=True, **wanted)
+            return columns.text, columns.label, list(columns.notes)
+        except UsageError:
+            if label is not None:
+                raise
+    columns = find_columns(first, name, labelled=False, **(wanted | {"label": None}))
+    return columns.text, None, [*columns.notes, "no column of labels is read: every label is yours to give"]
+
+
+def _texts(batches: Iterator[pl.DataFrame], text: str, label: str | None) -> Iterator[pl.DataFrame]:
+    """Yield the texts with their row numbers and labels."""
+    begun = 1
+    for batch in batches:
+        labels = pl.Series([None] * batch.height, dtype=pl.String) if label is None else tidy_values(batch[label])
+        yield pl.DataFrame(
+            {
+                "id": pl.Series(range(begun, begun + batch.height), dtype=pl.Int64),
+                "text": batch[text].cast(pl.String),
+                "label": labels.alias("label"),
+            }
+        )
+        begun += batch.height
+
+
+def _described(texts: pl.DataFrame) -> list[str]:
+    """Return what a person should know about the texts before labelling them."""
+    lengths = texts["text"].str.len_chars()
+    half, long = int(lengths.median() or 0), int(lengths.quantile(0.95) or 0)  # type: ignore[arg-type]
+    said = [
+        f"{counted(texts.height, 'text')}; half of them have {half:,} characters or less, one in twenty has more than "
+        f"{long:,}"
+    ]
+    if repeated := texts.height - texts["text"].n_unique():
+        said.append(f"{counted(repeated, 'text repeats', 'texts repeat')} another one")
+    if labels := len(given := texts["label"].drop_nulls()):
+        classes = counted(given.n_unique(), "class", "classes")
+        said.append(f"{counted(labels, 'text has', 'texts have')} a label already: {classes}")
+    return said

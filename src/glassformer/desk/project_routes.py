@@ -1,0 +1,127 @@
+"""The routes about the project: its table, its columns, its classes, its rounds and what they brought."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse
+
+from glassformer.desk.measuring import by_round, measured, swayed
+from glassformer.desk.project import Project
+from glassformer.desk.rounds import Rounds
+from glassformer.desk.shapes import ClassChanged, ColumnsChosen
+from glassformer.errors import UsageError, quoted
+from glassformer.prediction.folder_names import REPORT_FILE
+from glassformer.serving.guard import OWN_PAGE
+from glassformer.serving.limits import RefusedError
+
+TABLE_PATH = "/desk/table"
+
+
+def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
+    """Add the routes."""
+    asked = _Project(project, rounds)
+
+    @app.get("/desk/state")
+    def state() -> dict[str, Any]:
+        """Describe the project: what was found, the classes, how much is labelled, the rounds."""
+        return asked.state()
+
+    @app.post(TABLE_PATH)
+    async def table(request: Request, name: Annotated[str, Query(max_length=255)]) -> dict[str, Any]:
+        """Take the table that is sent."""
+        content = await request.body()
+        return await run_in_threadpool(asked.take, name, content)
+
+    @app.get("/desk/columns")
+    def columns() -> list[dict[str, Any]]:
+        """Return the columns of the table with some of their values."""
+        return project.columns()
+
+    @app.post("/desk/columns")
+    def choose(body: ColumnsChosen) -> dict[str, Any]:
+        """Read the table with these columns."""
+        project.read(text=body.text, label=body.label, without_labels=body.label is None)
+        return asked.state()
+
+    @app.post("/desk/classes")
+    def classes(body: ClassChanged) -> dict[str, Any]:
+        """Add a class, or give all texts of a class another one."""
+        names = project.store.classes
+        if body.to is None:
+            project.store.add_class(body.name.strip())
+        elif body.name not in names:
+            raise UsageError(f"there is no class {quoted(body.name)}")
+        elif body.to.strip() != body.name:
+            project.store.move_class(body.name, body.to.strip(), body.who)
+        return asked.state()
+
+    @app.post("/desk/rounds")
+    def begin() -> dict[str, Any]:
+        """Train a model."""
+        rounds.begin()
+        return asked.state()
+
+    @app.delete("/desk/rounds")
+    def stop() -> dict[str, Any]:
+        """Stop the training that runs."""
+        rounds.stop()
+        return asked.state()
+
+    @app.get("/desk/report/{number}")
+    def report(number: int) -> FileResponse:
+        """Return the report of the model of a round."""
+        path = project.model(number) / REPORT_FILE
+        if not path.is_file():
+            raise RefusedError(404, f"round {number} has no report")
+        return FileResponse(path, media_type="text/html", headers=OWN_PAGE)
+
+    @app.get("/desk/labels.csv")
+    def labels() -> FileResponse:
+        """Return the labelled texts as a table."""
+        return FileResponse(project.write_labels(), media_type="text/csv", filename="labels.csv")
+
+
+@dataclass(frozen=True)
+class _Project:
+    project: Project
+    rounds: Rounds
+
+    def take(self, name: str, content: bytes) -> dict[str, Any]:
+        """Put the file that was sent into the project."""
+        if not re.fullmatch(r"[^/\\\0]+", name) or name.startswith("."):
+            raise UsageError(f"{quoted(name)} is no name of a file")
+        with TemporaryDirectory(dir=self.project.folder, prefix=".sent-") as folder:
+            path = Path(folder) / name
+            path.write_bytes(content)
+            self.project.take(path)
+        return self.state()
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows of the project."""
+        store, facts = self.project.store, self.project.store.facts
+        counts, rounds = store.counts(), store.rounds()
+        scores = by_round(store)
+        return {
+            "project": str(self.project.folder),
+            "table": facts.get("table"),
+            "text": facts.get("text"),
+            "label": facts.get("label"),
+            "found": facts.get("found", []),
+            "fixed": self.project.has_decisions,
+            "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
+            "texts": store.value("SELECT count(*) FROM texts"),
+            "labelled": sum(counts.values()),
+            "left": store.left(),
+            "running": {"said": self.rounds.said} if self.rounds.running else None,
+            "missing": self.rounds.refusal(),
+            "rounds": [found | {"measured": scores.get(found["number"])} for found in rounds],
+            "measured": measured(store),
+            "swayed": swayed(store),
+        }

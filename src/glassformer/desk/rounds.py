@@ -1,0 +1,181 @@
+"""Train in the background: a round learns from all labels, answers all texts, and looks for doubtful labels."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from glassformer.desk.choosing import suggestions
+from glassformer.desk.project import FEWEST_OF_CLASS, LABELS_FILE, Project
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.labels.check import check_labels
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.load_answering import load_answering
+
+FEWEST_LABELS = 16
+"""What the first round needs, beside `FEWEST_OF_CLASS` texts of at least two classes."""
+
+_MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
+_DOUBTS, _LINES_SHOWN = 200, 3
+
+Command = Callable[[str, str], list[str]]
+"""Given the name of a table and of a folder, both in the project's, the command that trains a model on the one into
+the other."""
+OnModel = Callable[[Answering, Path], None]
+
+
+@dataclass(kw_only=True)
+class Rounds:
+    """The rounds of a project. One runs at a time, as `glassformer train` in a process of its own.
+
+    Attributes:
+        on_model: is called in the thread of the round with each new model and its folder, before it answers the texts.
+        command: the command that trains.
+        said: the last line of a round that runs.
+    """
+
+    project: Project
+    on_model: OnModel
+    command: Command
+    said: str = ""
+    _process: subprocess.Popen[str] | None = None
+    _thread: threading.Thread | None = None
+    _stopped: bool = False
+
+    @property
+    def running(self) -> bool:
+        """Whether a round is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def refusal(self) -> str | None:
+        """Say what is missing for a round. None if one can begin."""
+        counts = self.project.store.counts()
+        enough = sum(count >= FEWEST_OF_CLASS for count in counts.values())
+        if enough < 2:
+            return f"a model needs at least two classes with {FEWEST_OF_CLASS:,} texts each"
+        if missing := FEWEST_LABELS - sum(counts.values()):
+            return f"{missing:,} more labels, and the first model is trained" if missing > 0 else None
+        return None
+
+    @property
+    def due(self) -> bool:
+        """Whether there are enough new labels for the next round."""
+        if self.running or self.refusal() is not None:
+            return False
+        done = [found["labels"] for found in self.project.store.rounds() if found["state"] != "running"]
+        before = done[-1] if done else 0
+        changed = self.project.store.value("SELECT count(*) FROM current WHERE kind = 'label'") - before
+        return not done or changed >= max(_MORE, _MORE_SHARE * before)
+
+    def begin(self) -> int:
+        """Begin a round, and return its number.
+
+        Raises:
+            UsageError: one runs, or labels are missing.
+        """
+        if self.running:
+            raise UsageError("a model is being trained already; wait for it, or stop it")
+        if (why := self.refusal()) is not None:
+            raise UsageError(why)
+        rounds = self.project.store.rounds()
+        number = rounds[-1]["number"] + 1 if rounds else 1
+        labels = self.project.write_lesson().height
+        record = {"labels": labels, "command": shlex.join(self._command(number)), "began": time.time()}
+        self.project.store.write_round(number, "running", record)
+        self._stopped, self.said = False, "starting"
+        self._thread = threading.Thread(target=self._run, args=(number, record), name="round", daemon=True)
+        self._thread.start()
+        return number
+
+    def stop(self) -> None:
+        """Stop the round that runs, if one does, and wait for its end."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.terminate()
+        if self._thread is not None:
+            self._thread.join(timeout=30)
+
+    def take_up(self) -> Path | None:
+        """Mark a round that was cut off as stopped, and return the folder of the last model that is whole."""
+        folder = None
+        for found in self.project.store.rounds():
+            number, state = found.pop("number"), found.pop("state")
+            if state == "running":
+                self.project.store.write_round(number, "stopped", found | {"reason": "the desk was closed"})
+            elif state == "done" and (self.project.model(number) / "config.json").is_file():
+                folder = self.project.model(number)
+        return folder
+
+    def _command(self, number: int) -> list[str]:
+        return self.command(LABELS_FILE, str(self.project.model(number).relative_to(self.project.folder)))
+
+    def _run(self, number: int, record: dict[str, Any]) -> None:
+        try:
+            reason = self._trained(number)
+            if reason is None:
+                record |= self._looked_at(self.project.model(number))
+        except GlassformerError as error:
+            reason = error.message
+        except OSError as error:  # the disk is full, or the folder is gone
+            reason = f"{error.strerror}: {error.filename}"
+        state = "done" if reason is None else "stopped" if self._stopped else "failed"
+        record |= {"seconds": round(time.time() - record["began"], 1)}
+        if reason is not None:
+            record["reason"] = reason
+        self.project.store.write_round(number, state, record)
+        self.said = ""
+
+    def _trained(self, number: int) -> str | None:
+        """Run the command. Return why there is no model, or None."""
+        arguments = [sys.executable, "-m", *self._command(number)]
+        self._process = subprocess.Popen(
+            arguments, cwd=self.project.folder, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert self._process.stderr is not None
+        lines: list[str] = []
+        for line in self._process.stderr:
+            if line.strip():
+                lines = [*lines[1 - _LINES_SHOWN :], line.strip()]
+                self.said = line.strip()
+        status = self._process.wait()
+        self._process.stderr.close()
+        self._process = None
+        if self._stopped:
+            return "it was stopped"
+        return " ".join(lines) if status else None
+
+    def _looked_at(self, folder: Path) -> dict[str, Any]:
+        """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record."""
+        store = self.project.store
+        self.said = "answering the texts without a label"
+        predictor = load_answering(folder, device="cpu")
+        self.on_model(predictor, folder)
+        texts = store.unlabelled()
+        if texts.height:
+            store.suggest(suggestions(predictor, texts))
+        self.said = "checking the labels"
+        labelled = store.labelled()
+        try:
+            check = check_labels(labelled["text"].to_list(), labelled["label"].to_list())
+        except UsageError:  # nearly all texts are the same, or there are too few
+            return {}
+        ids, found = labelled["id"].to_list(), check.findings.filter(check.findings["suggested_label"].is_not_null())
+        doubts = [
+            {"id": ids[row["row"] - 1], "label": row["label"], "suggested": row["suggested_label"], "why": row["why"]}
+            for row in found.head(_DOUBTS).iter_rows(named=True)
+        ]
+        store.note(doubts=doubts)
+        return {} if check.curve is None else {"curve": _curve(check.curve)}
+
+
+def _curve(curve: Any) -> Mapping[str, Any]:
+    gain = {name: getattr(curve.gain, name) for name in ("value", "low", "high")}
+    return {"rows": list(curve.rows), "accuracies": list(curve.accuracies), "more": curve.more, "gain": gain}

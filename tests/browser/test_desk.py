@@ -1,0 +1,144 @@
+"""The whole round at the desk: open a table, label with the keyboard alone, train, mend, use."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from glassformer.desk.app import Desk, create_desk
+from glassformer.desk.project import Project
+from glassformer.desk.rounds import FEWEST_LABELS
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read
+from tests.browser.serving import answering, complaints
+from tests.desk.samples import label, learn, project_of, some_texts, trained_already
+from tests.trained import NEGATIVE, POSITIVE, Trained
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    opened = create_desk(project_of(tmp_path, some_texts(400)), learn)
+    yield opened
+    opened.rounds.stop()
+
+
+@pytest.fixture
+def page(desk: Desk, browser: Browser) -> Iterator[Page]:
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        said = complaints(page)
+        page.goto(f"{url}{desk.query}")
+        expect(page.locator("#typed")).to_be_focused()
+        yield page
+        assert said == []
+        page.close()
+
+
+def is_of(text: str | None) -> str:
+    return POSITIVE if str(text).startswith("good") else NEGATIVE
+
+
+def test_labelling_training_and_mending_with_the_keyboard(
+    page: Page, desk: Desk, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_already(monkeypatch, reviews)
+    given, keys = page.locator("#given"), page.keyboard
+    seen = []
+    for number in range(FEWEST_LABELS):
+        text = given.text_content()
+        seen.append(text)
+        known = [POSITIVE, NEGATIVE] if is_of(seen[0]) == POSITIVE else [NEGATIVE, POSITIVE]
+        classes = page.locator(".classes button")
+        if is_of(text) in [each.split("\n")[-1] for each in classes.all_inner_texts()] or number > 8:
+            keys.press(str(known.index(is_of(text)) + 1))
+        else:
+            keys.type(is_of(text))
+            keys.press("Enter")
+        expect(given).not_to_have_text(str(text))
+    assert desk.rounds.project.store.counts() == {name: [is_of(text) for text in seen].count(name) for name in known}
+    page.locator("#step-train").focus()
+    keys.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("link", name="report")).to_be_visible()
+    page.locator("#step-label").focus()
+    keys.press("Enter")
+    expect(page.locator("#typed")).to_be_focused()
+    while not page.locator(".suggestion").is_visible():
+        before = given.text_content()
+        keys.press("ArrowRight")
+        expect(given).not_to_have_text(str(before))
+    expect(page.locator(".given .for, .given .against").first).to_be_visible()
+    text = str(given.text_content())
+    keys.press("Enter")  # as suggested
+    expect(given).not_to_have_text(text)
+    keys.press("ArrowLeft")
+    expect(given).to_have_text(text)
+    keys.press("?")
+    expect(given).not_to_have_text(text)
+    keys.press("+")
+    keys.type("rude")
+    keys.press("Enter")
+    text = str(given.text_content())
+    keys.press("-")
+    expect(given).not_to_have_text(text)
+    (last,) = desk.rounds.project.store.rows("SELECT kind, note FROM decisions ORDER BY id DESC LIMIT 1")
+    assert tuple(last) == ("drop", "rude")
+
+
+def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk) -> None:
+    store = desk.rounds.project.store
+    page.goto(page.url.split("#")[0] + "#texts")
+    page.get_by_label("Search").fill("bad")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="200 texts")).to_be_visible()
+    page.get_by_label("Mark all of these").check()
+    page.get_by_label("Label the marked ones as").fill("blame")
+    page.keyboard.press("Enter")
+    expect(page.locator(".near-texts li .soft").first).to_contain_text("blame")
+    assert store.counts() == {"blame": 50}
+    label(desk.rounds.project, [1], "blame")
+    store.note(doubts=[{"id": 1, "label": "blame", "suggested": "praise", "why": "probably wrong"}])
+    page.goto(page.url.split("#")[0] + "#mend")
+    page.get_by_role("button", name="change to praise").click()
+    expect(page.get_by_text("good film number 0")).to_be_hidden()
+    assert store.counts() == {"blame": 50, "praise": 1}
+    page.get_by_label("New name of praise").fill("blame")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("New name of praise")).to_be_hidden()
+    assert store.counts() == {"blame": 51}
+
+
+def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
+    desk = create_desk(Project.open(tmp_path / "desk"), learn)
+    (tmp_path / "mine.csv").write_text("id,words\n" + "".join(f"{n},a film <b>{n}</b>\n" for n in range(30)))
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.query}")
+        page.locator("#file").set_input_files(tmp_path / "mine.csv")
+        expect(page.locator("h1")).to_have_text("mine.csv")
+        expect(page.locator(".notes")).to_contain_text("30 texts")
+        page.get_by_role("link", name="Begin to label").click()
+        expect(page.locator("#given")).to_contain_text("<b>")
+        page.close()
+
+
+def test_each_step_can_be_read(page: Page, desk: Desk) -> None:
+    desk.rounds.project.store.write_round(1, "done", {"labels": 20, "seconds": 9.0, "command": "glassformer train"})
+    label(desk.rounds.project, [1, 2], "praise")
+    for step in ("open", "label", "texts", "train", "mend", "use"):
+        page.goto(page.url.split("#")[0] + f"#{step}")
+        page.reload()
+        expect(page.locator(f"#step-{step}[aria-current]")).to_be_visible()
+        check_it_can_be_read(page)
+
+
+def test_a_closed_desk_is_said(desk: Desk, browser: Browser) -> None:
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.query}")
+        expect(page.locator("#typed")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#alert")).to_contain_text("it was closed. Labels are kept")
+    page.close()

@@ -1,0 +1,249 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.desk.app import Desk, create_desk
+from glassformer.desk.choosing import RANDOM_EVERY
+from glassformer.desk.project import Project
+from glassformer.desk.rounds import FEWEST_LABELS
+from tests.desk.samples import label, learn, project_of, some_texts, trained_already
+from tests.trained import NEGATIVE, POSITIVE, Trained
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return project_of(tmp_path, some_texts(60))
+
+
+@pytest.fixture
+def opened(project: Project) -> Iterator[tuple[TestClient, Desk]]:
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        assert client.get(f"/{desk.query}", follow_redirects=False).headers["location"] == "/desk"
+        yield client, desk
+    desk.rounds.stop()
+
+
+@pytest.fixture
+def client(opened: tuple[TestClient, Desk]) -> TestClient:
+    return opened[0]
+
+
+def decided(client: TestClient, texts: list[int], **more: Any) -> dict[str, Any]:
+    body = {"texts": texts, "kind": "label", "label": "praise", "who": "me", "way": "random"} | more
+    answer = client.post("/desk/decisions", json=body)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def refused(client: TestClient, path: str, **body: Any) -> str:
+    answer = client.post(path, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    return str(answer.json()["reason"])
+
+
+def test_without_the_address_nothing_is_answered(project: Project) -> None:
+    new: list[str] = []
+    desk = create_desk(project, learn, on_used=new.append)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as stranger:
+        for path in (
+            "/desk",
+            "/desk/state",
+            "/desk/labels.csv",
+            "/page/page.css",
+            "/model",
+            "/openapi.json",
+            "/health",
+        ):
+            assert stranger.get(path).status_code == 403, path
+        assert stranger.post("/desk/undo", json={"who": "me"}).status_code == 403
+        assert stranger.get("/?ticket=guessed").status_code == 403
+    with TestClient(desk.app, base_url="http://127.0.0.1") as mine:
+        found = mine.get(f"/{desk.query}", follow_redirects=False)
+        cookie = found.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert mine.get("/desk/state").status_code == 200
+        assert mine.get("/desk/state", headers={"origin": "http://elsewhere.example"}).status_code == 403
+    with TestClient(desk.app, base_url="http://127.0.0.1") as later:
+        assert "opened already" in later.get(f"/{desk.query}").text, "the address works once"
+        assert later.get(f"/{new[0]}").status_code == 200, "the terminal shows a new one"
+
+
+def test_texts_come_one_after_the_other_and_none_twice(client: TestClient) -> None:
+    seen: list[int] = []
+    for _ in range(60):
+        text = client.get("/desk/next", params={"who": "me"}).json()["text"]
+        assert text["way"] == "random", "there is no model yet"
+        seen.append(text["id"])
+        decided(client, [text["id"]], kind="skip", label=None)
+    assert sorted(seen) == list(range(1, 61))
+    assert seen != sorted(seen), "in a random order"
+    assert client.get("/desk/next", params={"who": "me"}).json() == {"text": None}
+    assert client.post("/desk/undo", json={"who": "me"}).json()["text"]["id"] == seen[-1]
+    assert client.get("/desk/next", params={"who": "me"}).json()["text"]["id"] == seen[-1]
+
+
+def test_a_round_begins_by_itself_and_its_model_chooses(
+    opened: tuple[TestClient, Desk], project: Project, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    trained_already(monkeypatch, reviews)
+    begun = [
+        decided(client, [number], label=(POSITIVE, NEGATIVE)[number % 2])["round"]
+        for number in range(1, FEWEST_LABELS + 1)
+    ]
+    assert begun == [None] * (FEWEST_LABELS - 1) + [1]
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    (found,) = client.get("/desk/state").json()["rounds"]
+    assert (found["state"], found["labels"]) == ("done", FEWEST_LABELS)
+    assert found["command"] == "learn labels.csv models/round-0001"
+    ways = []
+    for _ in range(2 * RANDOM_EVERY):
+        text = client.get("/desk/next", params={"who": "me"}).json()["text"]
+        ways.append(text["way"])
+        assert text["suggested"] in (POSITIVE, NEGATIVE)
+        decided(client, [text["id"]], label=text["suggested"], way=text["way"])
+    assert ways.count("random") == 2
+    measured = client.get("/desk/state").json()["measured"]
+    assert (measured["right"], measured["of"]) == (2, 2), "texts that the model chose do not count"
+    assert client.post("/explain", json={"text": "good film"}).json()["words"], "the page of the model answers too"
+    assert "<html" in client.get("/desk/report/1").text
+    assert client.get("/desk/report/2").status_code == 404
+    desk.rounds.stop()
+    project.store.close()
+    again = create_desk(Project.open(project.folder), learn)
+    assert list(again.app.state.models) == ["desk"], "the model answers after a restart"
+
+
+def test_a_shown_suggestion_does_not_measure_the_model(client: TestClient, project: Project) -> None:
+    project.store.write_round(1, "done", {"labels": 20})
+    project.store.suggest(_suggestions(range(1, 61)))
+    decided(client, [1], label="praise")
+    decided(client, [2], label="blame")
+    decided(client, [3], label="praise", shown=True)
+    decided(client, [4], label="praise", way="unsure")
+    decided(client, [2], label="praise")  # a change of mind is no second answer of the model
+    measured = client.get("/desk/state").json()["measured"]
+    assert (measured["right"], measured["of"]) == (1, 2)
+    assert measured["low"] < 0.5 < measured["high"]
+
+
+def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:
+    project.store.write_round(1, "done", {"labels": 20})
+    project.store.suggest(_suggestions(range(1, 61)))
+    assert client.get("/desk/state").json()["swayed"] is None
+    for number in range(1, 5):
+        decided(client, [number], way="unsure", shown=True)
+        decided(client, [number + 10], way="unsure", label=("praise", "blame")[number % 2])
+    assert client.get("/desk/state").json()["swayed"] == {
+        "hidden": {"texts": 4, "same": 2}, "shown": {"texts": 4, "same": 4}
+    }  # fmt: skip
+
+
+def test_why_a_round_failed_is_said(
+    opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    assert refused(client, "/desk/rounds") == "a model needs at least two classes with 2 texts each"
+    label(project, [1, 2, 3], "praise")
+    label(project, [4, 5, 6], "blame")
+    assert refused(client, "/desk/rounds") == "10 more labels, and the first model is trained"
+    label(project, list(range(7, 30)), "blame")
+    trained_already(monkeypatch, reviews, "error: the disk is full")
+    assert client.post("/desk/rounds", json={}).status_code == 200
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    (found,) = client.get("/desk/state").json()["rounds"]
+    assert (found["state"], found["reason"]) == ("failed", "error: the disk is full")
+    assert not desk.app.state.models
+
+
+def test_a_round_that_was_cut_off_is_said_to_be_stopped(project: Project) -> None:
+    project.store.write_round(1, "running", {"labels": 20})
+    desk = create_desk(project, learn)
+    assert desk.rounds.project.store.rounds() == [
+        {"number": 1, "state": "stopped", "labels": 20, "reason": "the desk was closed"}
+    ]
+
+
+def test_texts_are_searched_and_labelled_together(client: TestClient) -> None:
+    found = client.get("/desk/texts", params={"words": "good NUMBER"}).json()
+    assert (found["total"], len(found["texts"])) == (30, 30)
+    assert client.get("/desk/texts", params={"words": "100%"}).json()["total"] == 0, "a sign of SQL is a sign"
+    decided(client, [text["id"] for text in found["texts"]], way="search")
+    assert client.get("/desk/texts", params={"label": "praise"}).json()["total"] == 30
+    assert client.get("/desk/texts", params={"state": "open", "page": 0}).json()["total"] == 30
+    assert client.get("/desk/texts", params={"page": 1}).json()["texts"][0]["id"] == 51
+    alike = client.get("/desk/alike/2").json()["texts"]
+    assert alike
+    assert all(text["text"].startswith("bad") for text in alike), "those without a label"
+    assert client.post("/desk/undo", json={"who": "me"}).json()["texts"] == 30
+
+
+def test_doubtful_labels_are_listed_until_they_are_decided(client: TestClient, project: Project) -> None:
+    label(project, [1], "blame")
+    label(project, [2], "praise")
+    doubts = [
+        {"id": 1, "label": "blame", "suggested": "praise", "why": "probably wrong"},
+        {"id": 2, "label": "praise", "suggested": "blame", "why": "probably wrong"},
+    ]
+    project.store.note(doubts=doubts)
+    found = client.get("/desk/doubts").json()["doubts"]
+    assert [doubt["text"]["text"] for doubt in found] == ["good film number 0", "bad film number 1"]
+    decided(client, [1], way="doubt", label="praise")
+    decided(client, [2], way="doubt", label="praise")  # it was right
+    assert client.get("/desk/doubts").json()["doubts"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"texts": [61]}, "one of these texts is not in the project; load the page again"),
+        ({"label": None}, "a decision of the kind `label` has a label, and no other has one"),
+        ({"kind": "skip"}, "a decision of the kind `label` has a label, and no other has one"),
+        ({"label": "  "}, "the label is empty; type a name, or skip the text"),
+        ({"texts": []}, "`texts`: List should have at least 1 item after validation, not 0"),
+        ({"label": "\ud800"}, "`label`: Input should be a valid string, unable to parse raw data as a unicode string"),
+    ],
+)
+def test_bad_decisions_are_refused(client: TestClient, body: dict[str, Any], reason: str) -> None:
+    whole = {"texts": [1], "kind": "label", "label": "praise", "who": "me", "way": "random"} | body
+    assert refused(client, "/desk/decisions", **whole).startswith(reason)
+    assert client.get("/desk/state").json()["labelled"] == 0
+
+
+@pytest.mark.parametrize("name", ["../escape.csv", "a/b.csv", ".hidden.csv", "", "t.exe"])
+def test_a_dropped_table_stays_in_the_project(client: TestClient, project: Project, name: str) -> None:
+    answer = client.post("/desk/table", params={"name": name}, content=b"text\nx\n")
+    assert answer.status_code == 422
+    assert sorted(path.name for path in project.folder.parent.iterdir()) == ["desk", "texts.csv"]
+    assert [path.name for path in (project.folder / "tables").iterdir()] == ["texts.csv"]
+
+
+def test_a_table_is_dropped_and_its_columns_are_chosen(client: TestClient) -> None:
+    answer = client.post(
+        "/desk/table", params={"name": "more.csv"}, content=b"text,kind\na film,x\na book,y\na play,x\n"
+    )
+    assert answer.json()["table"] == "more.csv"
+    assert answer.json()["texts"] == 3
+    columns = [column["name"] for column in client.get("/desk/columns").json()]
+    assert columns == ["text", "kind"]
+    chosen = client.post("/desk/columns", json={"text": "text", "label": "kind"}).json()
+    assert chosen["classes"] == [{"name": "x", "texts": 2}, {"name": "y", "texts": 1}]
+    assert (
+        client.get("/desk/labels.csv").text
+        == "text,label,way,id\na film,x,table,1\na book,y,table,2\na play,x,table,3\n"
+    )
+
+
+def _suggestions(ids: range) -> Any:
+    import polars as pl
+
+    return pl.DataFrame({"id": list(ids), "label": "praise", "probability": 0.75, "place": list(range(len(ids)))})

@@ -1,0 +1,72 @@
+from pathlib import Path
+
+import pytest
+
+from glassformer.desk.project import Project
+from glassformer.errors import UsageError
+from tests.desk.samples import label, project_of, some_texts
+from tests.trained import write_csv
+
+
+def test_a_project_goes_on_where_it_was(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4))
+    label(project, [2], "praise")
+    project.store.close()
+    (tmp_path / "texts.csv").unlink()
+    again = Project.open(tmp_path / "desk")
+    assert again.store.counts() == {"praise": 1}
+    assert again.table is not None
+    assert again.table.is_file(), "the project has its own copy"
+    assert (tmp_path / "desk").stat().st_mode & 0o077 == 0, "it holds texts"
+
+
+def test_columns_are_found_and_can_be_corrected(tmp_path: Path) -> None:
+    rows = [
+        row
+        for n in range(10)
+        for row in ((f"good film {n}", f"a long remark {n} " * 3, "yes"), ("", f"another {n} " * 9, "no"))
+    ]
+    table = write_csv(tmp_path / "t.csv", rows, ("text", "remark", "useful"))
+    project = Project.open(tmp_path / "desk")
+    project.take(table)
+    assert (project.store.facts["text"], project.store.facts["label"]) == ("text", "useful")
+    assert "10 rows have no text and are left out" in project.store.facts["found"]
+    project.read(text="remark", label=None, without_labels=True)
+    assert project.store.value("SELECT count(*) FROM texts") == 20
+    assert project.store.counts() == {}
+    assert [column["name"] for column in project.columns()] == ["text", "remark", "useful"]
+
+
+def test_a_table_that_is_not_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    with pytest.raises(UsageError, match="is empty"):
+        Project.open(tmp_path / "desk").take(tmp_path / "empty.csv")
+    with pytest.raises(UsageError, match="no column 'other'"):
+        project_of(tmp_path, some_texts(4)).read(text="other")
+
+
+def test_labels_of_one_table_are_not_put_on_another(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4))
+    label(project, [2], "praise")
+    with pytest.raises(UsageError, match=r"holds labels of texts\.csv; name another folder"):
+        project.take(write_csv(tmp_path / "u.csv", [("x",)], ("text",)))
+    with pytest.raises(UsageError, match="the columns stay"):
+        project.read(text="text")
+    assert project.store.counts() == {"praise": 1}
+
+
+def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds 'thesis\.txt' and no project of a desk"):
+        Project.open(tmp_path)
+    with pytest.raises(UsageError, match="is a file"):
+        Project.open(tmp_path / "thesis.txt")
+
+
+def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(5), given=["praise", "blame", "praise", "blame", "other"])
+    assert project.write_lesson()["label"].to_list() == ["praise", "blame", "praise", "blame"]
+    assert (
+        project.write_labels().read_text().splitlines()[-1]
+        == "bad film number 4".replace("bad", "good") + ",other,table,5"
+    )

@@ -1,0 +1,77 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from glassformer.desk.store import Store
+from glassformer.errors import UsageError
+from tests.desk.samples import label, project_of, some_texts
+
+
+def test_a_decision_is_kept_and_can_be_undone(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(6))
+    label(project, [1, 3], "praise")
+    label(project, [2], "blame", note="rude")
+    label(project, [1], "blame", who="ann")
+    assert project.store.counts() == {"praise": 1, "blame": 2}
+    assert project.store.undo("ann") == [1]
+    assert project.store.counts() == {"praise": 2, "blame": 1}, "the label of before is there again"
+    assert project.store.undo("me") == [2], "the last of this person"
+    assert project.store.undo("me") == [1, 3], "what was decided together is undone together"
+    assert project.store.undo("me") == []
+    assert project.store.classes == ["praise", "blame"]
+    kept = project.store.rows("SELECT undone FROM decisions")
+    assert len(kept) == 4
+    assert all(row["undone"] for row in kept), "nothing is deleted"
+
+
+def test_what_another_connection_sees_is_on_the_disk(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4))
+    label(project, [4], "praise")
+    other = sqlite3.connect(tmp_path / "desk" / "desk.sqlite")
+    assert other.execute("SELECT text, label, who FROM decisions").fetchall() == [(4, "praise", "me")]
+    other.close()
+
+
+def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(6))
+    for text, name in ((1, "praise"), (2, "blame"), (3, "Praise"), (4, "other")):
+        label(project, [text], name)
+    assert project.store.move_class("blame", "complaint", "me") == 1
+    assert project.store.classes == ["praise", "complaint", "Praise", "other"], "in the place of the old name"
+    assert project.store.move_class("Praise", "praise", "me") == 1
+    assert project.store.counts() == {"praise": 2, "complaint": 1, "other": 1}
+    history = project.store.rows("SELECT label FROM decisions WHERE text = 3 ORDER BY id")
+    assert [row["label"] for row in history] == ["Praise", "praise"]
+
+
+def test_labels_of_the_table_are_no_decisions_of_a_person(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4), given=["praise", "", "praise", "blame"])
+    assert project.store.counts() == {"praise": 2, "blame": 1}
+    assert not project.has_decisions
+    assert project.store.undo("table") == []
+    assert project.store.left() == 1
+
+
+def test_a_full_disk_keeps_all_or_nothing(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(2_000))
+    label(project, [1], "praise")
+    pages = project.store.value("PRAGMA page_count")
+    project.store.rows(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        label(project, list(range(2, 2_000)), "blame")
+    assert project.store.counts() == {"praise": 1}
+    project.store.rows(f"PRAGMA max_page_count = {4 * pages}")
+    label(project, [2], "blame")
+    assert project.store.counts() == {"praise": 1, "blame": 1}
+
+
+def test_another_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other").write_text("no database, but a text that is long enough to be taken for one" * 20)
+    with pytest.raises(UsageError, match="cannot be read as the labels of a desk"):
+        Store(tmp_path / "other")
+    newer = sqlite3.connect(tmp_path / "newer")
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    with pytest.raises(UsageError, match="newer version"):
+        Store(tmp_path / "newer")
