@@ -68,8 +68,8 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "old-mac": ("t.csv", GOOD.replace(b"\n", b"\r"), ("carriage returns alone",)),
     "twice-the-same-column": ("t.csv", b"text,label,text\na,1,b\n", ("'text' occurs twice",)),
     "unnamed-columns": ("t.csv", b"text,,\na,1,b\n", ("'' occurs twice",)),
-    "workbook": ("t.csv", zipped("xl/workbook.xml", b"<x/>"), ("Excel workbook", "CSV")),
-    "workbook-by-name": ("t.xlsx", zipped("xl/workbook.xml", b"<x/>"), ("workbook", "CSV")),
+    "workbook": ("t.csv", zipped("xl/workbook.xml", b"<x/>"), ("Excel workbook", ".xlsx")),
+    "workbook-by-name": ("t.xlsx", zipped("xl/workbook.xml", b"<x/>"), ("extension",)),
     "picture": ("t.csv", b"\x89PNG\r\n\x1a\n\0\0", ("a picture",)),
     "pdf": ("t.csv", b"%PDF-1.7\n", ("a PDF",)),
     "database": ("t.csv", b"SQLite format 3\0", ("SQLite",)),
@@ -96,8 +96,8 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "gz-bomb-of-json": ("t.jsonl.gz", gzip.compress(b'{"text": "' + b"x" * BOMB, 1), ("line 1 is longer",)),
     "gz-bomb-of-blank-lines": ("t.csv.gz", gzip.compress(b"\n" * 300_000, 1), ("is empty",)),
     "zip-bomb": ("t.zip", zipped("t.csv", b"x" * BOMB), ("line 1 is longer than 16 MiB",)),
-    "zip-of-zip": ("t.zip", zipped("t.zip", b"PK"), ("exactly one CSV",)),
-    "empty-zip": ("t.zip", b"PK\x05\x06" + b"\0" * 18, ("exactly one CSV",)),
+    "zip-of-zip": ("t.zip", zipped("t.zip", b"PK"), ("'t.zip'", "an archive itself")),
+    "empty-zip": ("t.zip", b"PK\x05\x06" + b"\0" * 18, ("holds no table",)),
     "no-zip": ("t.zip", GOOD, ("may be damaged",)),
     "no-parquet": ("t.parquet", GOOD, ("may be damaged",)),
     "cut-parquet": ("t.parquet", PARQUET[:-30], ("may be damaged",)),
@@ -116,7 +116,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "csv-named-jsonl": ("t.jsonl", GOOD, ("row 1 (line 1)",)),
     "unknown-extension": ("t.dat", GOOD, ("extension",)),
     "no-extension": ("table", GOOD, ("extension",)),
-    "zstd": ("t.csv.zst", b"(\xb5/\xfd", ("zstd -d",)),
+    "zstd": ("t.csv.zst", b"(\xb5/\xfd", ("may be damaged",)),
 }
 
 

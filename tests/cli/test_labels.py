@@ -234,7 +234,7 @@ def test_bad_input_of_apply_is_one_sentence(table: Path, tmp_path: Path) -> None
     refused(fixed, data=other, says="fixed.csv, row 1: row 2 of")
     refused(fixed, "--out", tmp_path / "x.jsonl", says="not a label")
     good = write_csv(tmp_path / "good.csv", [("2", ROWS[1][0], ROWS[1][1], "drop")], header)
-    refused(good, "--out", tmp_path / "x.jsonl", says="the mended table is of the same kind as")
+    refused(good, "--out", tmp_path / "x.jsonl", says="is written as csv")
     refused(good, "--out", table, says="is already there")
     assert not (tmp_path / "reviews-mended.csv").exists()
     assert glassformer("labels", table, "--apply", good, "--out", table, "--overwrite").code == 0

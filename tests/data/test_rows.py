@@ -11,10 +11,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data import lines, rows
+from glassformer.data import lines
+from glassformer.data.formats import columnar, delimited
 from glassformer.data.rows import iterate_rows, with_columns
 from glassformer.errors import UsageError
 
@@ -41,6 +43,7 @@ def zipped(content: bytes) -> bytes:
         (".gz", gzip.compress),
         (".bz2", bz2.compress),
         (".xz", lzma.compress),
+        (".zst", zstd.compress),
         (".zip", zipped),
     ],
 )
@@ -51,9 +54,13 @@ def test_csv_is_read_plain_and_compressed(tmp_path: Path, suffix: str, compress:
 def test_every_format_gives_the_same_rows(tmp_path: Path) -> None:
     frame = pl.DataFrame(EXPECTED)
     frame.write_parquet(tmp_path / "a.parquet")
+    frame.write_ipc(tmp_path / "a.arrow", compression="zstd")
+    frame.write_ipc_stream(tmp_path / "a.feather")
     lines = "".join(json.dumps(row) + "\n" for row in frame.iter_rows(named=True)).encode()
     for name, content in {
         "a.parquet": (tmp_path / "a.parquet").read_bytes(),
+        "a.arrow": (tmp_path / "a.arrow").read_bytes(),
+        "a.feather": (tmp_path / "a.feather").read_bytes(),
         "a.jsonl": lines,
         "a.ndjson": lines,
         "a.JSON": lines,
@@ -71,7 +78,8 @@ def test_batches_have_the_size_asked_for(tmp_path: Path) -> None:
     frame = pl.DataFrame({"text": [str(number) for number in range(7)]})
     frame.write_csv(tmp_path / "a.csv")
     frame.write_parquet(tmp_path / "a.parquet")
-    for name in ("a.csv", "a.parquet"):
+    frame.write_ipc(tmp_path / "a.ipc")
+    for name in ("a.csv", "a.parquet", "a.ipc"):
         batches = list(iterate_rows(tmp_path / name, rows_per_batch=3))
         assert [batch.height for batch in batches] == [3, 3, 1]
         assert pl.concat(batches).equals(frame)
@@ -109,7 +117,7 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv", "text,n\nx,1\n".encode("utf-16-le"), "seems to be UTF-16LE.*iconv -f UTF-16LE"),
         ("a b.csv", "text,n\nx,1\n".encode("utf-16-be"), "seems to be UTF-16BE.*a b.csv' > 'utf8-a b.csv'"),
         ("a.csv", b";;;\n;;;\n", "is empty"),
-        ("a.csv", b"PK\x03\x04 a workbook", "an Excel workbook; save the sheet as CSV"),
+        ("a.csv", b"PK\x03\x04 a workbook", "an Excel workbook; give it the extension .*xlsx"),
         ("a.csv", gzip.compress(PLAIN, mtime=0), "compressed by gzip"),
         ("a.jsonl", b'{"a": %s}\n' % (b"[" * 100_000), r"row 1 \(line 1\) is malformed: it is nested too deeply"),
         ("a.csv", b'text,n\nx,1\n"y" z,2\n', r"row 2 \(line 3\) is malformed"),
@@ -133,8 +141,8 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv.xz", PLAIN, "cannot be read, it may be damaged"),
         ("a.zip", PLAIN, "cannot be read, it may be damaged"),
         ("a.parquet", PLAIN, "cannot be read, it may be damaged"),
-        ("a.csv.zst", PLAIN, "zstd -d"),
-        ("a.xlsx", PLAIN, "is a workbook; save the sheet as CSV"),
+        ("a.csv.zst", PLAIN, "cannot be read, it may be damaged"),
+        ("a.arrow", PLAIN, "cannot be read, it may be damaged"),
         ("reviews", PLAIN, "extension"),
         ("a.parquet.gz", PLAIN, "extension"),
     ],
@@ -156,15 +164,6 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
             next(iterate_rows(path, rows_per_batch=1))
 
 
-def test_a_zip_with_several_files_is_refused(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("one.csv", PLAIN)
-        archive.writestr("__MACOSX/one.csv", b"")
-        archive.writestr("two.csv", PLAIN)
-    with pytest.raises(UsageError, match=r"exactly one.*one\.csv, two\.csv"):
-        next(iterate_rows(tmp_path / "a.zip", rows_per_batch=1))
-
-
 def test_a_batch_with_none_of_the_columns_keeps_its_rows() -> None:
     assert with_columns(pl.DataFrame({"a": [1, 2, 3]}), ["b", "c"]).rows() == [(None, None)] * 3
 
@@ -182,7 +181,7 @@ def test_what_a_csv_writer_writes_is_read_back(cells: list[tuple[str, str, str]]
 
 @pytest.fixture
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lines, rows):
+    for module in (lines, delimited, columnar):
         monkeypatch.setattr(module, "LONGEST", 1_000)
 
 

@@ -15,7 +15,7 @@ from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
-    from glassformer.data.rows import Delimited
+    from glassformer.data.formats.format import Delimited
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
     from glassformer.labels.labelled import Labelled
@@ -201,7 +201,8 @@ def _read(
 
 def _like(data: str) -> Delimited:
     """Return how the columns of the table are separated, for a program that opens both files."""
-    from glassformer.data.rows import Delimited, iterate_rows
+    from glassformer.data.formats.format import Delimited
+    from glassformer.data.rows import iterate_rows
 
     found = [Delimited()]
     if Path(data).is_file():

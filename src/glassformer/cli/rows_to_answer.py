@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from glassformer.data.formats.format import Delimited
     from glassformer.data.inputs import Inputs
-    from glassformer.data.rows import Delimited
     from glassformer.prediction.answer_files import TextsOf
     from glassformer.prediction.answering import Answering
 
@@ -93,7 +93,8 @@ def table_in_batches(
         rows: of a batch; None: `ROWS_PER_BATCH`. The columns are always found by that many rows.
         inputs: what the model reads, if it reads several inputs.
     """
-    from glassformer.data.rows import Delimited, iterate_rows
+    from glassformer.data.formats.format import Delimited
+    from glassformer.data.rows import iterate_rows
 
     read_as: list[Delimited] = []
     frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)

@@ -16,7 +16,7 @@ from glassformer.errors import GlassformerError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from glassformer.data.rows import Delimited
+    from glassformer.data.formats.format import Delimited
     from glassformer.prediction.answer_files import WriteAnswers
     from glassformer.targets.answers import Answers
 
@@ -145,12 +145,12 @@ def _rows_written(
     out: Path | None, separator: str | None, *, mark: bool, safe: bool
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
     """Yield a function that writes rows to a file, or as CSV to standard output."""
-    from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
+    from glassformer.prediction.answer_files import csv_rows, opened_to_write, write_lines_to
 
     if out is None:
         yield csv_rows(write_table, separator or ",", mark=mark, safe=safe)
         return
-    with written_aside(out) as aside, opened(aside, compressed=out.suffix == ".gz") as file:
+    with written_aside(out) as aside, opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         if separator is None:
             yield (
                 lambda rows: write_lines_to(file, rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None

@@ -16,13 +16,16 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.columns import same_column
+from glassformer.data.formats.all_formats import EXTENSIONS, FORMATS
+from glassformer.data.formats.compressions import is_compressed, opened
 from glassformer.data.input_columns import composer
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
 from glassformer.data.lines import conversion
 from glassformer.data.lines import decoded as decoded_line
-from glassformer.data.rows import DAMAGE, FORMATS, OPENERS, check_file
-from glassformer.data.shards import batches_of, files_of
+from glassformer.data.parts import file_of
+from glassformer.data.rows import DAMAGE, batches_of, check_file
+from glassformer.data.shards import files_of
 from glassformer.data.splits import ValidationConfig, digest_of
 from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, row_keys, text_keys
 from glassformer.data.wording import counted
@@ -75,9 +78,10 @@ def read_documents(
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))
-    if source in KNOWN or not Path(source).exists():
+    path = file_of(Path(source))
+    if source in KNOWN or not path.exists():
         table = resolve(source, "train", data_dir, text=text)
-    elif Path(source).is_file() and Path(source).suffix.lower() not in (*FORMATS, *OPENERS, ".zip"):
+    elif path.is_file() and path.suffix.lower() not in EXTENSIONS:
         raise UsageError(
             f"{source}: the extension does not say what this is. Plain text: {', '.join(PLAIN)}; tables: "
             f"{', '.join(FORMATS)}"
@@ -109,15 +113,14 @@ def _paragraphs(path: Path) -> Documents:
 
 def is_plain(path: Path) -> bool:
     """Whether the extension is that of plain text."""
-    last = path.suffix.lower()
-    return (Path(path.stem).suffix.lower() if last in OPENERS else last) in PLAIN
+    return Path(path.stem if is_compressed(path) else path).suffix.lower() in PLAIN
 
 
 def decoded(path: Path) -> str:
     """Return the text of a file in UTF-8. Raises `UsageError` if it is in another encoding, or not a text file."""
     try:
-        with OPENERS.get(path.suffix.lower(), open)(check_file(path), "rb") as stream:
-            raw: bytes = stream.read()
+        with opened(check_file(path)) as stream:
+            raw = stream.read()
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

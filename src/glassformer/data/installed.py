@@ -6,11 +6,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 
 LIGHT = "glassformer-light"
-_OF_LIGHT = {
-    "onnx": LIGHT,
-    "serve": f"{LIGHT}[serve]",
-    "tables": f"{LIGHT}[tables]",
-}  # it has ONNX Runtime without extras
+_OF_LIGHT = {"onnx": LIGHT} | {extra: f"{LIGHT}[{extra}]" for extra in ("serve", "tables", "excel", "zstd")}
+"""Its extras, and ONNX Runtime, which it has without any."""
 
 
 def is_installed(package: str) -> bool:

@@ -13,6 +13,7 @@ import polars as pl
 
 from glassformer.data import archives, polarity, sentiment140
 from glassformer.data.columns import Wanted
+from glassformer.data.parts import exists, file_of
 from glassformer.data.rows import check_file
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
@@ -198,11 +199,8 @@ def _refuse_unknown_name(source: str) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file or folder of this name."""
-    try:
-        return path.exists()
-    except OSError:  # no file can have such a name
-        return False
+    """Whether there is a file or folder of this name; of a part of a file, whether the file is there."""
+    return exists(file_of(path))
 
 
 def _known_names(name: str) -> str:

@@ -24,13 +24,13 @@ _PIECE = 2**16
 _PATIENCE = 0.1  # seconds that a line may wait for others to go with it
 _GAP = 0.02  # seconds without a byte after which no more are expected soon
 _SIGNATURES = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook; save the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
+    b"PK\x03\x04": "a zip archive or an Excel workbook; give it the extension .zip, .xlsx or .ods",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook; give it the extension .xls",
     b"PAR1": "a Parquet file; give it the extension .parquet",
     b"\x1f\x8b": "compressed by gzip; add the extension .gz",
     b"BZh": "compressed by bzip2; add the extension .bz2",
     b"\xfd7zXZ": "compressed by xz; add the extension .xz",
-    b"(\xb5/\xfd": "compressed by zstd; decompress it first: zstd -d",
+    b"(\xb5/\xfd": "compressed by zstd; add the extension .zst",
     b"%PDF-": "a PDF; a table of texts is needed",
     b"\x89PNG": "a picture; a table of texts is needed",
     b"\xff\xd8\xff": "a picture; a table of texts is needed",

@@ -16,13 +16,13 @@ def split_part(address: Path) -> tuple[Path, str | None]:
     A file whose own name holds a `#` is that file. Without any such file, nothing is split, so that messages name what
     the user wrote.
     """
-    if _is_there(address):
+    if exists(address):
         return address, None
     whole = str(address)
     ends = [place for place, character in enumerate(whole) if character == MARK and place]
     for end in ends:
         path = Path(whole[:end])
-        if whole[end + 1 :] and not whole[:end].endswith("/") and _is_there(path) and not path.is_dir():
+        if whole[end + 1 :] and not whole[:end].endswith("/") and exists(path) and not path.is_dir():
             return path, whole[end + 1 :]
     return address, None
 
@@ -37,7 +37,8 @@ def with_part(path: Path, part: str) -> Path:
     return Path(f"{path}{MARK}{part}")
 
 
-def _is_there(path: Path) -> bool:
+def exists(path: Path) -> bool:
+    """Whether there is a file or folder of this name."""
     try:
         return path.exists()
     except OSError:  # no file can have such a name

@@ -1,11 +1,9 @@
-"""A table in several files: the shards of a folder, read one after another."""
+"""A table in several files: the shards of a folder or of an archive, which are read one after another."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
-
-from glassformer.data.rows import format_of, read_batches
+from glassformer.data.formats.all_formats import format_of, located
+from glassformer.data.parts import exists
 from glassformer.errors import UsageError, quoted
 
 _HIDDEN = (".", "_")  # other programs leave files such as _SUCCESS beside the shards that they write
@@ -44,29 +42,10 @@ def shards_in(folder: Path) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files of a table: the path itself, or the shards if it is a folder. Raises what `shards_in` raises."""
-    try:
-        return shards_in(path) if path.is_dir() else [path]
-    except OSError:  # no file can have such a name; reading it raises the error
-        return [path]
+    """Return the files of a table: the path itself, or the shards if it is a folder or an archive with several.
 
-
-def batches_of(files: list[Path], *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the batches of all files (see `read_batches`). The files have the same columns, in any order.
-
-    Raises:
-        UsageError: a file cannot be read, or has other columns than the first one. The message names it.
+    Raises what `shards_in` and `located` raise.
     """
-    columns: set[str] = set()
-    for file in files:
-        for batch in read_batches(file, rows_per_batch=rows_per_batch):
-            columns = columns or set(batch.columns)
-            odd = columns ^ set(batch.columns)
-            if odd and format_of(file) != "json":  # rows of JSON lines may leave keys out
-                name = min(odd)
-                which = "has a column" if name in batch.columns else "lacks the column"
-                raise UsageError(
-                    f"{file} {which} {quoted(name)}, unlike {files[0].name}. The files of a folder are read as one "
-                    "table, so they need the same columns."
-                )
-            yield batch
+    if not exists(path):
+        return [path]  # reading it raises the error
+    return shards_in(path) if path.is_dir() else [table.address for table in located(path)]

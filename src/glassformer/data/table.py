@@ -12,8 +12,8 @@ import polars as pl
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
-from glassformer.data.rows import delimiter_note, with_columns
-from glassformer.data.shards import batches_of, files_of
+from glassformer.data.rows import batches_of, delimiter_note, with_columns
+from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 

@@ -13,10 +13,12 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
+from glassformer.data.formats.all_formats import format_of
+from glassformer.data.formats.delimited import CSV
 from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN
-from glassformer.data.rows import format_of, iterate_rows
-from glassformer.data.shards import batches_of, files_of
+from glassformer.data.rows import batches_of, iterate_rows
+from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
@@ -264,7 +266,7 @@ def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:
     if missing := [name for name in inputs if name not in rows.columns]:
         raise UsageError(f"{filled_in} has no column {quoted(missing[0])}, which {table.source} is read with")
     rows = rows.drop(name for name in OF_CHOICE if name in rows.columns).cast(pl.String)
-    if format_of(filled_in) != "csv":
+    if format_of(filled_in) != CSV:
         return rows, 0
     formula = rows.select(pl.any_horizontal(pl.all().str.contains(_QUOTED_FORMULA))).to_series()
     return rows.with_columns(pl.all().str.replace(_QUOTED_FORMULA, "$1")), int(formula.sum())

@@ -13,15 +13,22 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.files import written_aside
+from glassformer.data.formats.all_formats import FORMATS, format_of
+from glassformer.data.formats.archive import is_archive
+from glassformer.data.formats.columnar import PARQUET, scanned
+from glassformer.data.formats.compressions import is_compressed, opened
+from glassformer.data.formats.format import Delimited
+from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
-from glassformer.data.rows import OPENERS, Delimited, format_of, iterate_rows, with_columns
+from glassformer.data.parts import file_of
+from glassformer.data.rows import iterate_rows, with_columns
 from glassformer.data.table import json_list
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list
 from glassformer.labels.truth import Truth
-from glassformer.prediction.answer_files import csv_rows, opened, write_lines_to
+from glassformer.prediction.answer_files import csv_rows, kind_of, opened_to_write, write_lines_to
 
 _NEEDED = ("row", "text", "label", NEW_LABEL)
 _ROWS_AT_ONCE = 16_384
@@ -116,10 +123,11 @@ def _same_text(one: str, other: str) -> bool:
 
 
 def default_out(source: Path) -> Path:
-    """Return the name of the mended table: beside the table, of the same kind."""
-    plain = source.with_suffix("") if source.suffix in OPENERS else source
-    compressed = ".gz" if source.suffix == ".gz" else ""  # the other compressions are read and not written
-    return plain.with_name(f"{plain.stem}-mended{plain.suffix}{compressed}")
+    """Return the name of the mended table: beside the table, of the same kind, or of the one that is written for it."""
+    kind, path = format_of(source), file_of(source)
+    plain = path.with_suffix("") if is_compressed(path) else path
+    compressed = ".gz" if path.suffix == ".gz" else ""  # the other compressions are read and not written
+    return plain.with_name(f"{plain.stem}-mended{kind.written or plain.suffix}{compressed}")
 
 
 def mend(
@@ -137,12 +145,13 @@ def mend(
     Raises:
         UsageError: `out` is of another kind, or a label or cell does not fit the type of its column.
     """
-    if source.suffix == ".zip":
+    if is_archive(file_of(source)):
         raise UsageError(f"{source}: unpack it first; a mended table is not written into a .zip")
     kind = format_of(source)
-    if format_of(out) != kind:
-        raise UsageError(f"`out={str(out)!r}`: the mended table is of the same kind as {source}, {kind}")
-    write = {"parquet": _mend_parquet, "json": _mend_json}.get(kind, _mend_delimited)
+    kind = FORMATS[kind.written] if kind.written else kind
+    if FORMATS.get(kind_of(out)) != kind:
+        raise UsageError(f"`out={str(out)!r}`: the mended table of {source} is written as {kind.name}")
+    write = _mend_parquet if kind == PARQUET else _mend_json if kind == JSON_LINES else _mend_delimited
     edits = _Edits(label=str(truth.table.label_column), separator=truth.separator, changes=changes)
     with written_aside(out) as aside:
         rows = write(source, aside, out, edits, labelled)
@@ -213,7 +222,7 @@ class _Edits:
 
 
 def _mend_parquet(source: Path, aside: Path, _: Path, edits: _Edits, labelled: Labelled | None) -> int:
-    frame = edits.of(pl.read_parquet(source, glob=False), 0)
+    frame = edits.of(scanned(source).collect(), 0)
     whole = frame if labelled is None else pl.concat([frame, labelled.typed(frame.schema)])
     whole.write_parquet(aside)
     return frame.height
@@ -228,7 +237,7 @@ def _mend_delimited(source: Path, aside: Path, out: Path, edits: _Edits, labelle
 
     begun = kept = 0
     write: Callable[[pl.DataFrame], None] | None = None
-    with opened(aside, compressed=out.suffix == ".gz") as file:
+    with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         for frame in iterate_rows(source, rows_per_batch=_ROWS_AT_ONCE, on_delimited=noted):
             write = write or csv_rows(file.write, like.separator, mark=like.mark)
             changed = edits.of(frame, begun)
@@ -258,12 +267,12 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
         if labelled is not None:
             yield from labelled.json_lines(kinds)
 
-    with opened(aside, compressed=out.suffix == ".gz") as file:
+    with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         write_lines_to(file, lines())
     return kept
 
 
 def _json_lines(source: Path) -> Iterator[str]:
     """Yield the lines that hold rows. The table has been read before, so they can be read."""
-    with OPENERS.get(source.suffix.lower(), open)(source, "rb") as file:
+    with opened(source) as file:
         yield from (line for line in lines_of(file, str(source)) if line.strip())

@@ -12,7 +12,8 @@ from typing import IO
 
 import polars as pl
 
-from glassformer.data.rows import Delimited
+from glassformer.data.formats.columnar import scanned
+from glassformer.data.formats.format import Delimited
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
@@ -51,7 +52,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
 
     Args:
         path: where to write.
-        name: the name that the file will have. Its extension sets the format. Parquet needs a table in Parquet.
+        name: the name that the file will have. Its extension sets the format. Parquet needs such a table, or Arrow.
         table: the table that the frames come from.
         like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
         safe: write cells that a spreadsheet could run as a formula as text.
@@ -60,7 +61,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
         yield from _parquet_answers(path, table)
         return
     separator = separator_of(name, like)
-    with opened(path, compressed=name.suffix == ".gz") as file:
+    with opened_to_write(path, compressed=name.suffix == ".gz") as file:
         if separator is None:
             yield json_answers(lambda lines: write_lines_to(file, lines), source=str(table))
         else:
@@ -100,7 +101,7 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
         refuse_taken(frame, kept[-1].columns, str(table))
 
     yield write
-    rows = pl.scan_parquet(table, glob=False)
+    rows = scanned(table)
     pl.concat([rows, pl.concat(kept).lazy()], how="horizontal").sink_parquet(path)
 
 
@@ -144,7 +145,7 @@ def check_columns(frame: pl.DataFrame, separator: str | None) -> None:
 
 
 @contextmanager
-def opened(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def opened_to_write(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """Open a file to write bytes, through gzip if `compressed`."""
     with gzip.open(path, "wb") if compressed else path.open("wb") as file:
         yield file

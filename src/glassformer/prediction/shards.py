@@ -28,9 +28,13 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.files import why_not_written
+from glassformer.data.formats.all_formats import FORMATS, format_of
+from glassformer.data.formats.archive import is_archive
+from glassformer.data.formats.compressions import is_compressed
+from glassformer.data.formats.format import Delimited
 from glassformer.data.input_columns import composer
 from glassformer.data.locks import only_writer
-from glassformer.data.rows import FORMATS, OPENERS, Delimited, check_file, format_of, iterate_rows
+from glassformer.data.rows import check_file, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
@@ -40,7 +44,6 @@ from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, mo
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
-_EXTENSIONS = {"csv": ".csv", "tsv": ".tsv", "json": ".jsonl", "parquet": ".parquet"}
 _ASIDE = ".writing-"
 _SHOWN = 8  # columns in a message
 
@@ -226,10 +229,11 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
 
 def answers_name(shard: Path) -> str:
     """Return the name of the file with the answers: that of the shard, of the same kind, and with .gz if compressed."""
-    compressed = shard.suffix.lower() in (*OPENERS, ".zip")
+    compressed = is_compressed(shard) or is_archive(shard)
     inner = shard.with_suffix("") if compressed else shard
+    kind = format_of(shard)
     stem = inner.stem if inner.suffix.lower() in FORMATS else inner.name
-    return f"{stem}{_EXTENSIONS[format_of(shard)]}{'.gz' if compressed else ''}"
+    return f"{stem}{kind.written or kind.extensions[0]}{'.gz' if compressed else ''}"
 
 
 def _answer_waiting(

@@ -1,0 +1,118 @@
+"""Every format by its extensions, and where a table is that the user named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed, unpacked
+from glassformer.data.formats.columnar import ARROW, PARQUET
+from glassformer.data.formats.compressions import OPENERS, is_compressed
+from glassformer.data.formats.delimited import CSV, TSV
+from glassformer.data.formats.format import Format, OnDelimited, Place
+from glassformer.data.formats.json_lines import JSON_LINES
+from glassformer.data.parts import MARK, split_part, with_part
+from glassformer.errors import UsageError, quoted
+
+ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW)
+FORMATS = {extension: kind for kind in ALL for extension in kind.extensions}
+EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
+"""The last extensions that a table can have."""
+_SHOWN = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """Where a table is.
+
+    Attributes:
+        address: what the user wrote, or of one of several tables in an archive, what names it.
+        path: the file.
+        member: of an archive: the file in it.
+        part: which table of the file or member, if the user named one.
+    """
+
+    address: Path
+    path: Path
+    member: str | None
+    part: str | None
+    format: Format
+
+    @contextmanager
+    def opened(self, on_delimited: OnDelimited | None) -> Iterator[Place]:
+        """Give the place to read from. A member of an archive is unpacked if its format cannot be read as a stream."""
+        name = str(self.address)
+        if self.member is None:
+            yield Place(name=name, file=self.path, part=self.part, on_delimited=on_delimited)
+            return
+        streams = self.format.is_text and not is_compressed(Path(self.member))
+        with (streamed if streams else unpacked)(self.path, self.member) as file:
+            yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited)
+
+
+def located(address: Path) -> list[Located]:
+    """Return where the table of an address is: in one file, or in several files of one archive.
+
+    Raises:
+        UsageError: the extension is none of a table, the format has no parts, or the archive holds no such file, no
+            table, or tables of several formats.
+    """
+    path, part = split_part(address)
+    if not is_archive(path):
+        return [_located(address, path, None, part)]
+    names = files_in(path)
+    if part is not None:
+        member, inner = _split_member(path, part, names)
+        return [_located(address, path, member, inner)]
+    tables = [name for name in names if _format_of_name(name) is not None]
+    if not tables:
+        raise UsageError(f"{path} holds no table{': ' + _listed(names) if names else ', it is empty'}.")
+    found = [_located(with_part(path, name) if len(tables) > 1 else path, path, name, None) for name in tables]
+    if other := next((one for one in found if one.format != found[0].format), None):
+        raise UsageError(
+            f"{path} holds tables of several formats: {quoted(tables[0])} and {quoted(other.member or '')}. "
+            f"Name one of them: {found[0].address}"
+        )
+    return found
+
+
+def format_of(address: Path) -> Format:
+    """Return the format of a table, by its extension. A compression is skipped. Raises what `located` raises."""
+    return located(address)[0].format
+
+
+def _located(address: Path, path: Path, member: str | None, part: str | None) -> Located:
+    name = path.name if member is None else member
+    kind = _format_of_name(name)
+    if kind is None:
+        raise UsageError(
+            f"{address}: the extension does not say what kind of table this is. Known: {', '.join(FORMATS)}; text "
+            f"formats may be compressed as {', '.join(OPENERS)}, and all may stand in a {ZIP}."
+        )
+    if part is not None and not kind.parts:
+        raise UsageError(f"{address}: {quoted(name)} is one table, so it has no {quoted(part)}; leave out {MARK}{part}")
+    return Located(address=address, path=path, member=member, part=part, format=kind)
+
+
+def _format_of_name(name: str) -> Format | None:
+    path = Path(name)
+    if not is_compressed(path):
+        return FORMATS.get(path.suffix.lower())
+    kind = FORMATS.get(Path(path.stem).suffix.lower())
+    return kind if kind and kind.is_text else None
+
+
+def _split_member(path: Path, part: str, names: list[str]) -> tuple[str, str | None]:
+    """Return the member of an archive, and the part of it that is named behind a second `#`."""
+    if part in names:
+        return part, None
+    ends = [place for place, character in enumerate(part) if character == MARK]
+    if end := next((end for end in ends if part[:end] in names), None):
+        return part[:end], part[end + 1 :]
+    raise UsageError(f"{path} holds no {quoted(part)}. It holds {_listed(names) if names else 'nothing'}.")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(quoted, names[:_SHOWN])) + (", …" if len(names) > _SHOWN else "")

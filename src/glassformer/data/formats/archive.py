@@ -1,0 +1,91 @@
+"""The tables in a zip archive. No path that an archive names is written to."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import BinaryIO, cast
+
+from glassformer.errors import UsageError, quoted
+
+ZIP = ".zip"
+_MOST_UNPACKED = 2**33
+"""The most bytes of a member. One that unpacks to far more than it takes in the archive is refused much earlier."""
+_MOST_SWOLLEN = 2**28
+_MOST_SWELLING = 200
+_ENCRYPTED = 0x1
+
+
+def is_archive(path: Path) -> bool:
+    """Whether this is a zip archive, by its extension."""
+    return path.suffix.lower() == ZIP
+
+
+def files_in(path: Path) -> list[str]:
+    """Return the names of the files in an archive, in their order. Folders and hidden files are skipped.
+
+    Raises:
+        UsageError: it is no archive; or a file in it is encrypted, is an archive itself, has a path that leads out of
+            the archive, or unpacks to very much.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir() and not _is_hidden(member)]
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
+    for member in members:
+        if why := _refused(member):
+            raise UsageError(f"{path} holds {quoted(member.filename)}, which {why}")
+    names = sorted(member.filename for member in members)
+    if twice := next((one for one, other in itertools.pairwise(names) if one == other), None):
+        raise UsageError(f"{path} holds {quoted(twice)} twice; pack it again")
+    return names
+
+
+def _is_hidden(member: zipfile.ZipInfo) -> bool:
+    return any(part.startswith((".", "_")) and part != ".." for part in PurePosixPath(member.filename).parts)
+
+
+def _refused(member: zipfile.ZipInfo) -> str | None:
+    """Return why a member is not read."""
+    parts = PurePosixPath(member.filename).parts
+    if ".." in parts or member.filename.startswith("/") or "\\" in member.filename or ":" in member.filename:
+        return "leads out of the archive; unpack it where it can do no harm, and name the table"
+    if member.flag_bits & _ENCRYPTED:
+        return "is encrypted; unpack it with its password, and name the table"
+    if member.filename.lower().endswith(ZIP):
+        return "is an archive itself; unpack it, and name the table"
+    swollen = member.file_size > _MOST_SWOLLEN and member.file_size > _MOST_SWELLING * member.compress_size
+    if swollen or member.file_size > _MOST_UNPACKED:
+        return (
+            f"would unpack from {_megabytes(member.compress_size)} to {_megabytes(member.file_size)}; if that "
+            "is meant, unpack it, and name the table"
+        )
+    return None
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+@contextmanager
+def streamed(path: Path, member: str) -> Iterator[BinaryIO]:
+    """Open the bytes of a member."""
+    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+        yield io.BufferedReader(cast(io.RawIOBase, file))  # its own readline is slow with a limit
+
+
+@contextmanager
+def unpacked(path: Path, member: str) -> Iterator[Path]:
+    """Unpack a member into a temporary file that keeps its extensions, and delete it at the end of the `with` block."""
+    with TemporaryDirectory(prefix="glassformer-") as folder:
+        target = Path(folder) / f"table{''.join(PurePosixPath(member).suffixes[-2:])}"
+        with streamed(path, member) as source, target.open("wb") as file:
+            shutil.copyfileobj(source, file, 2**20)  # it reads no more than the size that was checked
+        yield target

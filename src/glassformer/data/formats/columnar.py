@@ -1,0 +1,65 @@
+"""Read Parquet and Arrow files, which keep their own types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+
+from glassformer.data.formats.format import Place
+from glassformer.data.lines import LONGEST
+from glassformer.errors import UsageError, quoted
+
+_ARROW_FILE = b"ARROW1"
+
+
+@dataclass(frozen=True)
+class Columnar:
+    """A file that polars reads in parts.
+
+    Attributes:
+        scan: opens it.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    scan: Callable[[Path], pl.LazyFrame]
+    written: str = ""
+    is_text = False
+    parts = ""
+
+    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        """See `Format`."""
+        table = self.scan(place.path)
+        n_rows = table.select(pl.len()).collect().item()
+        for start in range(0, n_rows, rows_per_batch):
+            batch = table.slice(start, rows_per_batch).collect()
+            for column in batch.select(pl.col(pl.String)).iter_columns():
+                too_long = (column.str.len_bytes() > LONGEST).arg_true()
+                if len(too_long):
+                    raise UsageError(
+                        f"{place.name}, row {start + 1 + too_long[0]}: the value of {quoted(column.name)} is longer "
+                        f"than {LONGEST >> 20} MiB. Shorten it, or remove the row."
+                    )
+            yield batch
+
+
+PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))
+
+
+def _scan_arrow(path: Path) -> pl.LazyFrame:
+    """Open an Arrow file. One that was written as a stream has no list of its batches, so it is read whole."""
+    with path.open("rb") as file:
+        is_file = file.read(len(_ARROW_FILE)) == _ARROW_FILE
+    return pl.scan_ipc(path, glob=False) if is_file else pl.read_ipc_stream(path).lazy()
+
+
+def scanned(path: Path) -> pl.LazyFrame:
+    """Open a Parquet or Arrow file as one table."""
+    return (PARQUET if path.suffix.lower() in PARQUET.extensions else ARROW).scan(path)
+
+
+ARROW = Columnar("arrow", (".feather", ".arrow", ".ipc"), _scan_arrow, ".parquet")

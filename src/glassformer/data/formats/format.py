@@ -1,0 +1,95 @@
+"""What a format of tables is, and the place that it reads from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import polars as pl
+
+from glassformer.data.formats.compressions import opened
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delimited:
+    """How the columns of a text file are separated, and whether it begins with a byte order mark."""
+
+    separator: str = ","
+    mark: bool = False
+
+
+OnDelimited = Callable[[Delimited], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a table is read.
+
+    Attributes:
+        name: what the user wrote, for messages.
+        file: a file, which may be compressed if the format is text; or a stream of bytes that are not compressed.
+        part: which table of the file, if the user named one.
+        on_delimited: called for a CSV or TSV, before its first frame.
+    """
+
+    name: str
+    file: Path | BinaryIO
+    part: str | None = None
+    on_delimited: OnDelimited | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file. Formats that are not text are read from files alone."""
+        assert isinstance(self.file, Path)
+        return self.file
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """Open the decompressed bytes. A stream that was passed in stays open."""
+        if not isinstance(self.file, Path):
+            yield self.file
+        elif self.file == Path("-"):
+            yield sys.stdin.buffer
+        else:
+            with opened(self.file) as stream:
+                yield stream
+
+
+class Format(Protocol):
+    """A way in which a file holds a table.
+
+    Attributes:
+        name: in messages, and of the file that is written like it.
+        extensions: in lower case, with their dots.
+        is_text: whether it is read line by line, so that it may be compressed.
+        written: the extension of a table that is written like one of this format. Empty: its own.
+        parts: what the parts of a file are called that `#` names, such as "sheet". Empty: a file is one table.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def extensions(self) -> tuple[str, ...]: ...
+
+    @property
+    def is_text(self) -> bool: ...
+
+    @property
+    def parts(self) -> str: ...
+
+    @property
+    def written(self) -> str: ...
+
+    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        """Yield frames of at most so many rows. The columns of text formats are String.
+
+        Raises:
+            UsageError: the file is malformed. The message says where.
+            Exception: one of `DAMAGE`, for a damaged file.
+        """
+        ...

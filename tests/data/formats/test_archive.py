@@ -1,0 +1,112 @@
+import gzip
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.formats.all_formats import format_of
+from glassformer.data.formats.archive import files_in
+from glassformer.data.rows import iterate_rows
+from glassformer.data.shards import files_of
+from glassformer.data.table import read_table
+from glassformer.errors import UsageError
+
+ROWS = pl.DataFrame({"text": [f"text {n}" for n in range(8)], "label": ["a", "b"] * 4})
+
+
+def archive(path: Path, members: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def as_csv(frame: pl.DataFrame) -> bytes:
+    return frame.write_csv().encode()
+
+
+def as_parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def rows_of(address: Path | str) -> pl.DataFrame:
+    return pl.concat(iterate_rows(Path(address), rows_per_batch=3))
+
+
+def test_several_tables_are_read_like_a_folder(tmp_path: Path) -> None:
+    members = {"b.csv": as_csv(ROWS[5:]), "a/a.csv": as_csv(ROWS[:5]), "__MACOSX/b.csv": b"x", "read-me.txt": b"two"}
+    path = archive(tmp_path / "all.zip", members)
+    assert files_of(path) == [Path(f"{path}#a/a.csv"), Path(f"{path}#b.csv")]
+    assert rows_of(path).equals(ROWS)
+    table = read_table(path)
+    assert table.frame.select("text", "label").equals(ROWS)
+    assert table.notes[0] == "2 files, in the order of their names; rows are counted through all of them"
+    assert rows_of(f"{path}#b.csv").equals(ROWS[5:])
+    assert read_table(Path(f"{path}#b.csv")).source == f"{path}#b.csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.parquet", as_parquet(ROWS)), ("a.csv.gz", gzip.compress(as_csv(ROWS)))]
+)
+def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", {name: content})
+    assert rows_of(path).equals(ROWS)
+    assert rows_of(f"{path}#{name}").equals(ROWS)
+    assert format_of(path) == format_of(Path(name))
+
+
+@pytest.mark.parametrize(
+    ("members", "part", "message"),
+    [
+        (
+            {"a.csv": b"text\nx", "b.jsonl": b'{"text": 1}'},
+            "",
+            r"several formats: 'a.csv' and 'b.jsonl'.*a\.zip#a\.csv",
+        ),
+        (
+            {"a.csv": b"text\nx", "b.csv": b"words\nx"},
+            "",
+            r"a\.zip#b\.csv lacks the column 'text', unlike a\.zip#a\.csv",
+        ),
+        ({"read-me.txt": b"x"}, "", "holds no table: 'read-me.txt'"),
+        ({}, "", "holds no table, it is empty"),
+        ({"a.csv": b"text\nx"}, "#b.csv", "holds no 'b.csv'. It holds 'a.csv'"),
+        ({"a.csv": b"text\nx"}, "#a.csv#x", "'a.csv' is one table, so it has no 'x'"),
+        ({"a.csv": b"text\nx"}, "#a.txt", "holds no 'a.txt'"),
+        ({"../a.csv": b"text\nx"}, "", "'../a.csv', which leads out of the archive"),
+        ({"/a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"a.csv": b"text\nx", "b.zip": b"PK"}, "", "'b.zip', which is an archive itself"),
+        ({"a.csv": b"text\n" + b"x" * 2**21}, "", r"would unpack from 0\.0 MB to 2\.1 MB"),
+    ],
+)
+def test_what_is_refused(
+    members: Mapping[str, bytes], part: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.data.formats.archive._MOST_SWOLLEN", 2**20)
+    archive(tmp_path / "a.zip", members)
+    with pytest.raises(UsageError, match=message):
+        rows_of(f"{tmp_path}/a.zip{part}")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_an_encrypted_member_and_a_size_that_is_a_lie(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", {"a.csv": b"text\n" + b"x\n" * 100})
+    whole = path.read_bytes()
+    entry = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[: entry + 8] + b"\x01\x00" + whole[entry + 10 :])
+    with pytest.raises(UsageError, match=r"'a\.csv', which is encrypted"):
+        files_in(path)
+    path.write_bytes(whole[: entry + 24] + b"\x09\x00\x00\x00" + whole[entry + 28 :])
+    with pytest.raises(UsageError, match="may be damaged"):
+        rows_of(path)
+
+
+def test_a_part_of_a_file_without_parts(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(as_csv(ROWS))
+    with pytest.raises(UsageError, match=r"a\.csv#x: 'a\.csv' is one table, so it has no 'x'; leave out #x"):
+        rows_of(tmp_path / "a.csv#x")
