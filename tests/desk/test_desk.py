@@ -247,3 +247,41 @@ def _suggestions(ids: range) -> Any:
     import polars as pl
 
     return pl.DataFrame({"id": list(ids), "label": "praise", "probability": 0.75, "place": list(range(len(ids)))})
+
+
+def test_two_people_label_each_text(client: TestClient, project: Project) -> None:
+    assert client.post("/desk/settings", json={"twice": True}).json()["twice"] is True
+    first = client.get("/desk/next", params={"who": "ann"}).json()["text"]
+    decided(client, [first["id"]], label="praise", who="ann")
+    again = client.get("/desk/next", params={"who": "ann"}).json()["text"]
+    assert again["id"] != first["id"], "nobody labels a text twice"
+    second = client.get("/desk/next", params={"who": "ben"}).json()["text"]
+    assert (second["id"], second["way"]) == (first["id"], "second")
+    decided(client, [first["id"]], label="blame", who="ben", way="second", note="ironic")
+    decided(client, [again["id"]], label="praise", who="ann")
+    decided(client, [again["id"]], label="praise", who="ben", way="second")
+    third = client.get("/desk/next", params={"who": "cleo"}).json()["text"]
+    assert third["way"] == "random", "two are enough"
+    agreement = client.get("/desk/state").json()["agreement"]
+    (pair,) = agreement["pairs"]
+    assert (pair["people"], pair["texts"], pair["same"]) == (["ann", "ben"], 2, 1)
+    assert project.store.labelled()["id"].to_list() == [again["id"]], "a text with two labels waits"
+    (different,) = client.get("/desk/disagreements").json()["disagreements"]
+    assert different["labels"] == [
+        {"who": "ann", "label": "praise", "note": ""}, {"who": "ben", "label": "blame", "note": "ironic"}
+    ]  # fmt: skip
+    decided(client, [first["id"]], label="blame", who="cleo", way="settle")
+    assert client.get("/desk/disagreements").json()["disagreements"] == []
+    assert project.store.labelled().height == 2
+    assert client.get("/desk/state").json()["agreement"] == agreement, "settling is no third opinion"
+
+
+def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
+    assert client.get("/desk/state").json()["automatic"] == []
+    project.store.write_round(1, "done", {"labels": 20})
+    project.store.suggest(_suggestions(range(1, 61)))  # all at .75
+    decided(client, [1, 2, 3])
+    decided(client, [4], label="blame")
+    lines = client.get("/desk/state").json()["automatic"]
+    assert lines[0] | {"threshold": 0.75} == lines[-1], "no answer is surer"
+    assert {name: lines[0][name] for name in ("reached", "right", "of")} == {"reached": 4, "right": 3, "of": 4}

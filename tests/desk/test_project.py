@@ -70,3 +70,20 @@ def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:
         project.write_labels().read_text().splitlines()[-1]
         == "bad film number 4".replace("bad", "good") + ",other,table,5"
     )
+
+
+def test_a_person_chooses_columns_that_are_not_clear(tmp_path: Path) -> None:
+    rows = [(f"one remark {n}", f"other words {n}") for n in range(20)]
+    with Project.opened(tmp_path / "desk", write_csv(tmp_path / "t.csv", rows, ("first", "second"))) as project:
+        assert "not clear which column holds the text" in project.store.facts["found"][0]
+        assert project.store.value("SELECT count(*) FROM texts") == 0
+        project.read(text="second", without_labels=True)
+        assert project.store.value("SELECT count(*) FROM texts") == 20
+
+
+def test_a_project_without_a_table_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "desk").mkdir()
+    with pytest.raises(UsageError, match="is empty"), Project.opened(tmp_path / "desk", tmp_path / "empty.csv"):
+        pass
+    assert list((tmp_path / "desk").iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,10 @@ from glassformer.cli.options import Json, Settings
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.serve import in_words, open_in_browser, say_finishing
 from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.desk.project import Project
+    from glassformer.serving.listening import Address
 
 
 def desk(
@@ -29,7 +33,7 @@ def desk(
     json: Json = False,
 ) -> None:
     """Open a page to label texts at, to train, and to mend labels. Ctrl-C closes it, and nothing is lost."""
-    from glassformer.prediction.installed import pip_install
+    from glassformer.data.installed import pip_install
 
     try:
         import fastapi  # noqa: F401
@@ -38,35 +42,40 @@ def desk(
     except ImportError as error:
         raise UsageError(f"the desk needs an extra: {pip_install('serve')}") from error
     from glassformer.data.locks import only_writer
-    from glassformer.desk.app import create_desk
+    from glassformer.data.rows import check_file
     from glassformer.desk.project import Project
-    from glassformer.serving.listening import allowed_hosts, answer_requests, listen
+    from glassformer.serving.listening import listen
 
     folder = project or (Path("desk") if table is None else table.with_name(f"{table.name.partition('.')[0]}-desk"))
-    address = listen("127.0.0.1", port)
-    with only_writer(folder):
-        opened = Project.open(folder)
-        if table is not None and opened.table is None:
-            opened.take(table)
-        elif table is not None:
+    if table is not None:
+        check_file(table)
+        if folder.is_dir():
             say(f"going on with the labels in {folder}; {table} is not read again")
-        shown = address.url.rstrip("/")
-        desk = create_desk(
-            opened, partial(_command, settings or ()), hosts=allowed_hosts(address), in_words=in_words,
-            on_used=lambda query: show(f"a new address: {shown}/{query}"),
-        )  # fmt: skip
-        if json:
-            print_json({"url": f"{shown}/{desk.query}", "project": str(folder)})
-        else:
-            show(f"{folder}: {shown}/{desk.query}    (Ctrl-C closes the desk)")
-        if not no_open:
-            open_in_browser(f"{shown}/{desk.query}")
-        doing("")
-        try:
-            answer_requests(desk.app, address, on_finishing=say_finishing)
-        finally:
-            desk.rounds.stop()
-            opened.store.close()
+    with only_writer(folder), Project.opened(folder, table) as opened:
+        _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
+
+
+def _answer(project: Project, address: Address, settings: Sequence[str], *, open_it: bool, json: bool) -> None:
+    """Say where the desk is, and answer until Ctrl-C."""
+    from glassformer.desk.app import create_desk
+    from glassformer.serving.listening import allowed_hosts, answer_requests
+
+    url = address.url.rstrip("/")
+    desk = create_desk(
+        project, partial(_command, settings), hosts=allowed_hosts(address), in_words=in_words,
+        on_used=lambda query: show(f"a new address: {url}/{query}"),
+    )  # fmt: skip
+    if json:
+        print_json({"url": f"{url}/{desk.query}", "project": str(project.folder)})
+    else:
+        show(f"{project.folder}: {url}/{desk.query}    (Ctrl-C closes the desk)")
+    if open_it:
+        open_in_browser(f"{url}/{desk.query}")
+    doing("")
+    try:
+        answer_requests(desk.app, address, on_finishing=say_finishing)
+    finally:
+        desk.rounds.stop()
 
 
 def _command(settings: Sequence[str], table: str, out: str) -> list[str]:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse
 from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.page_files import add_desk_page
 from glassformer.desk.project import Project
-from glassformer.desk.project_routes import TABLE_PATH, add_project
+from glassformer.desk.project_routes import TABLE_PATH, add_project, add_rounds
 from glassformer.desk.rounds import Command, Rounds
 from glassformer.desk.tickets import Tickets
 from glassformer.prediction.answering import Answering
@@ -65,6 +65,7 @@ def create_desk(
     if (folder := rounds.take_up()) is not None:
         models["desk"] = ServedModel.load("desk", folder, device="cpu")
     add_project(app, project, rounds)
+    add_rounds(app, project, rounds)
     add_labelling(app, project, rounds)
     add_looking(app, project.store)
     add_desk_page(app, START)

@@ -26,6 +26,11 @@ _CHOSEN_NEXT = (
     "ORDER BY s.place LIMIT 1"
 )
 
+_SECOND = (
+    "SELECT o.text FROM opinions o JOIN texts t ON t.id = o.text WHERE o.text NOT IN (SELECT text FROM decisions WHERE "
+    "who = ? AND undone IS NULL) GROUP BY o.text HAVING count(*) = 1 ORDER BY t.draw LIMIT 1"
+)
+
 
 def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
     """Return what a model says of each text, and which texts are most worth labelling.
@@ -63,11 +68,15 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[str, Any] | None:
-    """Return the id of the text to label next, and why: `random` or `unsure`. None if all texts are decided.
+    """Return the id of the text to label next, and why: `random`, `unsure` or `second`. None if all are decided.
+
+    If two people label each text (the fact `twice`), those that another person has labelled come first.
 
     Args:
         leaving: a text that is on the screen, and not to be shown again at once.
     """
+    if store.facts.get("twice") and (text := store.value(_SECOND, who)) is not None:
+        return {"id": text, "way": "second"}
     done = store.value("SELECT count(DISTINCT batch) FROM decisions WHERE who = ? AND undone IS NULL", who)
     without = "" if leaving is None else f" AND t.id <> {int(leaving)}"
     drawn, chosen = (query.replace(_UNDECIDED, _UNDECIDED + without) for query in (_DRAWN, _CHOSEN_NEXT))

@@ -8,6 +8,7 @@ from fastapi import FastAPI, Query
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from glassformer.desk.choosing import next_text
+from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.shapes import Decided, Undone
@@ -114,6 +115,11 @@ def add_looking(app: FastAPI, store: Store) -> None:
             if (now := _text(store, doubt["id"]))["label"] == doubt["label"] and now["way"] != "doubt"
         ]
         return {"doubts": found}
+
+    @app.get("/desk/disagreements")
+    def different() -> dict[str, Any]:
+        """Return the texts to which people gave different labels."""
+        return {"disagreements": disagreements(store)}
 
 
 def _text(store: Store, number: int) -> dict[str, Any]:

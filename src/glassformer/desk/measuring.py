@@ -8,10 +8,11 @@ from glassformer.desk.store import Store
 from glassformer.evaluation.intervals import wilson
 
 _RECENT = 100  # texts: older ones tell of older models
+_THRESHOLDS = (0.0, *(step / 20 for step in range(6, 20)), 0.97, 0.99)
 
 _OF_RANDOM = (
-    "SELECT round, label = suggested AS right FROM decisions d WHERE undone IS NULL AND batch > 0 AND kind = 'label' "
-    "AND way = 'random' AND NOT shown AND suggested IS NOT NULL "
+    "SELECT round, label = suggested AS right, probability FROM decisions d WHERE undone IS NULL AND batch > 0 "
+    "AND kind = 'label' AND way = 'random' AND NOT shown AND suggested IS NOT NULL "
     "AND id = (SELECT min(id) FROM decisions f WHERE f.text = d.text AND f.undone IS NULL AND f.batch > 0) "
     "ORDER BY id DESC"
 )
@@ -56,3 +57,20 @@ def swayed(store: Store) -> dict[str, Any] | None:
         return None
     hidden, shown = sorted(found, key=lambda row: row["shown"])
     return {name: {"texts": row["texts"], "same": row["same"]} for name, row in (("hidden", hidden), ("shown", shown))}
+
+
+def automatic(store: Store) -> list[dict[str, Any]]:
+    """Return what a threshold on the probability of an answer brings, by the texts of `measured`.
+
+    Of each threshold: how many answers reach it, how many of these are right, with the interval of their share, and of
+    how many texts.
+    """
+    found = store.rows(f"{_OF_RANDOM} LIMIT {_RECENT}")
+    lines = []
+    for threshold in _THRESHOLDS:
+        reached = [row["right"] for row in found if row["probability"] >= threshold]
+        if reached:
+            estimate = wilson(sum(reached), len(reached))
+            counts = {"reached": len(reached), "right": sum(reached), "of": len(found)}
+            lines.append({"threshold": threshold, **counts, "low": estimate.low, "high": estimate.high})
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from glassformer.data.inputs import BLANK
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import check_file, format_of
 from glassformer.data.shards import batches_of, files_of
-from glassformer.data.table import ROWS_PER_BATCH, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, first_rows, tidy_values
 from glassformer.data.wording import counted
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
@@ -28,6 +29,7 @@ LABELS_FILE = "labels.csv"
 FEWEST_OF_CLASS = 2
 """So many texts of a class are needed to learn it."""
 
+_NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "label": pl.String})
 _STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _SEED = 0  # of the order in which texts are drawn at random
 
@@ -66,6 +68,28 @@ class Project:
             raise UsageError(f"{folder} cannot be made: {error.strerror}; name another folder") from error
         return cls(folder=folder, store=Store(folder / _STORE_FILE))
 
+    @classmethod
+    @contextmanager
+    def opened(cls, folder: Path, table: Path | None) -> Iterator[Project]:
+        """Open a project until the end of the `with` block. A new one takes the table.
+
+        Raises:
+            UsageError: see `open` and `take`. A project without a table is gone again at the end.
+        """
+        project = cls.open(folder)
+        try:
+            if table is not None and project.table is None:
+                project.take(table)
+            yield project
+        finally:
+            begun = project.table is not None
+            project.store.close()
+            if not begun:
+                for path in folder.glob(f"{_STORE_FILE}*"):
+                    path.unlink()
+                for name in (_TABLES, _MODELS):
+                    shutil.rmtree(folder / name)
+
     @property
     def table(self) -> Path | None:
         """The project's copy of the table. None if none has been chosen."""
@@ -84,20 +108,26 @@ class Project:
     def take(self, path: Path) -> None:
         """Copy a table into the project, and read it with the columns that are found.
 
+        If it is not clear which they are, there are no texts yet, and `found` says why.
+
         Raises:
-            UsageError: it cannot be read, has no text, or people have decided about another one already.
+            UsageError: it cannot be read, or people have decided about another one already.
         """
         if self.has_decisions:
             raise UsageError(
                 f"{self.folder} holds labels of {self.store.facts['table']}; name another folder for another table"
             )
         format_of(check_file(path))
+        first_rows(path)  # it can be read at all
         copy = self.folder / _TABLES / path.name
         if path.resolve() != copy.resolve():
             with written_aside(copy) as aside:
                 shutil.copyfile(path, aside)
-        self.store.note(table=path.name)
-        self.read()
+        self.store.fill(_NO_TEXTS, [], {"table": path.name})
+        try:
+            self.read()
+        except UsageError as error:  # a person chooses the columns
+            self.store.note(found=[error.message])
 
     def read(self, *, text: str | None = None, label: str | None = None, without_labels: bool = False) -> None:
         """Read the texts and labels of the table.
@@ -107,7 +137,7 @@ class Project:
             without_labels: there is no column of labels, or it is not read.
 
         Raises:
-            UsageError: see `take`; or it is not clear which column holds the text.
+            UsageError: a column holds no text, it is not clear which one does, or people have decided already.
         """
         table = self.table
         assert table is not None

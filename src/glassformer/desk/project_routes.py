@@ -12,10 +12,11 @@ from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
-from glassformer.desk.measuring import by_round, measured, swayed
+from glassformer.desk.measuring import automatic, by_round, measured, swayed
+from glassformer.desk.people import agreement
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import ClassChanged, ColumnsChosen
+from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Settings
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.serving.guard import OWN_PAGE
@@ -61,6 +62,17 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
         elif body.to.strip() != body.name:
             project.store.move_class(body.name, body.to.strip(), body.who)
         return asked.state()
+
+    @app.post("/desk/settings")
+    def settings(body: Settings) -> dict[str, Any]:
+        """Change how the project is labelled."""
+        project.store.note(twice=body.twice)
+        return asked.state()
+
+
+def add_rounds(app: FastAPI, project: Project, rounds: Rounds) -> None:
+    """Add the routes about training, and what it brought."""
+    asked = _Project(project, rounds)
 
     @app.post("/desk/rounds")
     def begin() -> dict[str, Any]:
@@ -124,4 +136,7 @@ class _Project:
             "rounds": [found | {"measured": scores.get(found["number"])} for found in rounds],
             "measured": measured(store),
             "swayed": swayed(store),
+            "automatic": automatic(store),
+            "twice": facts.get("twice", False),
+            "agreement": agreement(store),
         }

@@ -27,7 +27,7 @@ class Decided(BodyOfRequest):
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     note: str = Field(default="", max_length=_LONGEST_NOTE)
     who: str = Field(max_length=_LONGEST_NAME)
-    way: Literal["random", "unsure", "search", "alike", "doubt"]
+    way: Literal["random", "unsure", "second", "search", "alike", "doubt", "settle"]
     shown: bool = False
 
 
@@ -43,3 +43,9 @@ class ClassChanged(BodyOfRequest):
     name: str = Field(min_length=1, max_length=_LONGEST_NAME)
     to: str | None = Field(default=None, min_length=1, max_length=_LONGEST_NAME)
     who: str = Field(max_length=_LONGEST_NAME)
+
+
+class Settings(BodyOfRequest):
+    """How the project is labelled."""
+
+    twice: bool

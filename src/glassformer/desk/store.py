@@ -41,6 +41,14 @@ CREATE TABLE suggestions (
 CREATE INDEX suggestions_by_place ON suggestions (place);
 CREATE VIEW current AS
     SELECT * FROM decisions WHERE id IN (SELECT max(id) FROM decisions WHERE undone IS NULL GROUP BY text);
+CREATE VIEW opinions AS
+    SELECT * FROM decisions WHERE kind = 'label' AND id IN (
+        SELECT max(id) FROM decisions
+        WHERE undone IS NULL AND batch > 0 AND way NOT IN ('settle', 'doubt', 'class') GROUP BY text, who
+    );
+CREATE VIEW disputed AS
+    SELECT o.text FROM opinions o JOIN current c ON c.text = o.text
+    WHERE c.way NOT IN ('settle', 'doubt', 'class') GROUP BY o.text HAVING count(DISTINCT o.label) > 1;
 """
 
 
@@ -50,7 +58,8 @@ class Decision:
 
     Attributes:
         label: as a cell of the table would hold it. None unless the kind is `label`.
-        way: why the texts were shown: "random", "unsure", "search", "alike", "doubt", "class" or "table".
+        way: why the texts were shown: "random", "unsure", "second" (another person has labelled them), "search",
+            "alike", "table"; or one person decides for all: "settle" (different labels), "doubt", "class".
         shown: whether the suggestion of the model was shown before the decision.
     """
 
@@ -220,10 +229,13 @@ class Store:
         return len(texts)
 
     def labelled(self) -> pl.DataFrame:
-        """Return the texts that have a label: the columns id, text, label and way, in the order of the table."""
+        """Return the texts that have a label: the columns id, text, label and way, in the order of the table.
+
+        Texts with different labels of several people are left out until somebody settles them.
+        """
         found = self.rows(
             "SELECT t.id, t.text, c.label, c.way FROM current c JOIN texts t ON t.id = c.text WHERE c.kind = 'label' "
-            "ORDER BY t.id"
+            "AND t.id NOT IN (SELECT text FROM disputed) ORDER BY t.id"
         )
         schema = {"id": pl.Int64, "text": pl.String, "label": pl.String, "way": pl.String}
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")

@@ -26,8 +26,10 @@ export function labelling(desk) {
     button("Undo ←", () => undo()), " ", button("Texts like this one", () => { location.hash = "#texts"; desk.alike = shown?.id; }));
   const name = el("input", { id: "person", type: "text", value: person.name, autocomplete: "off" });
   const blind = el("input", { id: "blind", type: "checkbox", checked: person.blind });
+  const twice = el("input", { id: "twice", type: "checkbox" });
   const settings = el("p", { className: "soft settings" },
-    el("label", { for: "person" }, "You are "), name, " ", el("label", { for: "blind" }, blind, " hide suggestions"));
+    el("label", { for: "person" }, "You are "), name, " ", el("label", { for: "blind" }, blind, " hide suggestions"), " ",
+    el("label", { for: "twice" }, twice, " two people label each text"));
   const progress = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
     el("div", {}, why, text, suggestion),
@@ -62,15 +64,15 @@ export function labelling(desk) {
     if (!found) return;
     text.replaceChildren(found.text);
     text.scrollTop = 0;
-    const ways = { random: "Drawn at random", unsure: "The model is unsure here", search: "", alike: "Like the one before", doubt: "" };
+    const ways = { random: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${found.label}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text);
   }
 
-  /** Shows what the model suggests, with its reasons. Of texts drawn at random it is hidden: they measure the model. */
+  /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
   async function suggest(found) {
-    found.shown = Boolean(found.suggested) && !person.blind && found.way !== "random";
+    found.shown = Boolean(found.suggested) && !person.blind && !["random", "second"].includes(found.way);
     suggestion.hidden = !found.shown;
     if (!found.shown) return;
     suggestion.textContent = `Suggested: ${found.suggested} (${percent(found.probability)})`;
@@ -156,6 +158,7 @@ export function labelling(desk) {
 
   function update() {
     offer();
+    twice.checked = desk.state.twice;
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
     const right = measured ? `Right on ${measured.right} of the last ${counted(measured.of, "text")} drawn at random (${percent(measured.low)} to ${percent(measured.high)}).` : "";
@@ -167,5 +170,6 @@ export function labelling(desk) {
   note.addEventListener("keydown", (event) => { if (event.key === "Enter") typed.focus(); });
   name.addEventListener("change", () => { person.name = name.value; next(); });
   blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });
+  twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });
   return { place, enter, update };
 }

@@ -1,10 +1,16 @@
 // What to do with the model and the labels.
 
-import { el } from "/page/dom.js";
+import { counted, el, percent } from "/page/dom.js";
 
 export function using(desk) {
+  const threshold = el("input", { type: "range", id: "threshold", min: 0, step: 1 });
+  const wrong = el("input", { type: "number", id: "wrong", min: 0, value: 10 }), human = el("input", { type: "number", id: "human", min: 0, value: 1 });
+  const outcome = el("p", { role: "status" }), best = el("p", { className: "soft" });
+  const slider = el("div", {}, el("h2", {}, "Which answers a person should see"),
+    el("p", { className: "naming" }, el("label", {}, "Least probability of an automatic answer", threshold), el("label", {}, "A wrong answer costs", wrong), el("label", {}, "A person's look costs", human)),
+    outcome, best);
   const done = el("div", {}), none = el("p", {}, "There is no model yet.");
-  const place = el("section", { "aria-label": "Use" }, none, done, el("p", {}, el("a", { href: "/desk/labels.csv" }, "Download the labelled texts (CSV)")));
+  const place = el("section", { "aria-label": "Use" }, none, done, slider, el("p", {}, el("a", { href: "/desk/labels.csv" }, "Download the labelled texts (CSV)")));
 
   function update() {
     const last = desk.state.rounds.findLast(({ state }) => state === "done");
@@ -23,5 +29,27 @@ export function using(desk) {
         ...command("export it", "glassformer", "export", folder, "--out", "exported")));
   }
 
-  return { place, enter: update, update };
+  /** What a threshold costs for 100 texts: wrong automatic answers, and a person's look at the others. */
+  const cost = ({ reached, right, of }) => 100 * ((reached - right) * wrong.value + (of - reached) * human.value) / of;
+
+  function slide() {
+    const lines = desk.state.automatic, line = lines[threshold.value];
+    if (!line) return;
+    outcome.textContent = `From ${percent(line.threshold)}: ${percent(line.reached / line.of)} of texts are answered without a person, and ${line.right} of ${line.reached} of these answers are right (likely ${percent(line.low)} to ${percent(line.high)}). 100 texts cost about ${cost(line).toFixed(0)}.`;
+    const cheapest = lines.reduce((least, each) => (cost(each) < cost(least) ? each : least));
+    best.textContent = `Measured on ${counted(line.of, "text")} drawn at random. The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest).toFixed(0)}); a person alone costs ${(100 * human.value).toLocaleString("en")}.`;
+  }
+
+  function measure() {
+    const lines = desk.state.automatic;
+    slider.hidden = !lines.length;
+    const before = threshold.max;
+    threshold.max = lines.length - 1;
+    if (before !== threshold.max) threshold.value = Math.floor(lines.length / 2);
+    slide();
+  }
+
+  for (const input of [threshold, wrong, human]) input.addEventListener("input", slide);
+  const all = () => { update(); measure(); };
+  return { place, enter: all, update: all };
 }

@@ -1,0 +1,35 @@
+import json
+import signal
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import glassformer, misused
+from tests.running import Running
+from tests.trained import write_csv
+
+
+def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "texts.csv", [("a good film",), ("a bad film",)], ("text",))
+    command = ("-m", "glassformer", "desk", str(table), "--no-open", "--json")
+    with Running(*command, log=tmp_path / "log") as desk:
+        desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))
+        said = json.loads(desk.out.read_text())
+        assert said["project"] == str(tmp_path / "texts-desk")
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with opener.open(said["url"], timeout=60) as answer:
+            assert b"glassformer desk" in answer.read()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(said["url"], timeout=60)
+        misused(glassformer("desk", table, "--no-open"), "is in use")  # one desk for a project
+        desk.process.send_signal(signal.SIGINT)
+        assert desk.outcome().code == 130
+    assert (tmp_path / "texts-desk" / "desk.sqlite").is_file()
+
+
+def test_misuse_is_said(tmp_path: Path) -> None:
+    misused(glassformer("desk", tmp_path / "missing.csv", "--no-open"), "No such file")
+    assert not (tmp_path / "missing-desk").exists(), "nothing is left behind"
+    assert glassformer("desk", "--help").code == 0
