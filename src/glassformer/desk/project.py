@@ -15,10 +15,11 @@ import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
 from glassformer.data.files import written_aside
+from glassformer.data.formats.all_formats import format_of
 from glassformer.data.inputs import BLANK
 from glassformer.data.locks import LOCK_FILE
-from glassformer.data.rows import check_file, format_of
-from glassformer.data.shards import batches_of, files_of
+from glassformer.data.rows import batches_of, check_file
+from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH, first_rows, tidy_values
 from glassformer.data.wording import counted
 from glassformer.desk.store import Store
@@ -117,13 +118,15 @@ class Project:
             raise UsageError(
                 f"{self.folder} holds labels of {self.store.facts['table']}; name another folder for another table"
             )
-        format_of(check_file(path))
+        file = check_file(path)
+        format_of(path)
         first_rows(path)  # it can be read at all
-        copy = self.folder / _TABLES / path.name
-        if path.resolve() != copy.resolve():
+        copy = self.folder / _TABLES / file.name
+        if file.resolve() != copy.resolve():
             with written_aside(copy) as aside:
-                shutil.copyfile(path, aside)
-        self.store.fill(_NO_TEXTS, [], {"table": path.name})
+                shutil.copyfile(file, aside)
+        part = str(path).removeprefix(str(file))  # which is read of the file
+        self.store.fill(_NO_TEXTS, [], {"table": file.name + part})
         try:
             self.read()
         except UsageError as error:  # a person chooses the columns
