@@ -8,15 +8,16 @@ import difflib
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
 import polars as pl
 
 from glassformer.data.formats import compressions
-from glassformer.data.formats.all_formats import Located, format_of, located
+from glassformer.data.formats.all_formats import format_of, located
 from glassformer.data.formats.delimited import CSV, DELIMITERS, sniffed
-from glassformer.data.formats.format import OnDelimited, Place
+from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import STANDARD_INPUT
@@ -31,17 +32,22 @@ DAMAGE = (
 
 
 def iterate_rows(
-    source: Path | BinaryIO, *, rows_per_batch: int, on_delimited: OnDelimited | None = None
+    source: Path | BinaryIO,
+    *,
+    rows_per_batch: int,
+    on_delimited: OnDelimited | None = None,
+    on_note: OnNote | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
-    with `{` is read as JSON lines, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first frame.
+    with `{` is read as JSON lines, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first frame,
+    and `on_note` with sentences on what was found, before the frame where it was found.
     Raises `UsageError` like `read_batches`, and for a JSON key that
     appears for the first time after the first batch.
     """
     columns: dict[str, None] = {}
-    for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited):
+    for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note):
         columns = columns or dict.fromkeys(batch.columns)
         if late := [name for name in batch.columns if name not in columns]:
             raise UsageError(
@@ -52,7 +58,11 @@ def iterate_rows(
 
 
 def read_batches(
-    source: Path | BinaryIO, *, rows_per_batch: int, on_delimited: OnDelimited | None = None
+    source: Path | BinaryIO,
+    *,
+    rows_per_batch: int,
+    on_delimited: OnDelimited | None = None,
+    on_note: OnNote | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
 
@@ -61,16 +71,16 @@ def read_batches(
     """
     name = name_of(source)
     if not isinstance(source, Path) or source == Path("-"):
-        place = Place(name=name, file=source, on_delimited=on_delimited)
+        place = Place(name=name, file=source, on_delimited=on_delimited, on_note=on_note)
         return _checked(_piped(place, rows_per_batch), name)
     check_file(source)
     tables = located(source)
     if len(tables) > 1:
-        return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch)
-    return _checked(_of_one(tables[0], rows_per_batch, on_delimited), name)
+        return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch, on_note=on_note)
+    return _checked(_of_one(tables[0].opened(on_delimited, on_note), tables[0].format, rows_per_batch), name)
 
 
-def batches_of(files: Sequence[Path], *, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | None = None) -> Iterator[pl.DataFrame]:
     """Yield the batches of all files (see `read_batches`). The files have the same columns, in any order.
 
     Raises:
@@ -78,7 +88,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int) -> Iterator[pl.Dat
     """
     columns: set[str] = set()
     for file in files:
-        for batch in read_batches(file, rows_per_batch=rows_per_batch):
+        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=on_note):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
             if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
@@ -104,9 +114,9 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
         raise UsageError(f"{name} has a header but no rows below it.")
 
 
-def _of_one(table: Located, rows_per_batch: int, on_delimited: OnDelimited | None) -> Iterator[pl.DataFrame]:
-    with table.opened(on_delimited) as place:
-        yield from table.format.batches(place, rows_per_batch)
+def _of_one(opening: AbstractContextManager[Place], kind: Format, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+    with opening as place:
+        yield from kind.batches(place, rows_per_batch)
 
 
 def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
@@ -127,7 +137,7 @@ def delimiter_note(path: Path) -> str | None:
     table = located(path)[0]
     if table.format != CSV:
         return None
-    with table.opened(None) as place, lines_at(place) as lines:
+    with table.opened() as place, lines_at(place) as lines:
         delimiter = sniffed(lines.first)
     return None if delimiter == "," else f"columns are separated by {DELIMITERS[delimiter]} (counted in the header)"
 

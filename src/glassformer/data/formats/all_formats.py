@@ -11,7 +11,7 @@ from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed
 from glassformer.data.formats.columnar import ARROW, PARQUET
 from glassformer.data.formats.compressions import OPENERS, is_compressed
 from glassformer.data.formats.delimited import CSV, TSV
-from glassformer.data.formats.format import Format, OnDelimited, Place
+from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.parts import MARK, split_part, with_part
 from glassformer.errors import UsageError, quoted
@@ -41,15 +41,15 @@ class Located:
     format: Format
 
     @contextmanager
-    def opened(self, on_delimited: OnDelimited | None) -> Iterator[Place]:
+    def opened(self, on_delimited: OnDelimited | None = None, on_note: OnNote | None = None) -> Iterator[Place]:
         """Give the place to read from. A member of an archive is unpacked if its format cannot be read as a stream."""
         name = str(self.address)
         if self.member is None:
-            yield Place(name=name, file=self.path, part=self.part, on_delimited=on_delimited)
+            yield Place(name=name, file=self.path, part=self.part, on_delimited=on_delimited, on_note=on_note)
             return
         streams = self.format.is_text and not is_compressed(Path(self.member))
         with (streamed if streams else unpacked)(self.path, self.member) as file:
-            yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited)
+            yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited, on_note=on_note)
 
 
 def located(address: Path) -> list[Located]:

@@ -23,6 +23,7 @@ class Delimited:
 
 
 OnDelimited = Callable[[Delimited], None]
+OnNote = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,12 +35,14 @@ class Place:
         file: a file, which may be compressed if the format is text; or a stream of bytes that are not compressed.
         part: which table of the file, if the user named one.
         on_delimited: called for a CSV or TSV, before its first frame.
+        on_note: called with sentences on what was found, before the frame where it was found.
     """
 
     name: str
     file: Path | BinaryIO
     part: str | None = None
     on_delimited: OnDelimited | None = None
+    on_note: OnNote | None = None
 
     @property
     def path(self) -> Path:
