@@ -17,6 +17,7 @@ from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file, read
+from benchmarks.tables_desk import desk_tables
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
 from benchmarks.tables_faithfulness import faithfulness_tables
@@ -81,6 +82,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "label-doctor": from_file(results, labels_tables),
         "learning-curve": from_file(results, forecast_tables),
         "label-next": from_file(results, next_tables),
+        "desk": from_file(results, desk_tables),
         "add-rows": from_file(results, add_tables),
         "slices": from_file(results, slices_tables),
         "unlabelled": from_file(results, unlabelled_tables),
