@@ -19,7 +19,7 @@ RANDOM_EVERY = 4
 
 _CHOSEN, _POOL = 200, 3  # so many texts are put in order, out of so many times as many
 
-_UNDECIDED = "NOT EXISTS (SELECT 1 FROM current c WHERE c.text = t.id)"
+_UNDECIDED = "t.decision IS NULL"
 _DRAWN = f"SELECT t.id FROM texts t WHERE {_UNDECIDED} ORDER BY t.draw LIMIT 1"
 _CHOSEN_NEXT = (
     f"SELECT t.id FROM suggestions s JOIN texts t ON t.id = s.text WHERE s.place IS NOT NULL AND {_UNDECIDED} "

@@ -20,7 +20,7 @@ _PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
 
 _SHOWN = (
     "SELECT t.id, t.text, c.kind, c.label, c.note, c.who, s.label AS suggested, s.probability FROM texts t "
-    "LEFT JOIN current c ON c.text = t.id LEFT JOIN suggestions s ON s.text = t.id"
+    "LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
 )
 _STATES = {
     "all": "1",

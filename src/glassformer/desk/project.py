@@ -22,6 +22,7 @@ from glassformer.data.rows import batches_of, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH, first_rows, tidy_values
 from glassformer.data.wording import counted
+from glassformer.desk.found import described
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
 
@@ -158,7 +159,7 @@ class Project:
             said.append(
                 f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"
             )
-        said += _described(texts)
+        said += described(texts)
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
         facts = {"table": table.name, "text": found_text, "label": found_label, "found": said}
         self.store.fill(texts, draws, facts)
@@ -216,19 +217,3 @@ def _texts(batches: Iterator[pl.DataFrame], text: str, label: str | None) -> Ite
             }
         )
         begun += batch.height
-
-
-def _described(texts: pl.DataFrame) -> list[str]:
-    """Return what a person should know about the texts before labelling them."""
-    lengths = texts["text"].str.len_chars()
-    half, long = int(lengths.median() or 0), int(lengths.quantile(0.95) or 0)  # type: ignore[arg-type]
-    said = [
-        f"{counted(texts.height, 'text')}; half of them have {half:,} characters or less, one in twenty has more than "
-        f"{long:,}"
-    ]
-    if repeated := texts.height - texts["text"].n_unique():
-        said.append(f"{counted(repeated, 'text repeats', 'texts repeat')} another one")
-    if labels := len(given := texts["label"].drop_nulls()):
-        classes = counted(given.n_unique(), "class", "classes")
-        said.append(f"{counted(labels, 'text has', 'texts have')} a label already: {classes}")
-    return said
