@@ -69,7 +69,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "twice-the-same-column": ("t.csv", b"text,label,text\na,1,b\n", ("'text' occurs twice",)),
     "unnamed-columns": ("t.csv", b"text,,\na,1,b\n", ("'' occurs twice",)),
     "workbook": ("t.csv", zipped("xl/workbook.xml", b"<x/>"), ("Excel workbook", ".xlsx")),
-    "workbook-by-name": ("t.xlsx", zipped("xl/workbook.xml", b"<x/>"), ("extension",)),
+    "workbook-by-name": ("t.xlsx", zipped("xl/workbook.xml", b"<x/>"), ("may be damaged",)),
     "picture": ("t.csv", b"\x89PNG\r\n\x1a\n\0\0", ("a picture",)),
     "pdf": ("t.csv", b"%PDF-1.7\n", ("a PDF",)),
     "database": ("t.csv", b"SQLite format 3\0", ("SQLite",)),

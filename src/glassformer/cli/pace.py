@@ -12,8 +12,6 @@ from glassformer.cli.output import duration, human_count, progressing
 if TYPE_CHECKING:
     import polars as pl
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zip")
-
 
 class Pace:
     """Shows the progress over batches, and within each batch. The time of waiting for texts does not count.
@@ -69,19 +67,27 @@ class Pace:
 
 
 def size_of_file(path: Path) -> int | None:
-    """Return the rows of a Parquet file, or the bytes of another one. None for a pipe or a compressed file."""
-    import polars as pl
+    """Return the rows of a Parquet or Arrow file, or the bytes of a text file. None if the size tells little."""
+    from glassformer.data.formats.all_formats import FORMATS
+    from glassformer.data.formats.columnar import Columnar, scanned
 
-    if not path.is_file() or path.suffix.lower() in _COMPRESSED:
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None or not path.is_file():
         return None
-    return _rows(pl.scan_parquet(path, glob=False)) if path.suffix == ".parquet" else path.stat().st_size
+    if isinstance(kind, Columnar):
+        return _rows(scanned(path))
+    return path.stat().st_size if kind.is_text else None
 
 
 def size_of_rows(frame: pl.DataFrame, path: Path) -> int:
     """Return about how much of `size_of_file` these rows are."""
-    if path.suffix == ".parquet":
+    from glassformer.data.formats.all_formats import FORMATS
+    from glassformer.data.formats.columnar import Columnar
+
+    kind = FORMATS[path.suffix.lower()]
+    if isinstance(kind, Columnar):
         return frame.height
-    separated = {".csv", ".tsv"} & set(path.suffixes)
+    separated = kind.name in ("csv", "tsv")
     return len((frame.write_csv(include_header=False) if separated else frame.write_ndjson()).encode())
 
 

@@ -15,8 +15,9 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.formats.all_formats import format_of
 from glassformer.data.formats.delimited import CSV
+from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import compose_frame, composed
-from glassformer.data.known import KNOWN
+from glassformer.data.known import KNOWN, is_there
 from glassformer.data.rows import batches_of, iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
@@ -179,7 +180,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
 def _columns_of(table: Table) -> list[str]:
     """Return all columns of the table. A known data set has none but text and label that count."""
     path = Path(table.source)
-    if table.source in KNOWN or not path.exists():
+    if table.source in KNOWN or not is_there(path):
         return []
     return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns
 
@@ -266,7 +267,7 @@ def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:
     if missing := [name for name in inputs if name not in rows.columns]:
         raise UsageError(f"{filled_in} has no column {quoted(missing[0])}, which {table.source} is read with")
     rows = rows.drop(name for name in OF_CHOICE if name in rows.columns).cast(pl.String)
-    if format_of(filled_in) != CSV:
+    if format_of(filled_in) not in (CSV, WORKBOOK):
         return rows, 0
     formula = rows.select(pl.any_horizontal(pl.all().str.contains(_QUOTED_FORMULA))).to_series()
     return rows.with_columns(pl.all().str.replace(_QUOTED_FORMULA, "$1")), int(formula.sum())

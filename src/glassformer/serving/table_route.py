@@ -17,6 +17,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from glassformer.data.inputs import shown
+from glassformer.data.parts import MARK, file_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.service import REFUSALS, Service
@@ -98,7 +99,8 @@ def _read(path: Path, name: str, service: Service, text: str | None, label: str 
         sent = read_sent(path, name, model, service.limits, text=text, label=label)
         check_columns(sent, service.models)
     except UsageError as error:
-        raise UsageError(str(error).replace(str(path), name)) from error  # with the columns that it has
+        said = str(error).replace(str(path), name)  # with the columns that it has
+        raise UsageError(said.replace(str(file_of(path)), name.partition(MARK)[0])) from error
     return sent
 
 

@@ -12,7 +12,9 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.columns import find_columns, same_column
+from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import composer
+from glassformer.data.parts import MARK
 from glassformer.data.rows import iterate_rows
 from glassformer.data.sources import TableOptions
 from glassformer.data.table import Table
@@ -27,7 +29,8 @@ from glassformer.serving.served_model import ServedModel
 from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.answers import Answers
 
-FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson")
+FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", *WORKBOOK.extensions)
+"""Those whose reading takes bounded memory."""
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
 ROWS_SHOWN = 10
 
@@ -52,18 +55,21 @@ class SentTable:
 def kept_for_now(name: str, content: bytes) -> Iterator[Path]:
     """Write a file, and delete it at the end of the `with` block.
 
+    Args:
+        name: of the file; that of a workbook may end in `#` and the name of a sheet.
+
     Raises:
         RefusedError: the table is of a kind that is not read here (422).
     """
-    suffix = Path(name).suffix.lower()
-    if suffix not in FORMATS:
+    suffix, mark, sheet = Path(name).suffix.partition(MARK)
+    if suffix.lower() not in FORMATS:
         raise RefusedError(
             422, f"{quoted(name)}: tables are read as {', '.join(FORMATS)}; `glassformer predict` reads other kinds"
         )
     with TemporaryDirectory(prefix="glassformer-") as folder:
         path = Path(folder) / f"table{suffix}"
         path.write_bytes(content)
-        yield path
+        yield Path(f"{path}{mark}{sheet}")
 
 
 def read_sent(

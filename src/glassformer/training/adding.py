@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.data.columns import same_column
-from glassformer.data.known import check_source
+from glassformer.data.known import check_source, is_there
 from glassformer.data.labels import ordered_labels
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table, first_rows
@@ -100,7 +100,7 @@ def _lacks_label(added: str, config: FolderConfig) -> str | None:
     """Return the name of the label column if a table file has the column of the texts, and not this one."""
     data = config.remembered.data
     text, label = data.text_column, data.label_column
-    if text is None or label is None or not Path(added).exists():
+    if text is None or label is None or not is_there(Path(added)):
         return None
     columns = first_rows(Path(added)).columns
     return label if same_column(text, columns) is not None and same_column(label, columns) is None else None

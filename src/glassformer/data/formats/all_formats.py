@@ -13,10 +13,11 @@ from glassformer.data.formats.compressions import OPENERS, is_compressed
 from glassformer.data.formats.delimited import CSV, TSV
 from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
 from glassformer.data.formats.json_lines import JSON_LINES
+from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.parts import MARK, split_part, with_part
 from glassformer.errors import UsageError, quoted
 
-ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW)
+ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW, WORKBOOK)
 FORMATS = {extension: kind for kind in ALL for extension in kind.extensions}
 EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""

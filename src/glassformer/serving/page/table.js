@@ -13,7 +13,7 @@ export class TableDesk {
     Object.assign(this, { limits, onGone, onText, file: null, stop: null });
     const column = (name) => el("input", { id: `column-${name}`, autocomplete: "off", spellcheck: false, onchange: () => this.file && this.send(this.file) });
     this.columns = Object.fromEntries(fields.map((name) => [name, column(name)]));
-    this.input = el("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson", className: "unseen" });
+    this.input = el("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson,.xlsx,.xlsm,.xlsb,.xls,.ods", className: "unseen" });
     this.input.addEventListener("change", () => this.input.files[0] && this.send(this.input.files[0]));
     this.status = el("p", { role: "status" });
     this.bar = el("progress", { hidden: true, "aria-label": "Rows that are answered" });

@@ -1,0 +1,120 @@
+"""A program of its own that prints the cells of a workbook as lines of JSON: `python sheets.py FILE SHEET`.
+
+A workbook of some kilobytes may unpack to more than the memory holds, and a lack of memory ends the whole program. So
+this one ends instead of that of the user, and it may take no more than `MOST_MEMORY` where the system can say so. It
+imports nothing of glassformer, so it starts in a moment.
+
+The first line is an object: `sheets`, a list of name, rows and columns of every sheet that is not empty; `taken`, the
+sheet whose rows follow, or null; and `errors`, how many of its cells hold an error. Or `error` says what is wrong.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import sys
+import zipfile
+from typing import Any
+from xml.etree import ElementTree
+
+import python_calamine as calamine
+
+MOST_MEMORY = 2**32
+_WHOLE = 1e15  # from here on, a number has more digits than a spreadsheet shows
+_NAMES = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
+
+
+def main(path: str, asked: str) -> None:
+    """Print what a workbook holds. `asked` is the name of a sheet, or empty."""
+    _bound_memory()
+    try:
+        with calamine.CalamineWorkbook.from_path(path) as book:
+            _print_sheet(book, path, asked)
+    except calamine.PasswordError:
+        _print({"error": "is protected by a password; save it without one"})
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        _print({"error": f"cannot be read, it may be damaged: {error}"})
+
+
+def _bound_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most = MOST_MEMORY if hard == resource.RLIM_INFINITY else min(MOST_MEMORY, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+
+
+def _print_sheet(book: calamine.CalamineWorkbook, path: str, asked: str) -> None:
+    known = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+    shown = [sheet for sheet in known if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    if asked in book.sheet_names:
+        _print_rows(book.get_sheet_by_name(asked), [], path)
+        return
+    sizes, only = [], None
+    for sheet in map(book.get_sheet_by_name, [sheet.name for sheet in shown or known]):
+        if sheet.height:
+            sizes.append((sheet.name, sheet.height, sheet.width))
+            only = sheet if len(sizes) == 1 and not asked else None
+    if only is None:
+        _print({"sheets": sizes, "taken": None, "errors": 0})
+    else:
+        _print_rows(only, sizes, path)
+
+
+def _print_rows(sheet: calamine.CalamineSheet, sizes: list[tuple[str, int, int]], path: str) -> None:
+    _print({"sheets": sizes, "taken": sheet.name, "errors": _errors_in(path, sheet.name)})
+    for row in sheet.iter_rows() if sheet.height else ():
+        _print([_as_text(cell) for cell in row])
+
+
+def _as_text(cell: Any) -> str:
+    """Return a cell as a person sees it in the workbook."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float):
+        return str(int(cell)) if cell.is_integer() and abs(cell) < _WHOLE else f"{cell:.15g}"
+    if isinstance(cell, datetime.datetime):
+        return cell.isoformat(" ", "seconds")
+    if isinstance(cell, datetime.timedelta):
+        minutes, seconds = divmod(round(cell.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+    return cell.isoformat() if isinstance(cell, datetime.date | datetime.time) else str(cell)
+
+
+def _errors_in(path: str, sheet: str) -> int:
+    """Return how many cells hold an error such as #REF!, which are read as empty. Only of .xlsx this can be told."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+            numbers = {each.get("name"): each.get(f"{_NAMES}id") for each in book.iter() if each.tag.endswith("}sheet")}
+            links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+            targets = {link.get("Id"): link.get("Target", "") for link in links}
+            target = targets[numbers[sheet]].removeprefix("/xl/")
+            with archive.open(f"xl/{target}") as file:
+                return sum(len(re.findall(rb'<c\b[^>]* t="e"', line)) for line in _pieces(file))
+    except (KeyError, ElementTree.ParseError, zipfile.BadZipFile, OSError):
+        return 0
+
+
+def _pieces(file: Any) -> Any:
+    """Yield pieces of bytes that end where an element ends."""
+    held = b""
+    while piece := file.read(2**20):
+        whole, end, rest = (held + piece).rpartition(b">")
+        yield whole + end
+        held = rest
+
+
+def _print(value: object) -> None:
+    sys.stdout.write(json.dumps(value))
+    sys.stdout.write("\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,119 @@
+"""Read a sheet of a workbook: .xlsx, .xls, .ods. Its cells are text, as a person sees them.
+
+Another process reads the file (`sheets.py` says why), and its rows arrive as lines.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from glassformer.data.formats.delimited import frames_of
+from glassformer.data.formats.format import Place
+from glassformer.data.installed import is_installed, pip_install
+from glassformer.data.lines import LONGEST
+from glassformer.data.parts import MARK, with_part
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError, quoted
+
+_PROGRAM = Path(__file__).with_name("sheets.py")
+
+
+@dataclass(frozen=True)
+class Workbook:
+    """A workbook. Without the name of a sheet, it has one that is not empty."""
+
+    name = "workbook"
+    extensions = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+    is_text = False
+    parts = "sheet"
+    written = ".csv"
+
+    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        """See `Format`."""
+        if not is_installed("python_calamine"):
+            raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
+        with _cells_of(place) as lines:
+            about = json.loads(next(lines))
+            _check(place, about)
+            if about["errors"] and place.on_note:
+                place.on_note(
+                    f"{counted(about['errors'], 'cell holds', 'cells hold')} an error such as #REF! and "
+                    f"{'is' if about['errors'] == 1 else 'are'} read as empty"
+                )
+            yield from frames_of(_records(map(json.loads, lines), place.name), place.name, rows_per_batch)
+
+
+WORKBOOK = Workbook()
+
+
+@contextmanager
+def _cells_of(place: Place) -> Iterator[Iterator[str]]:
+    """Give the lines that `sheets.py` prints.
+
+    Raises:
+        UsageError: it ended before the last line.
+    """
+    command = [sys.executable, "-P", str(_PROGRAM), str(place.path), place.part or ""]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="utf-8",
+        start_new_session=True,  # an interrupt from the terminal is for this process alone
+    ) as process:
+        try:
+            yield _lines_of(process, place)
+        finally:
+            process.kill()
+
+
+def _lines_of(process: subprocess.Popen[str], place: Place) -> Iterator[str]:
+    out: IO[str] = process.stdout  # type: ignore[assignment]
+    while line := out.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise UsageError(f"{place.name} has a row that is longer than {LONGEST >> 20} MiB. Shorten or remove it.")
+        if line.endswith("\n"):
+            yield line
+    if process.wait():
+        raise UsageError(
+            f"{place.name} cannot be read: it takes too much memory, or is damaged. Save the sheet as CSV, and name "
+            "that file."
+        )
+
+
+def _check(place: Place, about: dict[str, Any]) -> None:
+    """Raise `UsageError` if the workbook cannot be read, or if it is not clear which sheet is meant."""
+    if "error" in about:
+        raise UsageError(f"{place.name} {about['error']}")
+    if about["taken"] is not None:
+        return
+    sheets = {name: f"{counted(rows, 'row')}, {counted(columns, 'column')}" for name, rows, columns in about["sheets"]}
+    if not sheets:
+        raise UsageError(f"{place.name} is empty.")
+    whole = Path(place.name if place.part is None else place.name.removesuffix(f"{MARK}{place.part}"))
+    listing = [f"  {with_part(whole, name)}: {size}" for name, size in sheets.items()]
+    if place.part is None:
+        raise UsageError(f"{place.name} has {len(sheets)} sheets that are not empty; name one of them:", listing)
+    near = difflib.get_close_matches(place.part, sheets, n=1)
+    hint = f" Did you mean {quoted(near[0])}?" if near else ""
+    raise UsageError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing)
+
+
+def _records(rows: Iterator[list[str]], name: str) -> Iterator[list[str]]:
+    """Yield the header and then the rows, without blank rows, and without columns that have no name."""
+    header = next((row for row in rows if any(map(str.strip, row))), None)
+    if header is None:
+        raise UsageError(f"{name} is empty.")
+    named = [place for place, cell in enumerate(header) if cell.strip()]
+    yield [header[place] for place in named]
+    yield from ([row[place] for place in named] for row in rows if any(map(str.strip, row)))

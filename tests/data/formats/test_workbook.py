@@ -1,0 +1,133 @@
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.formats import workbook
+from glassformer.data.rows import iterate_rows
+from glassformer.data.shards import files_of
+from glassformer.data.table import read_table
+from glassformer.errors import UsageError
+from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, styled, write_workbook, xlsx
+
+ROWS = [["text", "label"], ["café, au lait", "yes"], ["two\nlines", "no"], ["<3", "yes"]]
+
+
+def rows_of(address: Path | str, *, notes: list[str] | None = None) -> pl.DataFrame:
+    found: list[str] = [] if notes is None else notes
+    return pl.concat(iterate_rows(Path(address), rows_per_batch=2, on_note=found.append))
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_the_only_sheet_and_a_named_one(kind: str, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / f"a{kind}", {"Notes": [], "Data": ROWS})
+    expected = pl.DataFrame(ROWS[1:], schema=ROWS[0], orient="row")
+    assert rows_of(path).equals(expected)
+    assert rows_of(f"{path}#Data").equals(expected)
+    assert read_table(Path(f"{path}#Data")).source == f"{path}#Data"
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_several_sheets_are_listed_with_what_to_type(kind: str, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / f"a{kind}", {"March": ROWS, "April 2": [*ROWS, ["x", "y"]], "Empty": []})
+    with pytest.raises(UsageError, match="has 2 sheets that are not empty; name one of them") as caught:
+        rows_of(path)
+    assert caught.value.listing == (f"  {path}#March: 4 rows, 2 columns", f"  {path}#April 2: 5 rows, 2 columns")
+    assert rows_of(f"{path}#April 2").height == 4
+    with pytest.raises(UsageError, match=r"has no sheet 'march'\. Did you mean 'March'\?") as caught:
+        rows_of(f"{path}#march")
+    assert caught.value.listing[0] == f"  {path}#March: 4 rows, 2 columns"
+    with pytest.raises(UsageError, match=r"a\.\w+#Empty is empty"):
+        rows_of(f"{path}#Empty")
+
+
+def test_values_are_those_that_a_person_sees(tmp_path: Path) -> None:
+    cells = {
+        "whole": (3, "3"),
+        "half": (3.5, "3.5"),
+        "sum": (0.1 + 0.2, "0.3"),
+        "long": (123456789012, "123456789012"),
+        "date": (styled("date", 45000), "2023-03-15"),
+        "datetime": (styled("datetime", 45000.5), "2023-03-15 12:00:00"),
+        "hours": (styled("hours", 1.25), "30:00:00"),
+        "time": (styled("time", 0.5), "12:00:00"),
+        "truth": (TRUE, "TRUE"),
+        "formula": (FORMULA, "X"),
+        "error": (ERROR, ""),
+        "empty": (None, ""),
+        "spaces": ("  two  ", "  two  "),
+    }
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(xlsx({"S": [list(cells), [cell for cell, _ in cells.values()]]}))
+    notes: list[str] = []
+    assert rows_of(path, notes=notes).row(0, named=True) == {name: seen for name, (_, seen) in cells.items()}
+    assert notes == ["1 cell holds an error such as #REF! and is read as empty"]
+
+
+def test_hidden_sheets_are_read_by_name_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(xlsx({"Lists": [["a"], ["b"]], "Data": ROWS}, hidden=["Lists"]))
+    assert rows_of(path).height == 3
+    assert rows_of(f"{path}#Lists").rows() == [("b",)]
+
+
+def test_blank_rows_and_columns_without_a_name_are_left_out(tmp_path: Path) -> None:
+    path = write_workbook(
+        tmp_path / "a.xlsx", {"S": [[], [None, "text", None, "n"], [None, "x", None, 1], [], ["", " "]]}
+    )
+    assert rows_of(path).to_dicts() == [{"text": "x", "n": "1"}]
+
+
+def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
+    (tmp_path / "all").mkdir()
+    first = write_workbook(tmp_path / "all" / "a.xlsx", {"S": ROWS})
+    second = write_workbook(tmp_path / "all" / "b.xlsx", {"S": ROWS, "T": ROWS})
+    with pytest.raises(UsageError, match=r"b\.xlsx has 2 sheets"):
+        read_table(tmp_path / "all")
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(first, "a.xlsx")
+        archive.write(second, "b.xlsx")
+    assert rows_of(f"{tmp_path}/all.zip#b.xlsx#T").height == 3
+    with pytest.raises(UsageError, match="has 2 sheets") as caught:
+        rows_of(f"{tmp_path}/all.zip#b.xlsx")
+    assert caught.value.listing[1] == f"  {tmp_path}/all.zip#b.xlsx#T: 4 rows, 2 columns"
+    second.unlink()
+    assert files_of(tmp_path / "all") == [first]
+    assert read_table(tmp_path / "all").frame.height == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.xlsx", b"", "may be damaged"),
+        ("a.xlsx", b"text,label\nx,1\n", "may be damaged"),
+        ("a.xls", xlsx({"S": ROWS})[:99], "may be damaged"),
+        ("a.ods", xlsx({"S": ROWS}), "may be damaged"),
+        ("a.xlsx", xlsx({"S": []}), "is empty"),
+        ("a.xlsx", xlsx({"S": [["text"]]}), "a header but no rows"),
+        ("a.xlsx", xlsx({"S": [["a", "a"], [1, 2]]}), "'a' occurs twice"),
+    ],
+)
+def test_what_cannot_be_read_is_said(name: str, content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=message):
+        rows_of(tmp_path / name)
+
+
+def test_a_workbook_that_takes_all_memory_ends_another_process(tmp_path: Path) -> None:
+    write_workbook(tmp_path / "a.xlsx", {"S": [["a"]]})
+    far = '<c r="XFD1048576"><v>1</v></c>'
+    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as new:
+        for member in old.namelist():
+            content = old.read(member).decode()
+            new.writestr(member, content.replace("</sheetData>", f'<row r="1048576">{far}</row></sheetData>'))
+    with pytest.raises(UsageError, match=r"b\.xlsx cannot be read: it takes too much memory, or is damaged"):
+        rows_of(tmp_path / "b.xlsx")
+
+
+def test_without_the_extra_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", {"S": ROWS})
+    monkeypatch.setattr(workbook, "is_installed", lambda package: package != "python_calamine")
+    with pytest.raises(UsageError, match=r"pip install 'glassformer\[excel\]'; or save the sheet as CSV"):
+        rows_of(path)
