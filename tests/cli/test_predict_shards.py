@@ -62,6 +62,9 @@ def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path
         ("a.tsv.bz2", "a.tsv.gz"),
         ("a.json", "a.jsonl"),
         ("a.ndjson.gz", "a.jsonl.gz"),
+        ("a.csv.zst", "a.csv.gz"),
+        ("a.feather", "a.parquet"),
+        ("a.xlsx", "a.csv"),
     ],
 )
 def test_answers_have_the_name_and_the_kind_of_their_shard(shard: str, expected: str) -> None:

@@ -10,6 +10,7 @@ from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 from glassformer.labels.mend import default_out, mend, read_changes
 from glassformer.labels.truth import truth_of
+from tests.workbooks import write_workbook
 
 ROWS = [
     ("a lovely film, truly", "good"),
@@ -119,6 +120,21 @@ def test_a_file_that_does_not_match_is_refused(
     table = truth_of(read_table(original(tmp_path)))
     with pytest.raises(UsageError, match=says):
         read_changes(fixes(tmp_path, lines), table)
+
+
+@pytest.mark.parametrize(("name", "written"), [("a.xlsx#S", "a-mended.csv"), ("a.arrow", "a-mended.parquet")])
+def test_what_is_not_written_is_mended_as_another_kind(name: str, written: str, tmp_path: Path) -> None:
+    source = tmp_path / name
+    if name.endswith("arrow"):
+        pl.DataFrame(ROWS, schema=["text", "label"], orient="row").write_ipc(source)
+    else:
+        write_workbook(tmp_path / "a.xlsx", {"S": [("text", "label"), *ROWS], "T": [("a",)]})
+    out = default_out(source)
+    assert out == tmp_path / written
+    mend(source, out, truth_of(read_table(source)), {1: "bad", 4: None})
+    frame = pl.read_csv(out) if written.endswith("csv") else pl.read_parquet(out)
+    assert frame.height == 5
+    assert frame["label"][0] == "bad"
 
 
 def test_other_files_and_kinds_are_refused(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
 from tests.serving.samples import served
 from tests.trained import Trained
+from tests.workbooks import xlsx
 
 SMALL = Limits(table_bytes=20_000, table_rows=200, characters=60)
 
@@ -100,6 +101,18 @@ def test_two_models_are_compared(reviews: Trained) -> None:
         found = result(sent(client, reviews.table.read_bytes()))
     assert [each["model"] for each in found["measured"]] == ["one", "two"]
     assert found["comparison"].startswith("one and two are right on the same rows")
+
+
+@pytest.mark.parametrize("name", ["new.xlsx", "new.xlsx#March"])
+def test_a_workbook_is_answered(name: str, client: TestClient) -> None:
+    sheets = {"March": [["text"], ["the plot"], ["thin"]]}
+    assert result(sent(client, xlsx(sheets), name))["rows"] == 2
+    said = sent(client, xlsx({**sheets, "April": [["text"], ["a"]]}), "new.xlsx").json()["reason"]
+    assert said == (
+        "new.xlsx has 2 sheets that are not empty; name one of them:\n"
+        "  new.xlsx#March: 3 rows, 1 column\n  new.xlsx#April: 2 rows, 1 column"
+    )
+    assert sent(client, xlsx(sheets), "new.xlsx#May").json()["reason"].startswith("new.xlsx has no sheet 'May'. ")
 
 
 @pytest.mark.parametrize(

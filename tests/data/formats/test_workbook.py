@@ -79,6 +79,12 @@ def test_blank_rows_and_columns_without_a_name_are_left_out(tmp_path: Path) -> N
     assert rows_of(path).to_dicts() == [{"text": "x", "n": "1"}]
 
 
+def test_a_title_above_the_header_is_said(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", {"S": [["Feedback of 2024"], [], *ROWS]})
+    with pytest.raises(UsageError, match="is 'Feedback of 2024', and names no column for 'label' in row 1 below it"):
+        rows_of(path)
+
+
 def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
     (tmp_path / "all").mkdir()
     first = write_workbook(tmp_path / "all" / "a.xlsx", {"S": ROWS})

@@ -26,6 +26,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 _PROGRAM = Path(__file__).with_name("sheets.py")
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,23 @@ def _check(place: Place, about: dict[str, Any]) -> None:
 
 
 def _records(rows: Iterator[list[str]], name: str) -> Iterator[list[str]]:
-    """Yield the header and then the rows, without blank rows, and without columns that have no name."""
-    header = next((row for row in rows if any(map(str.strip, row))), None)
+    """Yield the header and then the rows, without blank rows and blank columns.
+
+    Raises:
+        UsageError: a row has a value in a column that the header does not name.
+    """
+    filled = (row for row in rows if any(map(str.strip, row)))
+    header = next(filled, None)
     if header is None:
         raise UsageError(f"{name} is empty.")
     named = [place for place, cell in enumerate(header) if cell.strip()]
+    nameless = [place for place, cell in enumerate(header) if not cell.strip()]
     yield [header[place] for place in named]
-    yield from ([row[place] for place in named] for row in rows if any(map(str.strip, row)))
+    for number, row in enumerate(filled, 1):
+        if value := next((row[place] for place in nameless if row[place].strip()), None):
+            above = ", ".join(quoted(header[place]) for place in named[:_SHOWN])
+            raise UsageError(
+                f"{name}: the first row that is not blank is {above}, and names no column for {quoted(value)} in row "
+                f"{number} below it. The header comes first: remove what stands above it, or name the column."
+            )
+        yield [row[place] for place in named]
