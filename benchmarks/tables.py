@@ -33,7 +33,7 @@ from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
 from benchmarks.tables_rows import rows_tables
-from benchmarks.tables_search import sampler_table, search_tables
+from benchmarks.tables_search import search_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import billion_rows, shards_tables
@@ -101,7 +101,6 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "search": from_file(results, search_tables),
-        "sampler": from_file(results, sampler_table),
         "sentiment": from_file(results, sentiment_tables),
         "training-speed": from_file(results, training_tables),
         "literal-speed": from_file(results, literal_tables),

@@ -1,4 +1,4 @@
-"""The tables of docs/how-it-works/search.md, from search.json and search_sampler.json in benchmarks/results."""
+"""The tables of docs/how-it-works/search.md, from search.json in benchmarks/results."""
 
 from __future__ import annotations
 
@@ -50,29 +50,3 @@ def _measured(line: Document) -> Iterator[tuple[str, ...]]:
             "" if same else short(found["log_loss"]["value"]),
             "" if same else interval(lost, signed),
         )
-
-
-def sampler_table(found: Document) -> Iterator[str]:
-    """Return the loss of what random choice and TPE choose, after some trials."""
-    head = ("table", "trials", "random", "TPE", "difference")
-    lines = [
-        (
-            f"{line['table']}, {line['model']}",
-            f"{after['trials']:,}",
-            f"{after['random']:.4f}",
-            f"{after['tpe']:.4f}",
-            interval(after["difference"], lambda value: f"{value:+.4f}".replace("-", "−")),
-        )
-        for line in found["lines"]
-        for after in line["trials"]
-    ]
-    yield markdown([head, *lines])
-    of_all = "; ".join(
-        f"{line['table']}: {line['losses']['chosen_of_all']:.4f} with all {line['combinations']:,} trials, "
-        f"{line['losses']['median']:.4f} for the median combination"
-        for line in found["lines"]
-    )
-    yield (
-        f"Mean log loss of the choice over {found['seeds']:,} seeds, with the 95% interval of the difference. The "
-        f"samplers see the loss on half of the held-out training rows; these figures are of the other half. {of_all}."
-    )
