@@ -97,7 +97,7 @@ def table_in_batches(
     from glassformer.data.rows import iterate_rows
 
     read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
+    frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, on_note=say)
     first = next(frames)
     texts_of = _texts_of(predictor, inputs, first, str(file), text)
     batches = (

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 LabelledTable = Annotated[
     str | None,
     typer.Argument(
-        help="A CSV, TSV, JSON lines or Parquet file, a folder of such files, or the name of a known data set."
+        help="A CSV, TSV, JSON lines, Parquet or Arrow file, a workbook (book.xlsx#Sheet2), a folder or .zip of such "
+        "files, or the name of a known data set."
     ),
 ]
 

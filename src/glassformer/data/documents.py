@@ -74,7 +74,7 @@ def read_documents(
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
     """
-    if source not in KNOWN and is_plain(Path(source)):
+    if source not in KNOWN and is_plain(file_of(Path(source))):
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return _paragraphs(Path(source))

@@ -16,7 +16,7 @@ import polars as pl
 
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
-from glassformer.data.formats.delimited import CSV, DELIMITERS, sniffed
+from glassformer.data.formats.delimited import CSV
 from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
@@ -83,12 +83,21 @@ def read_batches(
 def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | None = None) -> Iterator[pl.DataFrame]:
     """Yield the batches of all files (see `read_batches`). The files have the same columns, in any order.
 
+    `on_note` is called with sentences on what was found. One of several files is named, unless all say the same.
+
     Raises:
         UsageError: a file cannot be read, or has other columns than the first one. The message names it.
     """
     columns: set[str] = set()
+    said: set[str] = set()
     for file in files:
-        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=on_note):
+
+        def note(sentence: str, file: Path = file) -> None:
+            if on_note and sentence not in said:
+                said.add(sentence)
+                on_note(sentence if file == files[0] else f"{file.name}: {sentence}")
+
+        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
             if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
@@ -130,16 +139,6 @@ def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
     """Return exactly these columns, in this order. A missing column is null, as JSON lines may leave keys out."""
     missing = set(columns) - set(frame.columns)
     return frame.with_columns(pl.lit(None, pl.String).alias(name) for name in missing).select(columns)
-
-
-def delimiter_note(path: Path) -> str | None:
-    """Return a note on the separator of a .csv file, or None if it is a comma."""
-    table = located(path)[0]
-    if table.format != CSV:
-        return None
-    with table.opened() as place, lines_at(place) as lines:
-        delimiter = sniffed(lines.first)
-    return None if delimiter == "," else f"columns are separated by {DELIMITERS[delimiter]} (counted in the header)"
 
 
 def check_file(address: Path) -> Path:

@@ -12,7 +12,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
-from glassformer.data.rows import batches_of, delimiter_note, with_columns
+from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
@@ -79,7 +79,7 @@ def first_rows(path: Path) -> pl.DataFrame:
 
 
 def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -> Table:
-    """Read a CSV, TSV, JSON lines or Parquet file, plain or compressed, or a folder of such files as one table.
+    """Read a file of any format (see `all_formats`), or a folder or archive of such files as one table.
 
     Labels of any type become strings; a whole number written as a float ("1.0") becomes "1". With several labels in one
     cell, a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an empty text,
@@ -88,7 +88,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     """
     source = str(path)
     files = files_of(path)
-    batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH)
+    found: list[str] = []
+    batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH, on_note=found.append)
     first = next(batches)
     columns = find_columns(first, source, labelled=labelled, **wanted)
     group, multilabel, other_texts = wanted.get("group"), wanted.get("multilabel"), wanted.get("other_texts", ())
@@ -113,7 +114,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
             f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the group column {group!r}. "
             f"Fill it in, or remove these rows."
         )
-    notes = list(columns.notes)
+    notes = [*found, *columns.notes]
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
     if separator is not None and frame["label"].list.len().max() == 1:
@@ -121,8 +122,6 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
             f"no cell of {columns.label!r} holds the separator {separator!r}: no text has several labels"
             + _other_separator(frame["label"], separator)
         )
-    if separated := delimiter_note(files[0]):
-        notes.insert(0, separated)
     if files != [path]:
         counted_on = ", in the order of their names; rows are counted through all of them" if len(files) > 1 else ""
         notes.insert(0, f"{counted(len(files), 'file')}{counted_on}")

@@ -61,8 +61,12 @@ def test_values_are_those_that_a_person_sees(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(xlsx({"S": [list(cells), [cell for cell, _ in cells.values()]]}))
     notes: list[str] = []
-    assert rows_of(path, notes=notes).row(0, named=True) == {name: seen for name, (_, seen) in cells.items()}
+    row = rows_of(path, notes=notes).row(0, named=True)
+    assert row == {name: seen for name, (_, seen) in cells.items()}
     assert notes == ["1 cell holds an error such as #REF! and is read as empty"]
+    write_workbook(tmp_path / "a.ods", {"S": [["text", "n"], ["#N/A", 1], ["#1 of 3", "#REF!"]]})
+    assert rows_of(tmp_path / "a.ods", notes=notes).rows() == [("", "1"), ("#1 of 3", "")]
+    assert notes[1:] == ["2 cells hold an error such as #REF! and are read as empty"]
 
 
 def test_hidden_sheets_are_read_by_name_alone(tmp_path: Path) -> None:

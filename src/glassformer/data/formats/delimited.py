@@ -42,7 +42,9 @@ class DelimitedText:
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """Yield the batches of lines."""
-        separator = self.separator or sniffed(lines.first)
+        separator = self.separator or _sniffed(lines.first)
+        if place.on_note and self.separator is None and separator != ",":
+            place.on_note(f"columns are separated by {DELIMITERS[separator]} (counted in the header)")
         if place.on_delimited:
             place.on_delimited(Delimited(separator=separator, mark=lines.mark))
         whole = lines.whole
@@ -56,7 +58,7 @@ CSV = DelimitedText("csv", (".csv",))
 TSV = DelimitedText("tsv", (".tsv",), "\t")
 
 
-def sniffed(header: str) -> str:
+def _sniffed(header: str) -> str:
     """Return the delimiter that occurs most often in the header line outside quotes, or the comma if none occurs.
 
     Excel may name the delimiter in an extra line above the header: `sep=;`.

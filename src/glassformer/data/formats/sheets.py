@@ -4,8 +4,9 @@ A workbook of some kilobytes may unpack to more than the memory holds, and a lac
 this one ends instead of that of the user, and it may take no more than `MOST_MEMORY` where the system can say so. It
 imports nothing of glassformer, so it starts in a moment.
 
-The first line is an object: `sheets`, a list of name, rows and columns of every sheet that is not empty; `taken`, the
-sheet whose rows follow, or null; and `errors`, how many of its cells hold an error. Or `error` says what is wrong.
+The first line is an object: `sheets`, a list of name, rows and columns of every sheet that is not empty; and `taken`,
+the sheet whose rows follow, or null. Or `error` says what is wrong. The last line says how many cells hold an error,
+such as #REF!, and are printed as empty cells.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from xml.etree import ElementTree
 import python_calamine as calamine
 
 MOST_MEMORY = 2**32
+_ERRORS = {"#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"}
 _WHOLE = 1e15  # from here on, a number has more digits than a spreadsheet shows
 _NAMES = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
@@ -60,21 +62,24 @@ def _print_sheet(book: calamine.CalamineWorkbook, path: str, asked: str) -> None
             sizes.append((sheet.name, sheet.height, sheet.width))
             only = sheet if len(sizes) == 1 and not asked else None
     if only is None:
-        _print({"sheets": sizes, "taken": None, "errors": 0})
+        _print({"sheets": sizes, "taken": None})
     else:
         _print_rows(only, sizes, path)
 
 
 def _print_rows(sheet: calamine.CalamineSheet, sizes: list[tuple[str, int, int]], path: str) -> None:
-    _print({"sheets": sizes, "taken": sheet.name, "errors": _errors_in(path, sheet.name)})
+    _print({"sheets": sizes, "taken": sheet.name})
+    errors = 0
     for row in sheet.iter_rows() if sheet.height else ():
+        errors += sum(cell in _ERRORS for cell in row if isinstance(cell, str))
         _print([_as_text(cell) for cell in row])
+    _print(errors + _errors_in(path, sheet.name))
 
 
 def _as_text(cell: Any) -> str:
     """Return a cell as a person sees it in the workbook."""
     if isinstance(cell, str):
-        return cell
+        return "" if cell in _ERRORS else cell
     if isinstance(cell, bool):
         return str(cell).upper()
     if isinstance(cell, float):
@@ -88,7 +93,7 @@ def _as_text(cell: Any) -> str:
 
 
 def _errors_in(path: str, sheet: str) -> int:
-    """Return how many cells hold an error such as #REF!, which are read as empty. Only of .xlsx this can be told."""
+    """Return how many cells of a sheet of .xlsx hold an error. Its reader gives them as empty cells."""
     try:
         with zipfile.ZipFile(path) as archive:
             book = ElementTree.fromstring(archive.read("xl/workbook.xml"))

@@ -44,14 +44,8 @@ class Workbook:
         if not is_installed("python_calamine"):
             raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
         with _cells_of(place) as lines:
-            about = json.loads(next(lines))
-            _check(place, about)
-            if about["errors"] and place.on_note:
-                place.on_note(
-                    f"{counted(about['errors'], 'cell holds', 'cells hold')} an error such as #REF! and "
-                    f"{'is' if about['errors'] == 1 else 'are'} read as empty"
-                )
-            yield from frames_of(_records(map(json.loads, lines), place.name), place.name, rows_per_batch)
+            _check(place, json.loads(next(lines)))
+            yield from frames_of(_records(_rows(lines, place), place.name), place.name, rows_per_batch)
 
 
 WORKBOOK = Workbook()
@@ -108,6 +102,20 @@ def _check(place: Place, about: dict[str, Any]) -> None:
     near = difflib.get_close_matches(place.part, sheets, n=1)
     hint = f" Did you mean {quoted(near[0])}?" if near else ""
     raise UsageError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing)
+
+
+def _rows(lines: Iterator[str], place: Place) -> Iterator[list[str]]:
+    """Yield the rows of a sheet, and note how many of its cells hold an error."""
+    for found in map(json.loads, lines):
+        if isinstance(found, list):
+            yield found
+        elif found and place.on_note:
+            cells = (
+                "1 cell holds an error such as #REF! and is"
+                if found == 1
+                else f"{found:,} cells hold an error such as #REF! and are"
+            )
+            place.on_note(f"{cells} read as empty")
 
 
 def _records(rows: Iterator[list[str]], name: str) -> Iterator[list[str]]:
