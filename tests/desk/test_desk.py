@@ -12,6 +12,7 @@ from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained
+from tests.workbooks import xlsx
 
 
 @pytest.fixture
@@ -285,3 +286,14 @@ def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     lines = client.get("/desk/state").json()["automatic"]
     assert lines[0] | {"threshold": 0.75} == lines[-1], "no answer is surer"
     assert {name: lines[0][name] for name in ("reached", "right", "of")} == {"reached": 4, "right": 3, "of": 4}
+
+
+def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
+    notes = [["when", "what"], ["May", "a lot"], ["June", "nothing"]]
+    content = xlsx({"Notes": notes, "Answers": [["text"], ["a film"], ["a book"]]})
+    send = {"name": "book.xlsx"}
+    refusal = client.post("/desk/table", params=send, content=content)
+    assert refusal.status_code == 422
+    assert "book.xlsx#Answers" in refusal.json()["reason"]
+    taken = client.post("/desk/table", params=send | {"part": "Answers"}, content=content).json()
+    assert (taken["table"], taken["texts"]) == ("book.xlsx#Answers", 2)

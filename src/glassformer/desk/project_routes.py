@@ -12,6 +12,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
+from glassformer.data.parts import with_part
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
 from glassformer.desk.people import agreement
 from glassformer.desk.project import Project
@@ -35,10 +36,14 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
         return asked.state()
 
     @app.post(TABLE_PATH)
-    async def table(request: Request, name: Annotated[str, Query(max_length=255)]) -> dict[str, Any]:
+    async def table(
+        request: Request,
+        name: Annotated[str, Query(max_length=255)],
+        part: Annotated[str | None, Query(max_length=255, description="A sheet, or another part of the file.")] = None,
+    ) -> dict[str, Any]:
         """Take the table that is sent."""
         content = await request.body()
-        return await run_in_threadpool(asked.take, name, content)
+        return await run_in_threadpool(asked.take, name, part, content)
 
     @app.get("/desk/columns")
     def columns() -> list[dict[str, Any]]:
@@ -105,14 +110,17 @@ class _Project:
     project: Project
     rounds: Rounds
 
-    def take(self, name: str, content: bytes) -> dict[str, Any]:
+    def take(self, name: str, part: str | None, content: bytes) -> dict[str, Any]:
         """Put the file that was sent into the project."""
         if not re.fullmatch(r"[^/\\\0]+", name) or name.startswith("."):
             raise UsageError(f"{quoted(name)} is no name of a file")
         with TemporaryDirectory(dir=self.project.folder, prefix=".sent-") as folder:
             path = Path(folder) / name
             path.write_bytes(content)
-            self.project.take(path)
+            try:
+                self.project.take(with_part(path, part) if part else path)
+            except UsageError as error:
+                raise UsageError(str(error).replace(f"{folder}/", "")) from error
         return self.state()
 
     def state(self) -> dict[str, Any]:

@@ -5,9 +5,11 @@ import { get, post, send } from "./server.js";
 
 export function opening(desk) {
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
+  const part = el("input", { type: "text", id: "part", autocomplete: "off" });
   const drop = el("div", { className: "drop" },
     el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
-    el("p", {}, "or drop it here: CSV, TSV, JSON lines or Parquet. Labels may be missing."));
+    el("p", {}, "or drop it here: Excel, CSV, TSV, JSON lines, Parquet. Labels may be missing."),
+    el("p", { className: "soft" }, el("label", { for: "part" }, "The sheet, if it is a workbook of several: "), part));
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" });
   const columns = el("form", { className: "naming" },
@@ -20,7 +22,7 @@ export function opening(desk) {
   async function take(file) {
     if (!file) return;
     desk.say("");
-    const state = await desk.ask(() => send(`/desk/table?name=${encodeURIComponent(file.name)}`, file));
+    const state = await desk.ask(() => send(`/desk/table?${new URLSearchParams({ name: file.name, ...(part.value.trim() ? { part: part.value.trim() } : {}) })}`, file));
     choose.value = "";
     if (state) await desk.refresh(state);
     await enter();
