@@ -5,6 +5,7 @@ report.png      the top of the report that it writes
 explain.svg     the same model explains an answer
 trace.png       the top of the trace of that answer
 serve.png       the page of `serve` with that text
+desk.png        the desk, after labels of some texts were given
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
 
+from glassformer.data import polarity
+
 HERE = Path(__file__).parent
 COLUMNS = 120
 SIZE = {"width": 1100, "height": 900}
+ROUND, LABELS = 20, 40  # texts: after so many the first model is waited for, and so many are labelled in all
 TEXT = "the acting is very dull, to be honest, but the story is truly superb, all in all"
 GLASSFORMER = (sys.executable, "-m", "glassformer")
 COMMANDS = (
@@ -52,8 +56,12 @@ def main() -> None:
         with _chromium() as browser:
             _photograph(browser, (desk / "runs/demo/evaluation/report.html").as_uri(), "report.png")
             _photograph(browser, (desk / "trace.html").as_uri(), "trace.png")
-            with _server(desk) as url:
+            with _server(desk, "serve", "runs/demo", "--port", "0") as url:
                 _photograph(browser, url, "serve.png", write=TEXT)
+            texts = polarity.generate("train").frame.head(300)
+            texts.select("text").write_csv(desk / "reviews.csv")
+            with _server(desk, "desk", "reviews.csv", "--no-open") as url:
+                _photograph_desk(browser, url, dict(texts.select("text", "label").iter_rows()))
 
 
 def _draw(name: str, said: Mapping[tuple[str, ...], Text]) -> None:
@@ -90,9 +98,9 @@ def _run_in_terminal(arguments: tuple[str, ...], desk: Path) -> str:
 
 
 @contextmanager
-def _server(desk: Path) -> Iterator[str]:
-    """Serve the model, and return the address."""
-    command = [*GLASSFORMER, "serve", "runs/demo", "--port", "0", "--json"]
+def _server(desk: Path, *arguments: str) -> Iterator[str]:
+    """Run a command that serves a page, and return the address."""
+    command = [*GLASSFORMER, *arguments, "--json"]
     with subprocess.Popen(command, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         document = ""
@@ -122,6 +130,29 @@ def _photograph(browser: Browser, url: str, name: str, *, write: str | None = No
         page.get_by_label("Your text").fill(write)
         page.get_by_text("random rankings").wait_for(timeout=60_000)
     page.screenshot(path=HERE / name)
+    page.close()
+
+
+def _photograph_desk(browser: Browser, url: str, truth: Mapping[str, str]) -> None:
+    """Label texts by their true labels until the model suggests some, and photograph a text with its suggestion."""
+    page = browser.new_page(viewport=SIZE)
+    page.goto(url)
+    given, suggestion = page.locator("#given"), page.locator(".suggestion")
+    page.locator("#typed:focus").wait_for()
+    for number in range(LABELS):
+        text = given.inner_text()
+        page.keyboard.type(truth[text])
+        page.keyboard.press("Enter")
+        while given.inner_text() == text:
+            page.wait_for_timeout(20)
+        if number == ROUND:
+            while "Training" in page.locator(".keys + p").inner_text():
+                page.wait_for_timeout(500)
+    while not suggestion.is_visible():
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(500)
+    page.locator("#given .for").first.wait_for()
+    page.screenshot(path=HERE / "desk.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 640})
     page.close()
 
 
