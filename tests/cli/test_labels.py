@@ -11,6 +11,7 @@ import pytest
 from tests.cli.terminal import glassformer, misused
 from tests.labels.samples import opinions
 from tests.trained import write_csv
+from tests.workbooks import write_workbook
 
 ROWS = opinions(60)
 TURNED = 24
@@ -96,6 +97,18 @@ def test_json_quiet_and_other_formats(table: Path, tmp_path: Path) -> None:
     assert said.code == 0, said.err
     kept = 62 - said.document["dropped"]
     assert said.document["rows"] == len(lines_of(tmp_path / "new.csv")) == kept
+
+
+def test_a_sheet_is_looked_at_and_mended_beside_its_workbook(table: Path, tmp_path: Path) -> None:
+    rows = pl.read_csv(table).rows()
+    write_workbook(tmp_path / "book.xlsx", {"May/June": [("text", "label"), *rows], "Notes": [("a",)]})
+    sheet = f"{tmp_path}/book.xlsx#May/June"
+    assert glassformer("labels", sheet).code == 0
+    findings = pl.read_csv(tmp_path / "book-to-check.csv")
+    findings.with_columns(new_label=pl.lit("drop")).head(2).write_csv(tmp_path / "book-to-check.csv")
+    said = glassformer("labels", sheet, "--apply", tmp_path / "book-to-check.csv")
+    assert said.code == 0, said.err
+    assert pl.read_csv(tmp_path / "book-mended.csv").height == len(rows) - 2
 
 
 def test_separator_of_the_table_and_formulas(tmp_path: Path) -> None:

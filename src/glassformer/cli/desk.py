@@ -46,9 +46,10 @@ def desk(
     from glassformer.desk.project import Project
     from glassformer.serving.listening import listen
 
-    folder = project or (Path("desk") if table is None else table.with_name(f"{table.name.partition('.')[0]}-desk"))
+    folder = project or Path("desk")
     if table is not None:
-        check_file(table)
+        file = check_file(table)
+        folder = project or file.with_name(f"{file.name.partition('.')[0]}-desk")
         if folder.is_dir():
             say(f"going on with the labels in {folder}; {table} is not read again")
     with only_writer(folder), Project.opened(folder, table) as opened:

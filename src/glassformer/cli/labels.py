@@ -107,7 +107,9 @@ def _to_apply(data: str, reading: Reading) -> str:
 
 def _beside(data: str, to: str) -> Path:
     """Return the default name of a file to check or to label."""
-    path = Path(data) if Path(data).name.strip(".") else Path(data).resolve()  # "." says no name
+    from glassformer.data.parts import file_of
+
+    path = file_of(Path(data)) if Path(data).name.strip(".") else Path(data).resolve()  # "." says no name
     return path.with_name(f"{path.name.partition('.')[0] or 'table'}-to-{to}.csv")
 
 
