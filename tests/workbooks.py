@@ -126,10 +126,10 @@ def xls(sheets: Mapping[str, Rows]) -> bytes:
         book += record(0x85, struct.pack("<IH", place, 0) + title)
         place += len(body)
     stream = (book + record(0xA) + b"".join(bodies)).ljust(4096, b"\0")
-    return _compound("Workbook", stream)
+    return compound("Workbook", stream)
 
 
-def _compound(name: str, stream: bytes) -> bytes:
+def compound(name: str, stream: bytes) -> bytes:
     """A compound file with one stream. Sector 0 holds the table of sectors, 1 the directory, the others the stream."""
     n_sectors = -(-len(stream) // 512)
     end, free, of_table, none = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD, 0xFFFFFFFF

@@ -9,7 +9,7 @@ from glassformer.data.rows import iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
-from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, styled, write_workbook, xlsx
+from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, compound, styled, write_workbook, xlsx
 
 ROWS = [["text", "label"], ["café, au lait", "yes"], ["two\nlines", "no"], ["<3", "yes"]]
 
@@ -69,6 +69,12 @@ def test_values_are_those_that_a_person_sees(tmp_path: Path) -> None:
     assert notes[1:] == ["2 cells hold an error such as #REF! and are read as empty"]
 
 
+def test_a_workbook_under_the_extension_of_another_kind(tmp_path: Path) -> None:
+    for name, content in {"a.xls": xlsx({"S": ROWS}), "b.xlsx": WRITERS[".ods"]({"S": ROWS})}.items():
+        (tmp_path / name).write_bytes(content)
+        assert rows_of(tmp_path / name).height == 3
+
+
 def test_hidden_sheets_are_read_by_name_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(xlsx({"Lists": [["a"], ["b"]], "Data": ROWS}, hidden=["Lists"]))
@@ -110,10 +116,11 @@ def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.xlsx", b"", "may be damaged"),
-        ("a.xlsx", b"text,label\nx,1\n", "may be damaged"),
+        ("a.xlsx", b"", "a.xlsx is empty"),
+        ("a.xls", b"text\tlabel\nx\t1\n", r"a\.xls is not a workbook.*give it the extension \.csv"),
+        ("a.xlsx", compound("EncryptedPackage", b"x" * 4096), "a.xlsx is protected by a password"),
         ("a.xls", xlsx({"S": ROWS})[:99], "may be damaged"),
-        ("a.ods", xlsx({"S": ROWS}), "may be damaged"),
+        ("a.ods", xlsx({"S": ROWS})[:-99], "may be damaged"),
         ("a.xlsx", xlsx({"S": []}), "is empty"),
         ("a.xlsx", xlsx({"S": [["text"]]}), "a header but no rows"),
         ("a.xlsx", xlsx({"S": [["a", "a"], [1, 2]]}), "'a' occurs twice"),

@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import zipfile
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -31,12 +32,25 @@ def main(path: str, asked: str) -> None:
     """Print what a workbook holds. `asked` is the name of a sheet, or empty."""
     _bound_memory()
     try:
-        with calamine.CalamineWorkbook.from_path(path) as book:
+        with _opened(path) as book:
             _print_sheet(book, path, asked)
     except calamine.PasswordError:
         _print({"error": "is protected by a password; save it without one"})
     except (calamine.CalamineError, OSError, ValueError) as error:
         _print({"error": f"cannot be read, it may be damaged: {error}"})
+
+
+def _opened(path: str) -> calamine.CalamineWorkbook:
+    """Open a workbook as its extension says, or else as its content shows."""
+    try:
+        return calamine.CalamineWorkbook.from_path(path)
+    except calamine.PasswordError:
+        raise
+    except calamine.CalamineError as error:
+        try:
+            return calamine.CalamineWorkbook.from_filelike(Path(path).open("rb"))  # it closes the file
+        except calamine.CalamineError:
+            raise error from None
 
 
 def _bound_memory() -> None:

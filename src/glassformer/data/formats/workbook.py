@@ -26,6 +26,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 _PROGRAM = Path(__file__).with_name("sheets.py")
+_SIGNATURES = (b"PK", b"\xd0\xcf\x11\xe0")
 _SHOWN = 5
 
 
@@ -43,12 +44,26 @@ class Workbook:
         """See `Format`."""
         if not is_installed("python_calamine"):
             raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
+        _check_start(place)
         with _cells_of(place) as lines:
             _check(place, json.loads(next(lines)))
             yield from frames_of(_records(_rows(lines, place), place.name), place.name, rows_per_batch)
 
 
 WORKBOOK = Workbook()
+
+
+def _check_start(place: Place) -> None:
+    """Raise `UsageError` if the first bytes are those of no workbook."""
+    with place.path.open("rb") as file:
+        start = file.read(64)
+    if not start:
+        raise UsageError(f"{place.name} is empty.")
+    if not start.startswith(_SIGNATURES):
+        raise UsageError(
+            f"{place.name} is not a workbook, but perhaps text or a web page, which some programs name so. Open it in a "
+            "spreadsheet program and save it as .xlsx; or if it is text in columns, give it the extension .csv."
+        )
 
 
 @contextmanager
