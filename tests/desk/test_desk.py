@@ -163,6 +163,7 @@ def test_why_a_round_failed_is_said(
     desk.rounds._thread.join()
     (found,) = client.get("/desk/state").json()["rounds"]
     assert (found["state"], found["reason"]) == ("failed", "error: the disk is full")
+    assert not project.model(1).exists()
     assert not desk.app.state.models
 
 
@@ -297,3 +298,19 @@ def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     assert "book.xlsx#Answers" in refusal.json()["reason"]
     taken = client.post("/desk/table", params=send | {"part": "Answers"}, content=content).json()
     assert (taken["table"], taken["texts"]) == ("book.xlsx#Answers", 2)
+
+
+def test_old_models_leave_their_reports(
+    opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    label(project, list(range(1, 20)), "praise")
+    label(project, list(range(20, 40)), "blame")
+    trained_already(monkeypatch, reviews)
+    for _ in range(4):
+        assert client.post("/desk/rounds", json={}).status_code == 200
+        assert desk.rounds._thread is not None
+        desk.rounds._thread.join()
+    assert [path.name for path in project.model(1).iterdir()] == ["report.html"]
+    assert all((project.model(number) / "config.json").is_file() for number in (2, 3, 4))
+    assert client.get("/desk/report/1").status_code == 200

@@ -41,7 +41,10 @@ def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
     assert project.store.classes == ["praise", "complaint", "Praise", "other"], "in the place of the old name"
     assert project.store.move_class("Praise", "praise", "me") == 1
     assert project.store.counts() == {"praise": 2, "complaint": 1, "other": 1}
-    history = project.store.rows("SELECT label FROM decisions WHERE text = 3 ORDER BY id")
+    project.store.undo("me")
+    assert project.store.classes == ["praise", "complaint", "other", "Praise"], "a class comes back with its texts"
+    project.store.move_class("Praise", "praise", "me")
+    history = project.store.rows("SELECT label FROM decisions WHERE text = 3 AND undone IS NULL ORDER BY id")
     assert [row["label"] for row in history] == ["Praise", "praise"]
 
 

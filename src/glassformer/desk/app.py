@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import sqlite3
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +70,14 @@ def create_desk(
     add_looking(app, project.store)
     add_desk_page(app, START)
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
-    tickets = Tickets(app, start=START, name=f"desk-{secrets.token_hex(4)}", on_used=on_used)
+    tickets = Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used)
     app.add_middleware(_outermost, tickets=tickets)
     return Desk(app=app, rounds=rounds, query=tickets.query)
+
+
+def _cookie(folder: Path) -> str:
+    """Return the name of the project's cookie. All desks of a machine share their cookies, whatever their ports."""
+    return f"desk-{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
 
 
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:

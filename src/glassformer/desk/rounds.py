@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -17,13 +18,14 @@ from glassformer.desk.project import FEWEST_OF_CLASS, LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.load_answering import load_answering
 
 FEWEST_LABELS = 16
 """What the first round needs, beside `FEWEST_OF_CLASS` texts of at least two classes."""
 
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
-_DOUBTS, _LINES_SHOWN = 200, 3
+_DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
 
 Command = Callable[[str, str], list[str]]
 """Given the name of a table and of a folder, both in the project's, the command that trains a model on the one into
@@ -129,8 +131,18 @@ class Rounds:
         record |= {"seconds": round(time.time() - record["began"], 1)}
         if reason is not None:
             record["reason"] = reason
+            shutil.rmtree(self.project.model(number), ignore_errors=True)
         self.project.store.write_round(number, state, record)
+        self._tidy()
         self.said = ""
+
+    def _tidy(self) -> None:
+        """Of all but the last models, leave only the report."""
+        done = [found["number"] for found in self.project.store.rounds() if found["state"] == "done"]
+        for number in done[:-_MODELS_KEPT]:
+            for path in self.project.model(number).glob("*"):
+                if path.name != REPORT_FILE:
+                    shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
     def _trained(self, number: int) -> str | None:
         """Run the command. Return why there is no model, or None."""

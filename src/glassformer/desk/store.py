@@ -212,6 +212,10 @@ class Store:
             found = change.execute("SELECT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
             change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
             _look_up(change, batch)
+            change.execute(  # a class that was renamed or joined is there again
+                "INSERT INTO classes SELECT DISTINCT label, (SELECT max(place) + 1 FROM classes) FROM current "
+                "WHERE kind = 'label' AND label NOT IN (SELECT name FROM classes)"
+            )
             return [row["text"] for row in found]
 
     def add_class(self, name: str) -> None:

@@ -11,8 +11,6 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_DAYS = 30
-
 
 class Tickets:
     """ASGI middleware: gives the browser that brings the ticket a cookie, and refuses requests without it (403).
@@ -22,7 +20,7 @@ class Tickets:
 
     Args:
         start: the path of the page.
-        name: of the cookie. Cookies are shared by all ports of a machine, so it should tell desks apart.
+        name: of the cookie.
         on_used: is called with the query of a new address when a used ticket is brought again.
     """
 
@@ -55,9 +53,7 @@ class Tickets:
             self._used.add(self._ticket)
             self._ticket = secrets.token_urlsafe(16)
             answer = RedirectResponse(self.start, 303)
-            answer.set_cookie(
-                self.name, self._session, max_age=_DAYS * 86_400, path="/", httponly=True, samesite="strict"
-            )
+            answer.set_cookie(self.name, self._session, httponly=True, samesite="strict")  # until the browser is closed
             return answer
         if brought in self._used:
             self.on_used(self.query)

@@ -18,7 +18,7 @@ export function labelling(desk) {
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
   const noting = el("p", { hidden: true }, el("label", { for: "note" }, "Note "), note);
   const keys = el("p", { className: "soft keys", id: "keys" },
-    "1–9: that class. Type and Enter: a class by its name, or a new one. → skip, ? unsure, - leave out, + note, ← undo.");
+    "1–9: that class. Enter: the suggested one. Type and Enter: a class by its name, or a new one. → skip, ? unsure, - leave out, + note, ← undo.");
   const button = (name, act) => el("button", { type: "button", onclick: act }, name);
   const others = el("p", { className: "others" },
     button("Skip →", () => decide("skip")), " ", button("Unsure ?", () => decide("unsure")), " ",
