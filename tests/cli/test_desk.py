@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.desk.project import Project
 from tests.cli.terminal import glassformer, misused
 from tests.running import Running
 from tests.trained import write_csv
@@ -24,9 +25,22 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(said["url"], timeout=60)
         misused(glassformer("desk", table, "--no-open"), "is in use")  # one desk for a project
+        decision = {"texts": [2], "kind": "label", "label": "blame", "who": "me", "way": "random"}
+        post = urllib.request.Request(
+            f"{said['url'].partition('?')[0]}desk/decisions", json.dumps(decision).encode(),
+            {"content-type": "application/json"},
+        )  # fmt: skip
+        with opener.open(post, timeout=60) as answer:
+            assert json.load(answer) == {"batch": 1, "round": None}
+        desk.process.kill()
+        desk.outcome()
+    kept = Project.open(tmp_path / "texts-desk")
+    assert kept.store.counts() == {"blame": 1}, "what was answered is on the disk"
+    kept.store.close()
+    with Running(*command, log=tmp_path / "again") as desk:
+        desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))
         desk.process.send_signal(signal.SIGINT)
         assert desk.outcome().code == 130
-    assert (tmp_path / "texts-desk" / "desk.sqlite").is_file()
 
 
 def test_misuse_is_said(tmp_path: Path) -> None:
