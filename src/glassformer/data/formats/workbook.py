@@ -61,8 +61,8 @@ def _check_start(place: Place) -> None:
         raise UsageError(f"{place.name} is empty.")
     if not start.startswith(_SIGNATURES):
         raise UsageError(
-            f"{place.name} is not a workbook, but perhaps text or a web page, which some programs name so. Open it in a "
-            "spreadsheet program and save it as .xlsx; or if it is text in columns, give it the extension .csv."
+            f"{place.name} is not a workbook, but perhaps text or a web page, which some programs name so. Open it in "
+            "a spreadsheet program and save it as .xlsx; or if it is text in columns, give it the extension .csv."
         )
 
 
