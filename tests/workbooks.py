@@ -29,8 +29,9 @@ TRUE = Cell(' t="b"><v>1</v>')
 FORMULA = Cell(' t="str"><f>UPPER("x")</f><v>X</v>')
 
 
-def xlsx(sheets: Mapping[str, Rows], *, hidden: Sequence[str] = ()) -> bytes:
-    """A workbook of these sheets. None is an empty cell."""
+def xlsx(sheets: Mapping[str, Rows], *, hidden: Sequence[str] = (), merged: Sequence[str] = ()) -> bytes:
+    """A workbook of these sheets. None is an empty cell. Cells such as A2:A4 are merged in each sheet."""
+    areas = "".join(f'<mergeCell ref="{area}"/>' for area in merged)
     numbered = list(enumerate(sheets, 1))
     states = dict.fromkeys(hidden, ' state="hidden"')
     book = "".join(f'<sheet name="{escape(n)}" sheetId="{i}" r:id="r{i}"{states.get(n, "")}/>' for i, n in numbered)
@@ -47,17 +48,22 @@ def xlsx(sheets: Mapping[str, Rows], *, hidden: Sequence[str] = ()) -> bytes:
             "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{_PACKAGE}/relationships">{links}<Relationship '
             f'Id="s" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
             "xl/styles.xml": f'<styleSheet xmlns="{_MAIN}"><cellXfs>{formats}</cellXfs></styleSheet>',
-            **{f"xl/worksheets/sheet{i}.xml": _xlsx_sheet(sheets[name]) for i, name in numbered},
+            **{
+                f"xl/worksheets/sheet{i}.xml": _xlsx_sheet(
+                    sheets[name], f"<mergeCells>{areas}</mergeCells>" if areas else ""
+                )
+                for i, name in numbered
+            },
         }
     )
 
 
-def _xlsx_sheet(rows: Rows) -> str:
+def _xlsx_sheet(rows: Rows, more: str) -> str:
     data = "".join(
         f'<row r="{y}">' + "".join(_xlsx_cell(f"{chr(64 + x)}{y}", cell) for x, cell in enumerate(row, 1)) + "</row>"
         for y, row in enumerate(rows, 1)
     )
-    return f'<worksheet xmlns="{_MAIN}"><sheetData>{data}</sheetData></worksheet>'
+    return f'<worksheet xmlns="{_MAIN}"><sheetData>{data}</sheetData>{more}</worksheet>'
 
 
 def _xlsx_cell(place: str, cell: object) -> str:

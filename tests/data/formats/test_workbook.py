@@ -75,6 +75,13 @@ def test_a_workbook_under_the_extension_of_another_kind(tmp_path: Path) -> None:
         assert rows_of(tmp_path / name).height == 3
 
 
+def test_a_merged_cell_has_its_value_in_every_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    rows = [[], [None, "text", "label"], [None, "a", "x"], [None, "b"], [None, "c"], [None, "d", "y"], [None, "e"]]
+    path.write_bytes(xlsx({"S": rows}, merged=["C3:C5", "B6:C6", "A3:A4", "F2:F4"]))
+    assert rows_of(path)["label"].to_list() == ["x", "x", "x", "y", ""]
+
+
 def test_hidden_sheets_are_read_by_name_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(xlsx({"Lists": [["a"], ["b"]], "Data": ROWS}, hidden=["Lists"]))

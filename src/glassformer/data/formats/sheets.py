@@ -16,6 +16,7 @@ import json
 import re
 import sys
 import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -83,11 +84,31 @@ def _print_sheet(book: calamine.CalamineWorkbook, path: str, asked: str) -> None
 
 def _print_rows(sheet: calamine.CalamineSheet, sizes: list[tuple[str, int, int]], path: str) -> None:
     _print({"sheets": sizes, "taken": sheet.name})
-    errors = 0
-    for row in sheet.iter_rows() if sheet.height else ():
+    errors, merged = 0, _merged_down(sheet)
+    for row in merged(sheet.iter_rows()) if sheet.height else ():
         errors += sum(cell in _ERRORS for cell in row if isinstance(cell, str))
         _print([_as_text(cell) for cell in row])
     _print(errors + _errors_in(path, sheet.name))
+
+
+def _merged_down(sheet: calamine.CalamineSheet) -> Callable[[Iterator[list[Any]]], Iterator[list[Any]]]:
+    """Return a function that repeats the value of a cell that spans several rows in each of them."""
+    begins: dict[int, list[tuple[int, int]]] = {}
+    left = sheet.start[1] if sheet.start else 0
+    for (top, column), (bottom, _) in sheet.merged_cell_ranges or ():
+        if bottom > top and 0 <= column - left < sheet.width:
+            begins.setdefault(top, []).append((column - left, bottom))
+
+    def filled(rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        held: dict[int, tuple[int, Any]] = {}  # by column: the last row that it fills, and its value
+        for number, row in enumerate(rows):
+            for column, (bottom, value) in held.items():
+                if number <= bottom:
+                    row[column] = value
+            held.update({column: (bottom, row[column]) for column, bottom in begins.get(number, ())})
+            yield row
+
+    return filled
 
 
 def _as_text(cell: Any) -> str:
