@@ -22,7 +22,7 @@ from tests.fits import remember_fits, remember_graphs  # noqa: E402
 
 torch.set_num_threads(1)
 
-pytest_plugins = ["tests.trained"]
+pytest_plugins = ["tests.data.postgresql", "tests.trained"]
 
 remember_fits()
 remember_graphs()

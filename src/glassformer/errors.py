@@ -7,8 +7,21 @@ import reprlib
 from collections.abc import Sequence
 
 _LONGEST = 80
+_NAMED: dict[str, str] = {}
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST
+
+
+def name_as(words: str, name: str) -> None:
+    """From now on, messages say `name` in place of `words`: a private file, or an address with a password."""
+    _NAMED[words] = name
+
+
+def as_named(text: str) -> str:
+    """Return a message with the names that were given by `name_as`."""
+    for words, name in _NAMED.items():
+        text = text.replace(words, name)
+    return text
 
 
 def brief(text: str) -> str:
@@ -25,6 +38,12 @@ def brief_value(value: object) -> str:
         return f"a value of type {type(value).__name__}"
 
 
+def words_of(error: BaseException, *, most: int = 300) -> str:
+    """What another program says in an error, on one line: its beginning."""
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
 class GlassformerError(Exception):
     """The work failed: for example, a folder is damaged. The command line exits with 1.
 
@@ -36,9 +55,9 @@ class GlassformerError(Exception):
     exit_code = 1
 
     def __init__(self, message: str = "", listing: Sequence[str] = ()) -> None:
-        super().__init__("\n".join([message, *listing]))
-        self.message = message
-        self.listing = tuple(listing)
+        self.message = as_named(message)
+        self.listing = tuple(map(as_named, listing))
+        super().__init__("\n".join([self.message, *self.listing]))
 
 
 class UsageError(GlassformerError):

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from glassformer.data import archives
+from glassformer.data.download import fetch
 from glassformer.data.known import KNOWN, download, resolve
 from glassformer.errors import GlassformerError, UsageError
 
@@ -149,14 +150,14 @@ def test_fetching_reports_progress_and_failures(tmp_path: Path) -> None:
         root = f"http://127.0.0.1:{server.server_port}"
         target = tmp_path / "a.part"
         seen: list[tuple[int, int | None]] = []
-        archives.fetch(f"{root}/whole", target, lambda done, total: seen.append((done, total)))
+        fetch(f"{root}/whole", target, lambda done, total: seen.append((done, total)), otherwise="Try again.")
         assert target.stat().st_size == 600_000
         assert seen[-1] == (600_000, 600_000)
         assert len(seen) > 1
         for path, message in {"missing": "404", "short": "after 7 of 600,000 bytes"}.items():
-            with pytest.raises(GlassformerError, match=f"{path} could not be downloaded: .*{message}.*`from_file=`"):
-                archives.fetch(f"{root}/{path}", target, silent)
+            with pytest.raises(GlassformerError, match=f"{path} could not be downloaded: .*{message}.*Try again"):
+                fetch(f"{root}/{path}", target, silent, otherwise="Try again.")
             assert not target.exists()
         server.shutdown()
     with pytest.raises(GlassformerError, match="could not be downloaded"):
-        archives.fetch(f"{root}/whole", target, silent)
+        fetch(f"{root}/whole", target, silent, otherwise="Try again.")

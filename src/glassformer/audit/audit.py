@@ -14,6 +14,7 @@ from glassformer.audit.held_out import CannotMeasureError, Say, measure_membersh
 from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
+from glassformer.data.addresses import without_password
 from glassformer.data.inputs import Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.splits import Splits
@@ -111,7 +112,7 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
         raise UsageError(
             "the model was trained from Python on rows in memory, which no table is known to hold; leave out `train=`"
         )
-    splits = split_again(config, source.model_copy(update={"train": train}), data_dir)
+    splits = split_again(config, source.model_copy(update={"train": without_password(train)}), data_dir)
     if splits is None:
         raise UsageError(
             f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "

@@ -27,15 +27,13 @@ def compare(
     run: Measuring,
 ) -> None:
     """Compare two models on the same texts: the difference in accuracy or R², and texts on which they differ."""
-    from glassformer.data.known import check_source
-    from glassformer.data.sources import TableOptions
     from glassformer.evaluation.paired_comparison import compare_models
 
     check_order(model_a, data)
     check_order(model_b, data)
-    check_source(data)
+    data = read.table(data)
     doing(f"answering {data} with both models")
-    found = compare_models(model_a, model_b, data, TableOptions(**vars(read)), device=run.place, data_dir=run.data_dir)
+    found = compare_models(model_a, model_b, data, read.options, device=run.place, data_dir=run.data_dir)
     if run.json:
         print_json(found.model_dump(mode="json"))
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -52,8 +52,6 @@ def embeddings(
 
     from glassformer.data.documents import read_documents
     from glassformer.data.files import folder_written_aside
-    from glassformer.data.known import KNOWN
-    from glassformer.data.rows import check_file
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.prediction.model_folder import is_unfinished
     from glassformer.readers.body.learning import BodySettings, learn_body
@@ -77,10 +75,14 @@ def embeddings(
         raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
     if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
-    # Before a long time is spent on the others.
-    sizes = {source: check_file(Path(source)).stat().st_size for source in texts if source not in KNOWN}
+    content = _content(texts)  # before a long time is spent on some
     work = out.with_name(f"{out.name}.unfinished")
-    identity = {"settings": settings.model_dump(), "texts": list(texts), "sizes": sizes, "column": text, "from": base}
+    identity = {
+        "settings": settings.model_dump(),
+        **content,
+        "column": text,
+        "from": base,
+    }
     identity |= {} if base is None else content_of(base)
 
     def sources() -> Iterator[Documents]:
@@ -102,6 +104,17 @@ def embeddings(
         read = counted(body.card.read, "word")
         say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
     _show(Body.load(out), out, json=shown.json)
+
+
+def _content(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the sources and their sizes in bytes. Raises `UsageError` if one is not there."""
+    from glassformer.data.addresses import local_path, without_password
+    from glassformer.data.known import KNOWN
+    from glassformer.data.rows import check_file
+
+    names = list(map(without_password, texts))
+    sizes = {source: check_file(local_path(source)).stat().st_size for source in names if source not in KNOWN}
+    return {"texts": names, "sizes": sizes}
 
 
 def _examples(body: Body) -> dict[str, Sequence[str]]:

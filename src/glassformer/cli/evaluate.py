@@ -39,13 +39,11 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
-    from glassformer.data.known import check_source
-    from glassformer.data.sources import TableOptions
     from glassformer.prediction.model_folder import is_model_folder
     from glassformer.prediction.predictor import Predictor
 
     check_order(model, data)
-    check_source(data)
+    data = read.table(data)
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
     folder = out or model / EVALUATION_FOLDER
@@ -54,7 +52,7 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
-    asked = {"options": TableOptions(**vars(read)), "train": train, "data_dir": run.data_dir}
+    asked = {"options": read.options, "train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=run.place)  # what was exported is not measured
     _measure(predictor, model, data, folder, json=run.json, **asked)

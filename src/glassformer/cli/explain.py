@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.explain_file import explain_file, time_of_a_long
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Asking, Model, SafeCsv, TextColumn
+from glassformer.cli.options import Asking, Model, Query, SafeCsv, TextColumn
 from glassformer.cli.output import (
     Piece,
     doing,
@@ -26,7 +26,7 @@ from glassformer.cli.output import (
     show,
     show_painted,
 )
-from glassformer.cli.rows_to_answer import given_rows
+from glassformer.cli.rows_to_answer import given_rows, table_file
 from glassformer.cli.writers import check_out, check_parent
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted, label_text
@@ -66,7 +66,8 @@ def explain(
     given: Annotated[
         str | None, typer.Argument(metavar="[TEXT]", help="The text. - reads it from standard input.")
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
+    file: Annotated[str | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
+    query: Query = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -112,15 +113,16 @@ def explain(
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
-    _check(given, file, {**asked, "html": html}, of_a_file, json=run.json)
+    table = table_file(file, query)
+    _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
     check_parent("--html", html)
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=run.device)
     if predictor.trained.config.transformer_is_silent:
         _note_silent(predictor.trained.config.asked_in_words, method=method, heads=heads, neighbours=neighbours)
-    if file is not None:
-        explain_file(predictor, file, out, text, method=method, safe_csv=safe_csv, json=run.json)
+    if table is not None:
+        explain_file(predictor, table, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
         given = _from_standard_input() if given == "-" else given or ""
         _explain_text(predictor, given, html, json=run.json, method=method, **asked)

@@ -53,7 +53,7 @@ def labels(
         bool, typer.Option("--prefill", help="Fill the column new_label with suggestions, for you to correct.")
     ] = False,
     next_: Annotated[
-        tuple[int, Path] | None,
+        tuple[int, str] | None,
         typer.Option(
             "--next",
             metavar="NUMBER FILE",
@@ -75,8 +75,11 @@ def labels(
             raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
         _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
-    out = out or (_beside(data, "check") if next_ is None else _beside(str(next_[1]), "label"))
-    check_out(out, Path(data), overwrite=overwrite)
+    from glassformer.data.addresses import is_elsewhere, without_password
+
+    data = without_password(data)
+    out = out or (_beside(data, "check") if next_ is None else _beside(next_[1], "label"))
+    check_out(out, None if is_elsewhere(data) else Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
     if next_ is not None:
@@ -96,7 +99,7 @@ def labels(
     _show_found(check, truth)
     filled_in = f"{out}: {_findings(check)}"
     show(f"\n{filled_in}" + (f". Fill in the column new_label: {truth.to_type}, or drop" if len(filled) else ""))
-    if len(filled):
+    if len(filled) and not is_elsewhere(data):
         say(f"then: {_to_apply(data, reading)} {shlex.quote(str(out))}")
 
 
@@ -107,15 +110,15 @@ def _to_apply(data: str, reading: Reading) -> str:
 
 def _beside(data: str, to: str) -> Path:
     """Return the default name of a file to check or to label."""
-    from glassformer.data.parts import file_of
+    from glassformer.data.addresses import beside, name_in
 
-    path = file_of(Path(data)) if Path(data).name.strip(".") else Path(data).resolve()  # "." says no name
-    return path.with_name(f"{path.name.partition('.')[0] or 'table'}-to-{to}.csv")
+    data = data if Path(data).name.strip(".") else str(Path(data).resolve())  # "." says no name
+    return beside(data, f"{name_in(data)}-to-{to}.csv")
 
 
 def _label_next(
     data: str,
-    wanted: tuple[int, Path],
+    wanted: tuple[int, str],
     out: Path,
     of_check: tuple[str | None, bool, str | None],
     data_dir: Path | None,
@@ -125,6 +128,7 @@ def _label_next(
     json: bool,
 ) -> None:
     """Choose texts to label next, and write them with an empty column of labels."""
+    from glassformer.data.addresses import local_path, without_password
     from glassformer.data.wording import counted
     from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
@@ -134,20 +138,21 @@ def _label_next(
         raise UsageError(f"{given[0]} is for looking, not for --next; leave it out")
     if number < 1:
         raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
-    check_out(out, unlabelled, overwrite=True)
+    path, unlabelled = local_path(unlabelled), without_password(unlabelled)
+    check_out(out, path, overwrite=True)
     truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {unlabelled}")
-    pool = read_unlabelled(unlabelled, truth.table)
+    pool = read_unlabelled(path, truth.table)
     for note in pool.notes:
         say(note)
     doing("choosing texts")
     found = to_label(truth, pool, number)
-    rows = rows_to_label(unlabelled, pool, truth.table, found.rows.drop("text"))
-    with write_columns(out, added=[], source=str(out), like=_like(str(unlabelled)), safe=safe_csv) as write:
+    rows = rows_to_label(path, pool, truth.table, found.rows.drop("text"))
+    with write_columns(out, added=[], source=str(out), like=_like(unlabelled), safe=safe_csv) as write:
         write(rows, rows.select())
     if json:
         figures = {"new_texts": found.new, "chosen": rows.height}
-        print_json({"data": data, "unlabelled": str(unlabelled), **figures, "out": str(out)})
+        print_json({"data": data, "unlabelled": unlabelled, **figures, "out": str(out)})
         return
     _show_chosen(found, truth.table, unlabelled, out)
     if not _not_one_file(data):
@@ -156,7 +161,7 @@ def _label_next(
         say(f"there are no more than {counted(rows.height, 'new text')}")
 
 
-def _show_chosen(found: ToLabel, table: Table, unlabelled: Path, out: Path) -> None:
+def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> None:
     from glassformer.data.inputs import shown
     from glassformer.data.wording import counted
 
@@ -179,8 +184,11 @@ def _beginning(text: str) -> str:
 
 def _not_one_file(data: str) -> str | None:
     """Return what a table is that `--apply` cannot mend."""
+    from glassformer.data.addresses import is_elsewhere
     from glassformer.data.known import KNOWN
 
+    if is_elsewhere(data):
+        return "no file here"
     return "a known data set" if data in KNOWN else "a folder" if Path(data).is_dir() else None
 
 
@@ -203,11 +211,12 @@ def _read(
 
 def _like(data: str) -> Delimited:
     """Return how the columns of the table are separated, for a program that opens both files."""
+    from glassformer.data.addresses import is_elsewhere
     from glassformer.data.formats.format import Delimited
     from glassformer.data.rows import iterate_rows
 
     found = [Delimited()]
-    if Path(data).is_file():
+    if not is_elsewhere(data) and Path(data).is_file():
         next(iterate_rows(Path(data), rows_per_batch=1, on_delimited=found.append))
     return found[-1]
 

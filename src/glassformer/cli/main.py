@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import NoReturn
 
 import typer
@@ -153,7 +154,10 @@ def main() -> None:
 
 
 def _check_arguments() -> None:
-    """Refuse arguments that are not UTF-8. They can name a file, but cannot be shown or kept in a model folder."""
+    """Refuse arguments that are not UTF-8. They can name a file, but cannot be shown or kept in a model folder.
+
+    Of an address with a password, messages leave it out from now on.
+    """
     for number, argument in enumerate(sys.argv[1:], 1):
         try:
             argument.encode()
@@ -161,6 +165,11 @@ def _check_arguments() -> None:
             raise UsageError(
                 f"argument {number}, {argument!r}, is not UTF-8; rename the file, or convert the text"
             ) from error
+        if (begin := argument.find("://")) > 0:
+            from glassformer.data.addresses import without_password
+
+            with suppress(UsageError):  # whatever reads it says what is wrong
+                without_password(argument[:begin].rpartition("=")[2] + argument[begin:])
 
 
 def _command() -> NoReturn:

@@ -18,7 +18,7 @@ from glassformer.errors import UsageError
 from glassformer.prediction.shipped import folder_of
 
 if TYPE_CHECKING:
-    from glassformer.data.sources import SourceConfig
+    from glassformer.data.sources import SourceConfig, TableOptions
     from glassformer.training.initial_weights import InitialWeights
 
 
@@ -37,6 +37,10 @@ Model = Annotated[
     Path, typer.Argument(callback=model_folder, help="A model folder, or sentiment-en, which comes with glassformer.")
 ]
 TextColumn = Annotated[str | None, typer.Option(help="Column with the texts. Found automatically if left out.")]
+Query = Annotated[
+    str | None,
+    typer.Option(metavar="<statement>", help="Of a database: the SELECT whose rows are the table. Default: its table."),
+]
 SafeCsv = Annotated[
     bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
 ]
@@ -178,6 +182,23 @@ class AsTrained:
     label: LabelColumn = None
     multilabel: MultilabelAsTrained = None
     fold_labels: FoldLabels = False
+    query: Query = None
+
+    def table(self, data: str) -> str:
+        """Return the table with what --query reads of it. Raises `UsageError` if it is not there, or no database."""
+        from glassformer.data.addresses import with_query
+        from glassformer.data.known import check_source
+
+        data = with_query(data, self.query)
+        check_source(data)
+        return data
+
+    @property
+    def options(self) -> TableOptions:
+        """How the library is to read it."""
+        from glassformer.data.sources import TableOptions
+
+        return TableOptions(**{name: value for name, value in vars(self).items() if name != "query"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +255,7 @@ class Reading:
         ),
     ] = None
     fold_labels: FoldLabels = False
+    query: Query = None
 
     def source(
         self, train: str, test: str | None = None, start: InitialWeights | None = None, init: str | None = None
@@ -250,6 +272,7 @@ class Reading:
 
         source = SourceConfig(
             train=train,
+            query=self.query,
             test=test,
             label=self.label,
             multilabel=self.multilabel,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.torchrun import program
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, as_named
 
 if TYPE_CHECKING:
     from glassformer.data.sources import Task
@@ -45,12 +45,12 @@ def open_streams() -> None:
 
 def doing(what: str) -> None:
     """Set what the command does from now on. It is shown if it takes long."""
-    ACTIVITY.doing(one_line(without_control(what)))
+    ACTIVITY.doing(one_line(without_control(as_named(what))))
 
 
 def progressing(how_far: str) -> None:
     """Set how far the command is. If this is empty, nothing is shown."""
-    ACTIVITY.progress(one_line(without_control(how_far)))
+    ACTIVITY.progress(one_line(without_control(as_named(how_far))))
 
 
 def hush() -> None:
@@ -111,7 +111,7 @@ def say(text: str) -> None:
 def insist(text: str) -> None:
     """Write a message to standard error even if the user wants quiet."""
     with ACTIVITY.aside(), suppress(OSError):
-        sys.stderr.write(without_control(text) + "\n")
+        sys.stderr.write(without_control(as_named(text)) + "\n")
         sys.stderr.flush()
 
 
@@ -181,6 +181,7 @@ def shortened(text: str, longest: int) -> str:
 def command_line(*, leave_out: str = "", add: str = "") -> str:
     """Return the command as it was typed, quoted for a shell, without the flag `leave_out` and with the flag `add`."""
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
+    arguments = list(map(as_named, arguments))
     return f"{program()} {shlex.join([*arguments, *([add] if add else [])])}"
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Asking, Model, SafeCsv, TextColumn
+from glassformer.cli.options import Asking, Model, Query, SafeCsv, TextColumn
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
-from glassformer.cli.rows_to_answer import Misread, given_rows, table_in_batches, text_batches
+from glassformer.cli.rows_to_answer import Misread, given_rows, table_file, table_in_batches, text_batches
 from glassformer.cli.unknown import (
     Marked,
     counts_of,
@@ -43,11 +43,12 @@ def predict(
         typer.Argument(help="The texts. Without any, or with -, standard input is read: one text per line."),
     ] = None,
     file: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             help="A table of texts, or a folder of tables (shards). - reads a CSV or JSON lines from standard input."
         ),
     ] = None,
+    query: Query = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -81,11 +82,12 @@ def predict(
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
-    _check(texts, file, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
-    by.check(folder=_is_folder(file))
-    if file is not None and out is not None and _is_folder(file):
+    table = table_file(file, query)
+    _check(texts, table, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
+    by.check(folder=_is_folder(table))
+    if table is not None and out is not None and _is_folder(table):
         asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": run.device, "safe_csv": safe_csv}
-        predict_shards(model, file, out, by=by, overwrite=overwrite, json=run.json, **asked)
+        predict_shards(model, table, out, by=by, overwrite=overwrite, json=run.json, **asked)
         return
     style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
@@ -95,10 +97,10 @@ def predict(
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)
     asked = {} if below is None else {"review_below": below}
-    if file is None:
+    if table is None:
         _answer_texts(predictor, texts, top_k, style, asked)
     else:
-        _answer_file(predictor, file, out, text, style, asked, safe_csv=safe_csv)
+        _answer_file(predictor, table, out, text, style, asked, safe_csv=safe_csv)
     if style == "plain":
         _notes(predictor)
 

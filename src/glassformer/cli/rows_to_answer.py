@@ -33,6 +33,21 @@ class KnowsItsColumn(Protocol):
     def text_column(self) -> str | None: ...
 
 
+def table_file(file: str | None, query: str | None) -> Path | None:
+    """Return the path of the table in --file (see `local_path`).
+
+    Raises:
+        UsageError: --query has no database to read from, or it cannot be read.
+    """
+    if file is None:
+        if query is not None:
+            raise UsageError("--query goes with --file; leave it out")
+        return None
+    from glassformer.data.addresses import local_path, with_query
+
+    return local_path(with_query(file, query))
+
+
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     """Yield the given texts in batches. Without any, yield the lines of standard input as they arrive."""
     from glassformer.data.tokenizers import batched

@@ -58,7 +58,10 @@ def search(
     run: Running,
 ) -> None:
     """Search for the best settings of a recipe within a time."""
-    out = out or Path("runs") / f"search-{_stem(data)}"
+    from glassformer.data.addresses import name_in, without_password
+
+    data = without_password(data)
+    out = out or Path("runs") / f"search-{name_in(data)}"
     check_folder(out)
     from glassformer.data.sources import read_sources
     from glassformer.experiments.search.search import check_out, is_unfinished
@@ -83,13 +86,8 @@ def search(
     usual = as_typed(vars(recipe) | vars(held_out) | {"seed": None if seed is None else str(seed)})
     following = ["--recipe", str(out / "recipe.toml")] if found.recommended == "found" else usual
     read = as_typed(vars(reading) | {"data_dir": run.data_dir})
-    command = ["glassformer", "train", data, "--out", f"runs/{_stem(data)}", *read, *following]
+    command = ["glassformer", "train", data, "--out", f"runs/{name_in(data)}", *read, *following]
     _show_result(found, out, shlex.join(command), json=run.json)
-
-
-def _stem(data: str) -> str:
-    """Return the name of a table without its folder and its endings."""
-    return Path(data).name.partition(".")[0] or "table"
 
 
 def _show_result(found: SearchResult, out: Path, following: str, *, json: bool) -> None:

@@ -6,58 +6,28 @@ Archives are read as streams. Nothing in them is executed, and no path that an a
 import ast
 import csv
 import hashlib
-import http.client
 import io
 import itertools
 import json
 import re
 import tarfile
-import urllib.request
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
 import polars as pl
 
+from glassformer.data.download import CHUNK
 from glassformer.data.files import written_aside
 from glassformer.data.rows import read_batches
 from glassformer.errors import GlassformerError
 
-CHUNK = 2**18  # bytes
 TWEETS_PER_PART = 2**16  # held as Python strings at one time
 ZHOU_ROWS = "5528c551f2387b421d83d619689c898a324212023e7ae1e6a31df6ecb2c284d0"  # SHA-256 of both splits as JSON
 IMDB_LABELS = {"neg": 0, "pos": 1, "unsup": -1}
 IMDB_REVIEW = re.compile(r"aclImdb/(?P<split>train|test)/(?P<kind>neg|pos|unsup)/(?P<number>\d+)_(?P<rating>\d+)\.txt")
 IMDB_ADDRESSES = re.compile(r"aclImdb/(?P<split>train|test)/urls_(?P<kind>neg|pos|unsup)\.txt")
-
-Progress = Callable[[int, int | None], None]
-
-
-def fetch(url: str, target: Path, progress: Progress) -> None:
-    """Download `url` to `target`.
-
-    `progress` is called with the bytes so far and the bytes in total (None if the server does not announce them).
-
-    Raises `GlassformerError` when the server cannot be reached or stops early.
-    """
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer, target.open("wb") as file:
-            announced = answer.headers.get("Content-Length")
-            total = int(announced) if announced else None
-            done = 0
-            while chunk := answer.read(CHUNK):
-                file.write(chunk)
-                done += len(chunk)
-                progress(done, total)
-        if total is not None and done != total:
-            raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
-    except (OSError, http.client.HTTPException) as error:
-        target.unlink(missing_ok=True)
-        raise GlassformerError(
-            f"{url} could not be downloaded: {error}. Try again, or download it by other means and name the "
-            "file with `from_file=`."
-        ) from error
 
 
 def verify(path: Path, checksum: str) -> None:

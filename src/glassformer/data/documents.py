@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from glassformer.data.addresses import local_path, without_password
 from glassformer.data.columns import same_column
 from glassformer.data.formats.all_formats import EXTENSIONS, FORMATS
 from glassformer.data.formats.compressions import is_compressed, opened
@@ -74,20 +75,21 @@ def read_documents(
     Raises:
         UsageError: there is no such source, or it cannot be read, or it holds no text.
     """
-    if source not in KNOWN and is_plain(file_of(Path(source))):
+    path, source = local_path(source), without_password(source)
+    if source not in KNOWN and is_plain(file_of(path)):
         if text is not None:
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
-        return _paragraphs(Path(source))
-    path = file_of(Path(source))
-    if source in KNOWN or not path.exists():
+        return replace(_paragraphs(path), source=source)
+    file = file_of(path)
+    if source in KNOWN or not file.exists():
         table = resolve(source, "train", data_dir, text=text)
-    elif path.is_file() and path.suffix.lower() not in EXTENSIONS:
+    elif file.is_file() and file.suffix.lower() not in EXTENSIONS:
         raise UsageError(
             f"{source}: the extension does not say what this is. Plain text: {', '.join(PLAIN)}; tables: "
             f"{', '.join(FORMATS)}"
         )
     else:
-        table = read_table(Path(source), text=text or _column(Path(source), like), labelled=False)
+        table = read_table(path, text=text or _column(path, like), labelled=False)
     left_out = tuple(f"left out: {len(dropped.rows):,} × {dropped.reason}" for dropped in table.dropped)
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
 
@@ -212,11 +214,12 @@ def read_unlabelled(source: str, data_dir: Path | None = None, *, like: str | No
         table = resolve_unlabelled(source, data_dir)
         return Documents(texts=table.frame["text"], source=source, notes=table.notes)
     try:
-        is_folder = Path(source).is_dir()
+        path = local_path(source)
+        is_folder = path.is_dir()
     except OSError as error:  # no file can have such a name
         raise UsageError(f"{quoted(source)} cannot be read: {error.strerror}") from error
     if is_folder:
-        return _folder(Path(source))
+        return replace(_folder(path), source=without_password(source))
     return read_documents(source, data_dir, like=like)
 
 
@@ -231,7 +234,8 @@ def read_rows(source: str, inputs: Inputs) -> Documents:
         raise UsageError(
             f"{source} brings one text a row, and this model reads {inputs.in_words}; name a table with them"
         )
-    batches = batches_of(files_of(Path(source)), rows_per_batch=ROWS_PER_BATCH)
+    batches = batches_of(files_of(local_path(source)), rows_per_batch=ROWS_PER_BATCH)
+    source = without_password(source)
     first = next(batches)
     compose = composer(first, inputs, source)
     texts = pl.Series([text for batch in chain([first], batches) for text in compose(batch) if text], dtype=pl.String)

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 
 from glassformer.data import archives, polarity, sentiment140
+from glassformer.data.addresses import is_elsewhere, local_path, without_password
 from glassformer.data.columns import Wanted
+from glassformer.data.download import Progress, fetch
 from glassformer.data.parts import exists, file_of
 from glassformer.data.rows import check_file
 from glassformer.data.table import Table, read_table
@@ -78,7 +80,8 @@ def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: U
     """
     if source not in KNOWN:
         _refuse_unknown_name(source)
-        return read_table(Path(source), **wanted)
+        table = read_table(local_path(source), **wanted)
+        return replace(table, source=without_password(source)) if is_elsewhere(source) else table
     known, text, label = KNOWN[source], wanted.get("text"), wanted.get("label")
     multilabel = wanted.get("multilabel")
     if not known.files:
@@ -152,9 +155,7 @@ def find(name: str, split: str, data_dir: Path | None = None) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def download(
-    name: str, data_dir: Path | None = None, *, progress: archives.Progress, from_file: Path | None = None
-) -> Path:
+def download(name: str, data_dir: Path | None = None, *, progress: Progress, from_file: Path | None = None) -> Path:
     """Download a known data set, verify it, write it to `<data_dir or the cache>/<name>/`, and return that folder.
 
     `from_file` is the published file, if the user has it already. Raises `UsageError` for an unknown name, and for a
@@ -175,7 +176,8 @@ def download(
     published = from_file or folder / "download.part"
     try:
         if from_file is None and known.source_url is not None:
-            archives.fetch(known.source_url, published, progress)
+            otherwise = "Try again, or download it by other means and name the file with `from_file=`."
+            fetch(known.source_url, published, progress, otherwise=otherwise)
         if known.checksum is not None:
             archives.verify(published, known.checksum)
         known.unpack(published, folder)
@@ -185,10 +187,13 @@ def download(
 
 
 def check_source(source: str) -> None:
-    """Raise `UsageError` if this is neither the name of a known data set nor a file or folder. Nothing is read."""
-    if source not in KNOWN and not is_there(Path(source)):
+    """Raise `UsageError` if this is neither the name of a known data set nor a file or folder.
+
+    Nothing is read of a file. What an address names is fetched.
+    """
+    if source not in KNOWN and not is_there(path := local_path(source)):
         _refuse_unknown_name(source)
-        check_file(Path(source))
+        check_file(path)
 
 
 def _refuse_unknown_name(source: str) -> None:

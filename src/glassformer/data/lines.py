@@ -34,7 +34,7 @@ _SIGNATURES = {
     b"%PDF-": "a PDF; a table of texts is needed",
     b"\x89PNG": "a picture; a table of texts is needed",
     b"\xff\xd8\xff": "a picture; a table of texts is needed",
-    b"SQLite format 3": "an SQLite database; export the table as CSV",
+    b"SQLite format 3": "a SQLite database; give it the extension .sqlite",
 }
 _NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 _ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has its zero bytes, by fours

@@ -9,8 +9,9 @@ from operator import not_
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.data.addresses import Source, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.documents import Documents
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
@@ -72,12 +73,12 @@ def _named(splits: Splits, source: str) -> Splits:
 
 
 class SourceConfig(BaseModel):
-    """The tables of a run, as the user gave them: paths of files, or names of known data sets."""
+    """The tables of a run, as the user gave them: paths of files, names of known data sets or addresses."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    train: str
-    test: str | None = None
+    train: Source
+    test: Source | None = None
     """A table whose texts must not be trained on. A known data set brings its own."""
     text: str | None = None
     label: str | None = None
@@ -93,10 +94,20 @@ class SourceConfig(BaseModel):
     """The columns of the second text and all further ones."""
     columns: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The columns beside the texts."""
-    added: tuple[str, ...] = Field(default=(), exclude_if=not_)
+    added: tuple[Source, ...] = Field(default=(), exclude_if=not_)
     """Tables of rows that were learned later than those of `train`."""
     replay: float = Field(default=1.0, ge=0, le=1, exclude_if=lambda share: share == 1)
     """The share of the rows before the last of `added` that the transformer learned again."""
+
+    query: str | None = Field(default=None, exclude=True)
+    """The statement to read from the database `train`. It becomes a part of that address, and is stored there."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_query(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("query") is None:
+            return given
+        return {**given, "train": with_query(given["train"], given["query"]), "query": None}
 
     @property
     def asked(self) -> Asked:
@@ -232,8 +243,8 @@ def read_like_training(
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     if inputs is not None:
         text = _first_text(inputs, text)
-    if read_as and data not in KNOWN and is_there(Path(data)):
-        text, label = _columns_of_training(Path(data), read_as, text, label, multilabel)
+    if read_as and data not in KNOWN and is_there(local_path(data)):
+        text, label = _columns_of_training(local_path(data), read_as, text, label, multilabel)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
     wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel, "other_texts": others, "beside": beside}

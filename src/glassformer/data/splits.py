@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from glassformer.data.addresses import Source
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.table import Table, row_list, text_keys
@@ -27,7 +28,7 @@ class ValidationConfig(BaseModel):
     fraction: float | None = Field(default=0.1, ge=0, le=0.5)
     """Share of the training rows that is held out, from 0 to 0.5. Each class keeps its proportion. With 0 or None
     nothing is held out, and the last epoch is kept."""
-    file: str | None = None
+    file: Source | None = None
     """File of your own validation rows. They replace the share of the training rows."""
     group: str | None = None
     """Column with a group for each row, such as its author or film. No group is split between training and validation.

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from pydantic import JsonValue
 
+from glassformer.data.addresses import local_path, without_password
 from glassformer.data.arrays import FloatArray
 from glassformer.data.known import KNOWN
 from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, read_like_training
@@ -75,14 +76,14 @@ def evaluate_model(
     else:
         read = replace(options, fold_labels=remembered.fold_labels)
         source = remembered.read_as or SourceConfig(train=train, **vars(read))
-        seen = _named_rows(config, source.model_copy(update={"train": train}), data_dir)
+        seen = _named_rows(config, source.model_copy(update={"train": without_password(train)}), data_dir)
     found, rows = measure_model(
         predictor,
         folder,
         table,
         seen,
         split="test" if data in KNOWN else "the rows with text and label" if table.dropped else "the whole table",
-        columns=None if data in KNOWN else other_columns(Path(data), table),
+        columns=None if data in KNOWN else other_columns(local_path(data), table),
         command=command,
         say=say,
         on_progress=on_progress,

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.addresses import local_path
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.formats.all_formats import format_of
@@ -179,7 +180,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
 
 def _columns_of(table: Table) -> list[str]:
     """Return all columns of the table. A known data set has none but text and label that count."""
-    path = Path(table.source)
+    path = local_path(table.source)
     if table.source in KNOWN or not is_there(path):
         return []
     return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns

@@ -7,11 +7,11 @@ compare names of tasks; everything after them asks the target.
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from glassformer.data.addresses import local_path
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
@@ -53,7 +53,7 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
     if source.task in ("classes", "ordered", "number") or source.order is not None:
         return Found(source if source.task else source.model_copy(update={"task": "ordered"}), None)
     check_source(source.train)
-    sample = first_rows(Path(source.train))
+    sample = first_rows(local_path(source.train))
     asked = "|" if source.task == "several" else None
     wanted: Wanted = {**source.wanted, "multilabel": asked}
     columns = find_columns(sample, source.train, labelled=True, **wanted)

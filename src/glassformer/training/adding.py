@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.addresses import local_path, without_password
 from glassformer.data.columns import same_column
 from glassformer.data.known import check_source, is_there
 from glassformer.data.labels import ordered_labels
@@ -71,6 +72,7 @@ def add_to(
     if format_of(folder) not in FolderConfig.formats.values():
         raise UsageError(f"`add=`: {folder} is no classifier and no model of a number; rows are added to such a model")
     check_source(added)
+    added = without_password(added)
     trained = load_model(folder, CLASSIFIER)
     source = _rows_of(trained.config, folder, data_dir)
     _check_share(replay)
@@ -100,9 +102,9 @@ def _lacks_label(added: str, config: FolderConfig) -> str | None:
     """Return the name of the label column if a table file has the column of the texts, and not this one."""
     data = config.remembered.data
     text, label = data.text_column, data.label_column
-    if text is None or label is None or not is_there(Path(added)):
+    if text is None or label is None or not is_there(path := local_path(added)):
         return None
-    columns = first_rows(Path(added)).columns
+    columns = first_rows(path).columns
     return label if same_column(text, columns) is not None and same_column(label, columns) is None else None
 
 

@@ -1,0 +1,299 @@
+"""Read a table or a query of a database, SQLite, DuckDB or PostgreSQL, into one Parquet file. Nothing is changed there.
+
+All values become text, as in a CSV file, so a database and its export give the same model.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import itertools
+import json
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from glassformer.data.files import written_aside
+from glassformer.data.installed import pip_install
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError, brief, quoted, words_of
+
+SUFFIXES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb")
+_READING = ("select", "with", "values", "table", "from")  # DuckDB reads `from tickets` too
+_CHANGING = ("insert", "update", "delete", "drop", "create", "alter", "truncate", "merge", "copy", "call", "attach")
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
+_ROWS_AT_ONCE = 10_000
+_TABLES_SHOWN = 20
+_MOST_COUNTED = 100_000  # rows of a table that a list names; to count more may take minutes
+_SECONDS_TO_CONNECT = 10
+_TABLES_OF_SQLITE = """
+    SELECT '', name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_' ORDER BY 2"""
+_TABLES_OF_DUCKDB = """
+    SELECT CASE table_schema WHEN current_schema() THEN '' ELSE table_schema END, table_name
+    FROM information_schema.tables WHERE table_catalog = current_database() ORDER BY 1, 2"""
+_TABLES_OF_POSTGRESQL = """
+    SELECT CASE WHEN pg_table_is_visible(pg_class.oid) THEN '' ELSE nspname END, relname
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT relispartition AND nspname !~ '^(pg_|information_schema$)'
+    AND has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(pg_class.oid, 'SELECT') ORDER BY 1, 2"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Database:
+    """An open database.
+
+    Attributes:
+        listing: a statement whose rows are the schema ("" for the one that needs no name) and the name of each table.
+        cursor: runs a statement; the result has `description` and `fetchmany`, as in Python's DB-API.
+        errors: what its library raises.
+    """
+
+    listing: str
+    cursor: Callable[[str], Any]
+    errors: type[Exception]
+
+    def tables(self) -> dict[str, str]:
+        """Return each table that can be read: its name, and how a statement names it."""
+        found = self.cursor(self.listing).fetchmany(1_000_000)
+        return {
+            f"{schema}.{table}" if schema else table: ".".join(map(_identifier, filter(None, (schema, table))))
+            for schema, table in found
+        }
+
+    def size(self, identifier: str) -> str:
+        """Return how many rows a table has, in words. A view that fails has none."""
+        counting = f"SELECT count(*) FROM (SELECT 1 FROM {identifier} LIMIT {_MOST_COUNTED + 1}) AS counted"
+        try:
+            rows = self.cursor(counting).fetchmany(1)[0][0]
+        except self.errors:
+            return "cannot be read"
+        return counted(rows, "row") if rows <= _MOST_COUNTED else f"more than {_MOST_COUNTED:,} rows"
+
+
+def is_reading(statement: str) -> bool:
+    """Whether a statement begins as one that reads."""
+    return _first_word(statement) in _READING
+
+
+def check_reading(statement: str) -> None:
+    """Raise `UsageError` if a statement does not begin as one that reads."""
+    if not is_reading(statement):
+        raise UsageError(
+            f"{brief(statement)!r} is not a statement that reads; begin it with SELECT, WITH, VALUES or TABLE"
+        )
+
+
+def is_database(path: Path) -> bool:
+    """Whether the extension is that of a SQLite or DuckDB file."""
+    return path.suffix.lower() in SUFFIXES
+
+
+def read_file(path: Path, part: str | None, target: Path) -> None:
+    """Read a table of a SQLite or DuckDB file into a Parquet file (see `_read`). The first bytes say which it is."""
+    with path.open("rb") as file:
+        first = file.read(16)
+    if first.startswith(b"SQLite format 3\0") or not first:  # SQLite makes an empty file before its first table
+        opened = _sqlite(path)
+    elif first[8:12] == b"DUCK":
+        opened = _duckdb(path)
+    else:
+        raise UsageError(f"{path}: its first bytes are neither those of a SQLite file nor of a DuckDB file.")
+    with opened as database:
+        _read(database, part, target, str(path))
+
+
+def read_postgresql(settings: Mapping[str, str], part: str | None, target: Path, name: str) -> None:
+    """Read a table of a PostgreSQL database into a Parquet file (see `_read`).
+
+    Args:
+        settings: those of the connection, as libpq names them: host, user, password, dbname and others.
+    """
+    with _postgresql(settings, name) as database:
+        _read(database, part, target, name)
+
+
+def _read(database: _Database, part: str | None, target: Path, name: str) -> None:
+    """Read into a Parquet file, in bounded memory.
+
+    Args:
+        part: a table, or a statement that reads. None: the only table.
+        name: the database in messages.
+
+    Raises:
+        UsageError: there is no such table, or several and none is named; the statement fails or does not read; there
+            are no rows.
+    """
+    try:
+        statement = part if part is not None and is_reading(part) else _of_table(database, part, name)
+        cursor = database.cursor(statement)
+        columns = [column[0] for column in cursor.description]
+        if twice := [column for column, times in Counter(columns).items() if times > 1]:
+            raise UsageError(
+                f"{name}: the query gives two columns of the name {quoted(twice[0])}. Rename one in it: … AS other_name"
+            )
+        first = cursor.fetchmany(_ROWS_AT_ONCE)
+        if not first:
+            raise UsageError(f"{name} has no rows" + ("." if part is None else f" in {brief(part)!r}."))
+        _write(columns, first, lambda: cursor.fetchmany(_ROWS_AT_ONCE), target)
+    except database.errors as error:
+        query = "" if part is None else f": {brief(part)!r}"
+        raise UsageError(f"{name}{query} cannot be read. The database says: {words_of(error)}") from error
+
+
+def _of_table(database: _Database, table: str | None, name: str) -> str:
+    """Return the statement that reads a whole table. Raises what `_read` raises."""
+    tables = database.tables()
+    if not tables:
+        raise UsageError(f"{name} holds no table that can be read.")
+    if table is None and len(tables) == 1:
+        return f"SELECT * FROM {next(iter(tables.values()))}"
+    if table in tables:
+        return f"SELECT * FROM {tables[table]}"
+    alike = [each for each in tables if table is not None and each.casefold() == table.casefold()]
+    if len(alike) == 1:
+        return f"SELECT * FROM {tables[alike[0]]}"
+    shown = dict(list(tables.items())[:_TABLES_SHOWN])
+    width = max(map(len, shown))
+    listing = [f"  {name}#{each:<{width}}  {database.size(identifier)}" for each, identifier in shown.items()]
+    if len(tables) > len(shown):
+        listing.append(f"  and {len(tables) - len(shown):,} more")
+    if table is None:
+        raise UsageError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", listing)
+    if _first_word(table) in _CHANGING and " " in table:
+        check_reading(table)
+    near = difflib.get_close_matches(table, tables, n=1)
+    meant = f" Did you mean {near[0]}?" if near else ""
+    raise UsageError(f"{name} has no table {quoted(table)}.{meant} It holds:", listing)
+
+
+def _write(
+    columns: list[str], first: list[tuple[Any, ...]], more: Callable[[], list[tuple[Any, ...]]], target: Path
+) -> None:
+    """Write rows as Parquet while they arrive."""
+    failed: list[Exception] = []
+
+    def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+        rows = first
+        while rows:
+            values = zip(*rows, strict=True)
+            yield pl.DataFrame(
+                [pl.Series(name, map(_as_text, each), pl.String) for name, each in zip(columns, values, strict=True)]
+            )
+            try:
+                rows = more()
+            except Exception as error:  # Polars would wrap it in one of its own
+                failed.append(error)
+                raise
+
+    with written_aside(target) as aside:
+        try:
+            register_io_source(frames, schema=dict.fromkeys(columns, pl.String)).sink_parquet(aside)
+        except Exception:
+            if failed:
+                raise failed[0] from None
+            raise
+
+
+def _as_text(value: object) -> str | None:
+    """Return a value as text. Lists and objects are JSON; NaN counts as missing; bytes that are no text are hex."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bool | list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return value.hex()
+    return str(value)
+
+
+@contextmanager
+def _sqlite(path: Path) -> Iterator[_Database]:
+    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error)
+
+
+@contextmanager
+def _duckdb(path: Path) -> Iterator[_Database]:
+    duckdb = _library("duckdb", f"{path} is a DuckDB file, which")
+    closed = {"enable_external_access": "false", "autoinstall_known_extensions": "false"}  # a query may name files
+    try:
+        opened = duckdb.connect(str(path), read_only=True, config=closed)
+    except duckdb.Error as error:
+        _cannot_open(str(path), error)
+
+    def run(statement: str) -> Any:
+        found = duckdb.extract_statements(statement)
+        if len(found) != 1 or found[0].type != duckdb.StatementType.SELECT:
+            raise UsageError(f"{path}: {brief(statement)!r} should be one statement, and one that reads.")
+        return connection.execute(statement)
+
+    with closing(opened) as connection:
+        yield _Database(listing=_TABLES_OF_DUCKDB, cursor=run, errors=duckdb.Error)
+
+
+@contextmanager
+def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
+    psycopg = _library("psycopg", f"{name} is read by a package that")
+    try:
+        opened = psycopg.connect(**{"connect_timeout": str(_SECONDS_TO_CONNECT), **settings})
+    except psycopg.Error as error:
+        _cannot_open(name, error)
+    numbers = itertools.count()
+    with closing(opened) as connection, ExitStack() as cursors:
+        connection.autocommit = True
+        # A large table may else be read from its middle on, beside another reader. Rows should keep their order.
+        connection.execute("SET synchronize_seqscans = off")
+        connection.autocommit, connection.read_only = False, True
+
+        def run(statement: str) -> Any:
+            # A cursor on the server sends rows as they are asked for, and takes one statement alone, which must read.
+            named = connection.cursor(name=f"glassformer_{next(numbers)}", scrollable=False)
+            cursor = cursors.enter_context(named)
+            try:
+                return cursor.execute(statement)
+            except psycopg.Error:
+                connection.rollback()
+                raise
+
+        yield _Database(listing=_TABLES_OF_POSTGRESQL, cursor=run, errors=psycopg.Error)
+
+
+def _library(package: str, needed_by: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise UsageError(f"{needed_by} needs an extra: {pip_install('databases')}") from error
+
+
+def _cannot_open(name: str, error: Exception) -> NoReturn:
+    words = words_of(error)
+    hint = (
+        ". No password is kept in a model folder; set the variable PGPASSWORD, or write it into the address again"
+        if "password" in words
+        else ""
+    )
+    raise UsageError(f"{name} cannot be opened: {words}{hint}") from error
+
+
+def _identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _first_word(statement: str) -> str:
+    found = _FIRST_WORD.match(statement)
+    return found[1].lower() if found else ""

@@ -1,0 +1,85 @@
+"""Fetch an object, or all objects of a folder, from S3 or a server that speaks like it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from glassformer.data.download import Progress, is_safe
+from glassformer.data.installed import pip_install
+from glassformer.errors import GlassformerError, UsageError, quoted, words_of
+
+_HIDDEN = (".", "_")  # as in a folder of shards
+_CREDENTIALS = (
+    "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_SKIP_SIGNATURE",
+)  # fmt: skip
+_RETRIES = {"max_retries": 2}
+
+
+def fetch_object(address: str, target: Path, progress: Progress) -> None:
+    """Fetch the object of an address to a file; or those of a folder, whose address ends with /, to a folder.
+
+    Credentials, region and endpoint come from the variables that the AWS tools read: AWS_ACCESS_KEY_ID and others.
+
+    Args:
+        progress: called with the bytes so far and the bytes in total.
+
+    Raises:
+        UsageError: there is nothing of this name, or the folder holds folders, or an extra is missing.
+        GlassformerError: the store cannot be reached, refuses, or stops early.
+    """
+    try:
+        stores, errors = (importlib.import_module(f"obstore.{name}") for name in ("store", "exceptions"))
+    except ImportError as error:
+        raise UsageError(f"{address} needs an extra: {pip_install('remote')}") from error
+    parts = urlsplit(address, allow_fragments=False)
+    key = parts.path.lstrip("/")
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    options = {"connect_timeout": "10s", **({"allow_http": True} if endpoint and is_safe(endpoint) else {})}
+    try:
+        store = stores.S3Store(parts.netloc, client_options=options, retry_config=_RETRIES)
+        if not key.endswith("/"):
+            _fetch(store, key, target, progress)
+            return
+        found = store.list_with_delimiter(key)
+        names = {Path(each["path"]).name: each["path"] for each in found["objects"]}
+        wanted = {name: path for name, path in names.items() if name and not name.startswith(_HIDDEN)}
+        if deeper := found["common_prefixes"]:
+            raise UsageError(
+                f"{address} holds the folder {quoted(Path(deeper[0]).name)}. The files of one table lie side by side; "
+                "name that folder, or a file."
+            )
+        if not wanted:
+            raise UsageError(f"{address}: nothing is there.")
+        target.mkdir()
+        for name, path in wanted.items():
+            _fetch(store, path, target / name, progress)
+    except (FileNotFoundError, errors.NotFoundError) as error:
+        raise UsageError(f"{address}: no such object. A folder is named with / at its end: {address}/") from error
+    except (OSError, errors.BaseError) as error:
+        raise GlassformerError(f"{address} could not be fetched: {words_of(error)}{_hint()}") from error
+
+
+def _fetch(store: Any, key: str, target: Path, progress: Progress) -> None:
+    answer = store.get(key)
+    done, total = 0, answer.meta["size"]
+    with target.open("wb") as file:
+        for chunk in answer:
+            file.write(chunk)
+            done += len(chunk)
+            progress(done, total)
+    if done != total:
+        raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
+
+
+def _hint() -> str:
+    if any(os.environ.get(name) for name in _CREDENTIALS):
+        return ""
+    return (
+        ". No credentials are set: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a "
+        "public bucket"
+    )
