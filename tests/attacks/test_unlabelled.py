@@ -16,15 +16,13 @@ NO_TEXTS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "empty": ("u.txt", b"", ("u.txt holds no text",)),
     "white-space": ("u.txt", b" \n\n\t\n", ("u.txt holds no text",)),
     "bom-alone": ("u.txt", b"\xef\xbb\xbf", ("u.txt holds no text",)),
-    "utf-16": ("u.txt", TEXT.encode("utf-16"), ("UTF-16", "iconv -f UTF-16")),
-    "utf-16-unmarked": ("u.txt", TEXT.encode("utf-16-le"), ("NUL byte", "UTF-16")),
-    "latin-1": ("u.txt", TEXT.encode("latin-1"), ("u.txt, line 3", "0xe9", "iconv -f WINDOWS-1252")),
-    "binary": ("u.txt", bytes(range(256)), ("u.txt, line 1", "NUL")),
+    "cut-utf-16": ("u.txt", TEXT.encode("utf-16")[:-1], ("UTF-16", "byte 97")),
+    "mixed": ("u.txt", TEXT.encode("latin-1") + "\né".encode(), ("u.txt, line 3", "0xe9", "mixes encodings")),
+    "binary": ("u.txt", bytes(range(256)), ("u.txt, line 2", "control characters")),
     "empty-table": ("u.csv", b"", ("u.csv is empty",)),
     "header-alone": ("u.csv", b"text\n", ("no rows",)),
     "empty-texts": ("u.csv", b"text\n\n\n" + b'" "\n' * 9, ("no usable row",)),
-    "latin-1-table": ("u.csv", b"text\n" + TEXT.splitlines()[2].encode("latin-1") + b"\n", ("0xe9", "iconv")),
-    "utf-16-table": ("u.csv", ("text\n" + TEXT).encode("utf-16"), ("UTF-16", "iconv")),
+    "mixed-table": ("u.csv", b"text\nol\xc3\xa9\ncaf\xe9\n", ("line 3", "0xe9", "mixes encodings")),
     "no-parquet": ("u.parquet", b"PAR1 not at all", ("u.parquet",)),
     "unknown-extension": ("u.docx", b"PK\x03\x04", ("the extension does not say",)),
 }
@@ -72,7 +70,7 @@ def test_no_such_source(reviews: Trained, tmp_path: Path) -> None:
     (tmp_path / "blank").mkdir()
     (tmp_path / "blank" / "a.txt").write_text(" \n")
     (tmp_path / "broken").mkdir()
-    (tmp_path / "broken" / "a.txt").write_bytes(TEXT.encode("latin-1"))
+    (tmp_path / "broken" / "a.txt").write_bytes("é\n\né".encode() + b"\xe9")
     os.mkfifo(tmp_path / "pipe.txt")
     cases = {
         tmp_path / "none.txt": "No such file",

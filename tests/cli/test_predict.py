@@ -292,10 +292,12 @@ def test_a_request_that_cannot_be_met(
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_pipe_that_is_no_utf8_is_answered_up_to_the_bad_line(reviews: Trained) -> None:
-    misused(glassformer("predict", reviews.folder, stdin=b"caf\xe9\ngood\n"), "line 1", "byte 4", "iconv")
+def test_a_pipe_of_mixed_encodings_is_answered_up_to_the_bad_line(reviews: Trained) -> None:
+    misused(
+        glassformer("predict", reviews.folder, stdin=b"caf\xe9\nol\xc3\xa9\n"), "line 1", "byte 4", "mixes encodings"
+    )
     for flags in ((), ("--jsonl",)):
-        said = glassformer("predict", reviews.folder, *flags, stdin=b"good\nbad\ncaf\xe9\nfine\n")
+        said = glassformer("predict", reviews.folder, *flags, stdin=b"good\nbad\ncaf\xe9\nol\xc3\xa9\n")
         assert said.code == 2
         assert "line 3: byte 4" in said.err
         assert len(said.out.splitlines()) == 2

@@ -66,9 +66,18 @@ def test_a_pipe_that_is_full_is_read_in_large_batches() -> None:
 
 
 def test_the_line_that_is_no_utf8_is_named() -> None:
-    content = b"good\n" * 5000 + b"caf\xe9\n"
-    with pytest.raises(UsageError, match=r"a pipe, line 5001: byte 4 of the line, 0xe9, is not UTF-8"):
+    content = b"ol\xc3\xa9\n" + b"good\n" * 50_000 + b"caf\xe9\n"
+    with pytest.raises(UsageError, match=r"a pipe, line 50002: byte 4 of the line, 0xe9, is not UTF-8, and line 1 is"):
         list(arriving_lines(io.BytesIO(content), "a pipe", most=4096))
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_another_encoding_is_found_in_what_has_arrived(encoding: str) -> None:
+    notes: list[str] = []
+    content = ("good\n" * 5000 + "Größe und Käse für Bären\n").encode(encoding)
+    *_, last = arriving_lines(io.BytesIO(content), "a pipe", most=4096, on_note=notes.append)
+    assert last[-1] == "Größe und Käse für Bären"
+    assert len(notes) == 1
 
 
 def test_a_line_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +88,7 @@ def test_a_line_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_lines_before_a_bad_line_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "LONGEST", 200_000)
-    for bad, message in ((b"caf\xe9\n", "line 3: byte 4"), (b"x" * 300_000, "line 3 is longer")):
+    for bad, message in ((b"caf\xe9\nol\xc3\xa9\n", "line 3: byte 4"), (b"x" * 300_000, "line 3 is longer")):
         arrived = arriving_lines(io.BytesIO(b"one\ntwo\n" + bad + b"four\n"), "standard input", most=10)
         assert next(arrived) == ["one", "two"]
         with pytest.raises(UsageError, match=message):

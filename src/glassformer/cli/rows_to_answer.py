@@ -53,7 +53,9 @@ def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     from glassformer.data.tokenizers import batched
 
     if not texts:
-        return arriving_lines(cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=ROWS_PER_BATCH)
+        return arriving_lines(
+            cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=ROWS_PER_BATCH, on_note=say
+        )
     for name in filter(is_file, texts):
         say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
     return batched(texts, ROWS_PER_BATCH)

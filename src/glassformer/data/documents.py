@@ -5,7 +5,6 @@ A classifier may be pre-trained on them. Then some are left out.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,13 @@ import polars as pl
 
 from glassformer.data.addresses import local_path, without_password
 from glassformer.data.columns import same_column
+from glassformer.data.encodings import decoded_text
 from glassformer.data.formats.all_formats import EXTENSIONS, FORMATS
 from glassformer.data.formats.compressions import is_compressed, opened
 from glassformer.data.input_columns import composer
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
-from glassformer.data.lines import conversion
-from glassformer.data.lines import decoded as decoded_line
+from glassformer.data.lines import OnNote
 from glassformer.data.parts import file_of
 from glassformer.data.rows import DAMAGE, batches_of, check_file
 from glassformer.data.shards import files_of
@@ -34,8 +33,8 @@ from glassformer.errors import UsageError, quoted
 
 PLAIN = (".txt", ".text", ".md")
 """The extensions of plain text. One of a compression may follow."""
-_BYTES_FOR_A_NUL = 10_000
-"""In so many bytes, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text file."""
+_TEXT_FOR_A_NUL = 10_000
+"""In so many characters, a NUL is a slip of whoever made the file, and is read as a space. In fewer, it is no text."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,14 +102,15 @@ def _column(path: Path, like: str | None) -> str | None:
 
 def _paragraphs(path: Path) -> Documents:
     """Return the paragraphs, which are separated by blank lines. A file without blank lines gives its lines."""
-    whole = re.sub(r"\r\n?", "\n", decoded(path))
+    found: list[str] = []
+    whole = re.sub(r"\r\n?", "\n", decoded(path, on_note=found.append))
     paragraphs = [paragraph.strip("\n") for paragraph in re.split(r"\n(?:[^\S\n]*\n)+", whole) if paragraph.strip()]
     kind = "paragraphs (blank lines stand between them)"
     if len(paragraphs) == 1:
         paragraphs, kind = [line for line in paragraphs[0].split("\n") if line.strip()], "lines"
     if not paragraphs:
         raise UsageError(f"{path} holds no text")
-    return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(f"{len(paragraphs):,} {kind}",))
+    return Documents(texts=pl.Series(paragraphs), source=str(path), notes=(*found, f"{len(paragraphs):,} {kind}"))
 
 
 def is_plain(path: Path) -> bool:
@@ -118,28 +118,18 @@ def is_plain(path: Path) -> bool:
     return Path(path.stem if is_compressed(path) else path).suffix.lower() in PLAIN
 
 
-def decoded(path: Path) -> str:
-    """Return the text of a file in UTF-8. Raises `UsageError` if it is in another encoding, or not a text file."""
+def decoded(path: Path, *, on_note: OnNote | None = None) -> str:
+    """Return the text of a file. Raises `UsageError` if no encoding fits, or it is not a text file."""
     try:
         with opened(check_file(path)) as stream:
             raw = stream.read()
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UsageError(f"{path} is UTF-16. {conversion(str(path), 'UTF-16')}")
-    raw = raw.removeprefix(codecs.BOM_UTF8)
-    if (nul := raw.find(b"\0")) >= 0 and raw.count(b"\0") * _BYTES_FOR_A_NUL <= len(raw):
-        raw, nul = raw.replace(b"\0", b" "), -1
-    if nul >= 0:
-        line = raw.count(b"\n", 0, nul) + 1
-        raise UsageError(
-            f"{path}, line {line}: a NUL byte, so this is not a text file, or it is UTF-16 (convert it with iconv)"
-        )
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start)
-        return decoded_line(raw.split(b"\n")[line], str(path), line + 1)  # which says what is wrong with it
+    text = decoded_text(raw, str(path), on_note=on_note)
+    if (nul := text.find("\0")) >= 0 and text.count("\0") * _TEXT_FOR_A_NUL > len(text):
+        line = text.count("\n", 0, nul) + 1
+        raise UsageError(f"{path}, line {line}: a NUL byte, so this is not a text file")
+    return text.replace("\0", " ")
 
 
 def split_documents(documents: Documents, config: ValidationConfig, *, seed: int) -> tuple[Documents, Documents | None]:
@@ -256,11 +246,16 @@ def _folder(path: Path) -> Documents:
             f"{path} is a folder without text files ({', '.join(PLAIN)}); name a folder of text files, a text file or "
             "a table"
         )
-    texts = pl.Series([decoded(file) for file in files], dtype=pl.String)
+    found: list[str] = []
+    texts = pl.Series([_noted(file, found) for file in files], dtype=pl.String)
     texts = texts.filter(texts.str.strip_chars() != "")
     if texts.is_empty():
         raise UsageError(f"{path} holds no text: all its text files are empty")
-    return Documents(texts=texts, source=str(path), notes=(counted(len(files), "text file"),))
+    return Documents(texts=texts, source=str(path), notes=(counted(len(files), "text file"), *found))
+
+
+def _noted(path: Path, found: list[str]) -> str:
+    return decoded(path, on_note=lambda note: found.append(f"{path.name}: {note}"))
 
 
 def admitted(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import codecs
 import io
+import itertools
 import select
-import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import BinaryIO
 
+from glassformer.data.encodings import WINDOW, LineDecoder, is_binary, spelled, wide_encoding
 from glassformer.errors import UsageError
 
 LONGEST = 2**24
@@ -36,59 +36,143 @@ _SIGNATURES = {
     b"\xff\xd8\xff": "a picture; a table of texts is needed",
     b"SQLite format 3": "a SQLite database; give it the extension .sqlite",
 }
-_NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-_ZEROS_OF: dict[tuple[int, ...], str] = {  # where a header of Latin letters has its zero bytes, by fours
-    (1, 3): "UTF-16LE",
-    (0, 2): "UTF-16BE",
-    (1, 2, 3): "UTF-32LE",
-    (0, 1, 2): "UTF-32BE",
-}
-_UNPACKED_BY = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
+
+OnNote = Callable[[str], None]
 
 
-def lines_of(stream: BinaryIO, name: str) -> Iterator[str]:
-    """Yield the lines as text, without their line breaks.
+def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
+    """Yield the lines as text, without their line breaks. Raises what `text_lines` raises."""
+    for number, line in enumerate(text_lines(stream, name, on_note=on_note)):
+        yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
+
+
+def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
+    """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
 
     Args:
         name: the name of the stream in messages.
+        on_note: called once, if the encoding is not UTF-8.
 
     Raises:
-        UsageError: a line is not UTF-8, or longer than `LONGEST`.
+        UsageError: the stream is not text, a line is longer than `LONGEST`, or bytes do not fit the encoding.
     """
-    for number, line in enumerate(bounded_lines(stream, name), 1):
-        line = line.removesuffix(b"\n").removesuffix(b"\r")
-        yield decoded(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, name, number)
+    start = stream.readline(min(_PIECE, LONGEST + 1))
+    check_start(start, name)
+    if wide := wide_encoding(start):
+        yield from _wide_lines(_pieces(start, stream), name, wide, on_note)
+        return
+    raw_lines = bounded_lines(stream, name, start=start)
+    decoder = LineDecoder(name, on_note=on_note)
+    for number in itertools.count(1):
+        raw = next(raw_lines, b"")
+        if not raw:
+            return
+        if decoder.undecided and not raw.isascii():
+            window = [raw, *_window(raw_lines)]
+            decoder.decide(window, number)
+            raw_lines = itertools.chain(window[1:], raw_lines)
+        yield decoder.line(raw, number)
 
 
-def arriving_lines(stream: io.BufferedIOBase, name: str, *, most: int) -> Iterator[list[str]]:
+def _window(raw_lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines that are looked at beside the first."""
+    size = 0
+    while size < WINDOW and (raw := next(raw_lines, b"")):
+        size += len(raw)
+        yield raw
+
+
+def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
+    if start:
+        yield start
+    yield from iter(partial(getattr(stream, "read1", stream.read), _PIECE), b"")
+
+
+def _wide_lines(pieces: Iterable[bytes], name: str, wide: tuple[str, str], on_note: OnNote | None) -> Iterator[str]:
+    """Yield the lines of UTF-16 or UTF-32, whose bytes are decoded before the lines are known.
+
+    Args:
+        wide: what `wide_encoding` returned.
+    """
+    encoding, evidence = wide
+    if on_note:
+        on_note(evidence)
+    decoder = codecs.getincrementaldecoder(encoding)()
+    held, number, old_mac = "", 1, None
+    for piece in itertools.chain(pieces, [b""]):
+        try:
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            number += held.count("\n") + error.object[: error.start].decode(encoding, "ignore").count("\n")
+            byte = f"the byte 0x{error.object[error.start]:02x}"
+            raise UsageError(
+                f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, as it begins. Save it as UTF-8."
+            ) from None
+        if old_mac is None and text:
+            old_mac = _is_old_mac(text)
+        held += text.replace("\r", "\n") if old_mac else text
+        if len(held) > LONGEST and "\n" not in held:
+            raise UsageError(_too_long(name, number))
+        *whole, held = held.split("\n")
+        for line in whole:
+            yield f"{line}\n"
+        number += len(whole)
+    if held:
+        yield held
+
+
+def _is_old_mac(start: str | bytes) -> bool:
+    """Whether the first lines end in carriage returns alone."""
+    text = start.decode("latin-1") if isinstance(start, bytes) else start
+    first = text.partition("\n")[0].removesuffix("\r")
+    return "\r" in "".join(first.split('"')[::2])
+
+
+def arriving_lines(
+    stream: io.BufferedIOBase, name: str, *, most: int, on_note: OnNote | None = None
+) -> Iterator[list[str]]:
     """Yield lists of at most `most` lines, without their line breaks. No line waits long for further lines.
 
     Args:
         name: the name of the stream in messages.
+        on_note: called once, if the encoding is not UTF-8. It is found by the lines that have arrived.
 
     Raises:
-        UsageError: a line is not UTF-8, or longer than `LONGEST`. The lines before it have been yielded.
+        UsageError: a line is longer than `LONGEST`, or does not fit the encoding. Those before it have been yielded.
     """
+    decoder = LineDecoder(name, on_note=on_note)
     ready: list[bytes] = []
     begun: list[bytes] = []  # pieces of the line that has not ended
     done, since = 0, 0.0
-    while piece := stream.read1(_PIECE):
+    start = stream.read1(_PIECE)
+    if found := wide_encoding(start):
+        yield from _arriving_wide(_pieces(start, stream), name, found, most=most, on_note=on_note)
+        return
+    for piece in _pieces(start, stream):
         first, *others = piece.split(b"\n")
         begun.append(first)
         if sum(map(len, begun)) > LONGEST:
-            yield from _decoded(ready, name, done)
+            yield from _decoded(ready, decoder, done)
             raise UsageError(f"{name}, line {done + len(ready) + 1} is longer than {LONGEST:,} bytes; break it")
         if others:
             since = since if ready else time.monotonic()
             ready += [b"".join(begun), *others[:-1]]
             begun = [others[-1]]
         while len(ready) >= most or (ready and not _more_soon(stream, since)):
-            yield from _decoded(ready[:most], name, done)
+            yield from _decoded(ready[:most], decoder, done)
             done += len(ready[:most])
             ready, since = ready[most:], time.monotonic()
     if last := b"".join(begun):
         ready.append(last)
-    yield from _decoded(ready, name, done)
+    yield from _decoded(ready, decoder, done)
+
+
+def _arriving_wide(
+    pieces: Iterable[bytes], name: str, found: tuple[str, str], *, most: int, on_note: OnNote | None
+) -> Iterator[list[str]]:
+    lines = _wide_lines(pieces, name, found, on_note)
+    while batch := [line.rstrip("\r\n").removeprefix("\ufeff") for line in itertools.islice(lines, most)]:
+        yield batch
 
 
 def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
@@ -106,13 +190,14 @@ def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:
         return False
 
 
-def _decoded(lines: list[bytes], name: str, done: int) -> Iterator[list[str]]:
+def _decoded(lines: list[bytes], decoder: LineDecoder, done: int) -> Iterator[list[str]]:
     """Yield the lines as one list, or nothing if there is none. Before the error, yield those before a bad line."""
     texts: list[str] = []
     try:
         for number, line in enumerate(lines, done + 1):
-            line = line.removesuffix(b"\r").removeprefix(codecs.BOM_UTF8 if number == 1 else b"")
-            texts.append(decoded(line, name, number))
+            if decoder.undecided and not line.isascii():
+                decoder.decide(lines[number - done - 1 :], number)
+            texts.append(decoder.line(line.removesuffix(b"\r"), number).removeprefix("\ufeff" if number == 1 else ""))
     except UsageError:
         if texts:
             yield texts
@@ -121,66 +206,51 @@ def _decoded(lines: list[bytes], name: str, done: int) -> Iterator[list[str]]:
         yield texts
 
 
-def bounded_lines(stream: BinaryIO, name: str) -> Iterator[bytes]:
-    """Yield the lines as bytes, with their line breaks, as they arrive.
+def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[bytes]:
+    """Yield the lines as bytes, with their line breaks, as they arrive. Those of old Macs get a line feed.
+
+    Args:
+        start: what was read of the stream already: its first line, or the beginning of it.
 
     Raises:
         UsageError: a line is longer than `LONGEST`. The rest of it is not read.
     """
-    for number, line in enumerate(iter(partial(stream.readline, LONGEST + 1), b""), 1):
+    if _is_old_mac(start):
+        yield from _lines_of_old_macs(_pieces(start, stream), name)
+        return
+    first = start if start.endswith(b"\n") else start + stream.readline(max(0, LONGEST + 1 - len(start)))
+    lines = itertools.chain([first] if first else [], iter(partial(stream.readline, LONGEST + 1), b""))
+    for number, line in enumerate(lines, 1):
         if len(line) > LONGEST:
-            raise UsageError(
-                f"{name}, line {number} is longer than {LONGEST >> 20} MiB, and no more of it was read. "
-                f"Is it a table or a text? Break the line, or remove it."
-            )
+            raise UsageError(_too_long(name, number))
         yield line
 
 
-def decoded(line: bytes, name: str, number: int) -> str:
-    """Return the text of a line.
+def _lines_of_old_macs(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    held, number = b"", 1
+    for piece in pieces:
+        *whole, held = (held + piece.replace(b"\r", b"\n")).split(b"\n")
+        for line in whole:
+            yield line + b"\n"
+        number += len(whole)
+        if len(held) > LONGEST:
+            raise UsageError(_too_long(name, number))
+    if held:
+        yield held
 
-    Raises:
-        UsageError: the line is not UTF-8.
-    """
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        if _is_binary(line):
-            raise UsageError(
-                f"{name}, line {number}: control characters, and bytes that are not UTF-8, so this is not a text file. "
-                f"Is it the right file?"
-            ) from None
-        raise UsageError(
-            f"{name}, line {number}: byte {error.start + 1} of the line, 0x{line[error.start]:02x}, is not UTF-8. "
-            f"{conversion(name, 'WINDOWS-1252')}"
-        ) from None
+
+def _too_long(name: str, number: int) -> str:
+    return (
+        f"{name}, line {number} is longer than {LONGEST >> 20} MiB, and no more of it was read. Is it a table or a "
+        "text? Break the line, or remove it."
+    )
 
 
 def check_start(start: bytes, name: str) -> None:
-    """Raise `UsageError` if the first bytes show that this is not a text file in UTF-8."""
+    """Raise `UsageError` if the first bytes show that this is not a text file."""
     for signature, what in _SIGNATURES.items():
         if start.startswith(signature):
             raise UsageError(f"{name} is {what}.")
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise UsageError(f"{name} is UTF-16. {conversion(name, 'UTF-16')}")
-    mostly_zero = tuple(place for place in range(4) if start[place::4].count(0) * 4 > len(start) / 2)
-    if encoding := _ZEROS_OF.get(mostly_zero):
-        if _is_binary(bytes(byte for place, byte in enumerate(start) if place % 4 not in mostly_zero)):
-            raise UsageError(f"{name} is not a text file: it is full of control characters. Is it the right file?")
-        raise UsageError(f"{name} seems to be {encoding}. {conversion(name, encoding)}")
-
-
-def _is_binary(line: bytes) -> bool:
-    """Whether so many bytes are control characters, zero excepted, as in no text."""
-    return len(line.translate(None, _NO_CONTROL)) > len(line) / 16  # in random bytes, a tenth
-
-
-def conversion(name: str, encoding: str) -> str:
-    """Return a sentence with the command that converts a file or a pipe to UTF-8."""
-    command = f"iconv -f {encoding} -t UTF-8"
-    if name == STANDARD_INPUT:
-        return f"Convert it on its way: {command} | glassformer …"
-    path = Path(name)
-    if unpack := _UNPACKED_BY.get(path.suffix.lower()):
-        return f"Convert it: {unpack} -dc {shlex.quote(name)} | {command} > {shlex.quote(f'utf8-{path.stem}')}"
-    return f"Save it as UTF-8, or convert it: {command} {shlex.quote(name)} > {shlex.quote(f'utf8-{path.name}')}"
+    mostly_zero = {place for place in range(4) if start[place::4].count(0) * 4 > len(start) / 2}
+    if mostly_zero and is_binary(bytes(byte for place, byte in enumerate(start) if place % 4 not in mostly_zero)):
+        raise UsageError(f"{name} is not a text file: it is full of control characters. Is it the right file?")

@@ -17,10 +17,10 @@ import polars as pl
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
 from glassformer.data.formats.delimited import CSV
-from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
+from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
-from glassformer.data.lines import STANDARD_INPUT
+from glassformer.data.lines import STANDARD_INPUT, OnNote
 from glassformer.data.parts import file_of
 from glassformer.errors import UsageError, quoted
 
@@ -67,7 +67,7 @@ def read_batches(
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
 
     Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged, has no rows or has duplicate
-    columns. Also for a malformed row (with its row and line) and for bytes that are not UTF-8 (with their line).
+    columns. Also for a malformed row (with its row and line) and for bytes that fit no encoding (with their line).
     """
     name = name_of(source)
     if not isinstance(source, Path) or source == Path("-"):

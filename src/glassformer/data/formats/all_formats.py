@@ -11,9 +11,10 @@ from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed
 from glassformer.data.formats.columnar import ARROW, PARQUET
 from glassformer.data.formats.compressions import OPENERS, is_compressed
 from glassformer.data.formats.delimited import CSV, TSV
-from glassformer.data.formats.format import Format, OnDelimited, OnNote, Place
+from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.workbook import WORKBOOK
+from glassformer.data.lines import OnNote
 from glassformer.data.parts import MARK, split_part, with_part
 from glassformer.errors import UsageError, quoted
 

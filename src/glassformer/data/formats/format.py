@@ -12,6 +12,7 @@ from typing import BinaryIO, Protocol
 import polars as pl
 
 from glassformer.data.formats.compressions import opened
+from glassformer.data.lines import OnNote
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,6 @@ class Delimited:
 
 
 OnDelimited = Callable[[Delimited], None]
-OnNote = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)

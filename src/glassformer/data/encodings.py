@@ -1,0 +1,290 @@
+"""Find the encoding of bytes that are not UTF-8, decide once, and decode strictly from then on."""
+
+from __future__ import annotations
+
+import codecs
+import itertools
+import unicodedata
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+
+from glassformer.data.wording import counted
+from glassformer.errors import UsageError
+
+WINDOW = 2**16
+"""The bytes that are looked at to find the encoding, from the first line on that is not ASCII."""
+
+_SPELLED = {
+    **{f"cp{number}": f"Windows-{number}" for number in range(1250, 1259)},
+    "cp874": "Windows-874",
+    "cp932": "Shift-JIS",
+    "cp949": "EUC-KR",
+    "euc_jp": "EUC-JP",
+    "gb18030": "GB18030",
+    "big5hkscs": "Big5",
+    "koi8_r": "KOI8-R",
+    "koi8_u": "KOI8-U",
+    "iso8859_2": "Latin-2",
+}
+"""The encodings that are looked for, by their names in Python, and how people name them. Each holds the characters of
+its older relatives: Windows-1252 those of Latin-1, GB18030 those of GBK."""
+_OTHERS = {"utf_8": "UTF-8", "utf_16": "UTF-16", "utf_32": "UTF-32"}
+_UNSURE = 0.95
+"""The runner-up is named if it is at least this good. In short texts, which are hard, all wrong answers were so
+close (tests/data/test_encodings.py)."""
+_MOST_FREQUENT = "cp1252"  # it is taken where another is as good
+_LINES_BEFORE, _BYTES_OF_A_LINE = 50, 500
+_MOST_BYTES = 2**14  # more are not looked at by the detector
+_BY_CHANCE = 3  # so many characters of a line may happen to be UTF-8
+_SHOWN = 4
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf_32_le",  # before UTF-16, whose mark is the beginning of this one
+    codecs.BOM_UTF32_BE: "utf_32_be",
+    codecs.BOM_UTF16_LE: "utf_16_le",
+    codecs.BOM_UTF16_BE: "utf_16_be",
+}
+_WIDE = {"utf_32_le": 4, "utf_32_be": 4, "utf_16_le": 2, "utf_16_be": 2}
+_ODD = ("Cc", "Cn", "Co", "Cs")
+_NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
+
+
+def spelled(encoding: str) -> str:
+    """Return the name of an encoding for people."""
+    plain = encoding.replace("-", "_")
+    known = {**_SPELLED, **_OTHERS}
+    return known.get(plain) or known.get(plain.removesuffix("_le").removesuffix("_be")) or encoding
+
+
+def is_binary(line: bytes) -> bool:
+    """Whether so many bytes are control characters, zero excepted, as in no text."""
+    return len(line.translate(None, _NO_CONTROL)) > len(line) / 16  # in random bytes, a tenth
+
+
+def wide_encoding(start: bytes) -> tuple[str, str] | None:
+    """Return the UTF-16 or UTF-32 of a file that begins like this, and a sentence with the evidence, or None.
+
+    Without a byte order mark, all characters must be ones of texts, and one of them ASCII: a separator or a line break.
+    """
+    for mark, encoding in _MARKS.items():
+        if start.startswith(mark):
+            return encoding, f"read as {spelled(encoding)}: its byte order mark says so"
+    if b"\0" not in start:
+        return None
+    found = {encoding: _ascii_share(start, encoding, width) for encoding, width in _WIDE.items()}
+    best = max(found, key=lambda encoding: found[encoding])
+    evidence = f"read as {spelled(best)}: its zero bytes stand as they do there, {start.count(0):,} in the first line"
+    return (best, evidence) if found[best] else None
+
+
+def _ascii_share(start: bytes, encoding: str, width: int) -> float:
+    whole = start[: len(start) // width * width]
+    if encoding.endswith("le") and start.endswith(b"\n"):  # its zero bytes follow in the next "line"
+        whole = start + b"\0" * (width - 1) if (len(start) - 1) % width == 0 else whole
+    try:
+        text = whole.decode(encoding)
+    except UnicodeDecodeError:
+        return 0.0
+    if _is_plain_ascii(start) and not text.isascii():  # with a stray NUL: each two of its letters are a rare sign
+        return 0.0
+    if not text or any(unicodedata.category(one) in _ODD and one not in "\t\r\n\ufeff" for one in text):
+        return 0.0
+    return sum(map(str.isascii, text)) / len(text)
+
+
+def _is_plain_ascii(start: bytes) -> bool:
+    return start.isascii() and all(byte >= 0x20 or byte in b"\t\r\n" for byte in start.replace(b"\0", b""))
+
+
+class LineDecoder:
+    """Decodes the lines of one file. Until a line is not ASCII, nothing is decided; then the encoding is, once.
+
+    Args:
+        name: the name of the file in messages.
+        on_note: called once with a sentence on what was found, if the file is not UTF-8.
+
+    Attributes:
+        encoding: Python's name of the encoding, or None while all lines were ASCII.
+    """
+
+    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None) -> None:
+        self.name = name
+        self.encoding: str | None = None
+        self._on_note = on_note
+        self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
+        self._first = (0, "")  # the line that was not ASCII first, and a character of it
+
+    @property
+    def undecided(self) -> bool:
+        """Whether all lines so far were ASCII."""
+        return self.encoding is None
+
+    def decide(self, lines: Sequence[bytes], number: int) -> None:
+        """Find the encoding by these lines.
+
+        Args:
+            number: the number of the first of them in the file.
+
+        Raises:
+            UsageError: some lines are UTF-8 and others are not, or no encoding fits, or it is no text.
+        """
+        if number == 1 and lines[0].startswith(codecs.BOM_UTF8):
+            self.encoding, self._first = "utf_8", (1, "its byte order mark")
+            return
+        odd = [(at, line) for at, line in enumerate(lines, number) if not line.isascii()]
+        wrong = [(at, line) for at, line in odd if _fault(line) is not None]
+        if not wrong:
+            self.encoding = "utf_8"
+            self._first = next(((at, _beyond_ascii(line.decode())[0]) for at, line in odd), (0, ""))
+            return
+        if is_binary(wrong[0][1]):
+            raise UsageError(
+                f"{self.name}, line {wrong[0][0]}: control characters, and bytes that are not UTF-8, so this is not a "
+                "text file. Is it the right file?"
+            )
+        context = itertools.chain(self._before, filter(bytes.isascii, lines))  # it tells the language
+        found = _candidates([line for _, line in wrong], context)
+        at, line = wrong[0]
+        also = ((at, _beyond_ascii(line.decode())) for at, line in odd if _fault(line) is None)
+        right = [(at, text) for at, text in also if not found or _is_meant(text, found[0][0])]
+        if right or not found:
+            self._first = (right[0][0], right[0][1][0]) if right else (0, "")
+            raise self._refusal(line, at)
+        self.encoding = found[0][0]
+        if self._on_note:
+            self._on_note(_noted(found, wrong))
+
+    def line(self, raw: bytes, number: int) -> str:
+        """Return the text of a line.
+
+        Raises:
+            UsageError: its bytes do not fit the encoding.
+        """
+        if self.encoding is None:
+            self._before.append(raw[:_BYTES_OF_A_LINE])
+        try:
+            return raw.decode(self.encoding or "utf_8")
+        except UnicodeDecodeError as error:
+            raise self._refusal(raw, number, error.start) from None
+
+    def _refusal(self, raw: bytes, number: int, place: int | None = None) -> UsageError:
+        place = place if place is not None else (_fault(raw) or 0)
+        byte = f"{self.name}, line {number}: byte {place + 1} of the line, 0x{raw[place]:02x},"
+        if self.encoding not in (None, "utf_8"):
+            return UsageError(
+                f"{byte} does not fit {spelled(self.encoding or '')}, which the lines before it seem to be in. Save "
+                "the file as UTF-8."
+            )
+        if self._first[0]:
+            return UsageError(
+                f"{byte} is not UTF-8, and line {self._first[0]} is ({self._first[1]}): the file mixes encodings, as "
+                "if it was pasted together. Save its parts in one encoding."
+            )
+        return UsageError(f"{byte} is not UTF-8, and no other encoding fits. Save the file as UTF-8.")
+
+
+def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None) -> str:
+    """Return the text of a whole file. Raises what `LineDecoder` raises."""
+    if wide := wide_encoding(raw[:WINDOW]):
+        encoding, evidence = wide
+        if on_note:
+            on_note(evidence)
+        try:
+            return raw.decode(encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError as error:
+            raise UsageError(
+                f"{name}: it begins as {spelled(encoding)}, and byte {error.start + 1:,} is not."
+            ) from None
+    try:
+        return raw.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        decoder, lines = LineDecoder(name, on_note=on_note), raw.split(b"\n")
+    at = next(place for place, line in enumerate(lines) if not line.isascii())
+    for number, line in enumerate(lines[max(0, at - _LINES_BEFORE) : at]):
+        decoder.line(line, number)
+    decoder.decide(raw[sum(len(line) + 1 for line in lines[:at]) :][:WINDOW].split(b"\n"), at + 1)
+    return "\n".join(decoder.line(line, number) for number, line in enumerate(lines, 1))
+
+
+def _fault(line: bytes) -> int | None:
+    """Return the place of the first byte that is not UTF-8, or None."""
+    try:
+        line.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
+def _beyond_ascii(text: str) -> str:
+    return "".join(one for one in text if not one.isascii())
+
+
+def _is_meant(text: str, encoding: str) -> bool:
+    """Whether characters of a line that is UTF-8 are meant as these, in a file that seems to be in another encoding.
+
+    By chance, a few bytes of that encoding are UTF-8 too. Then the characters are none of its languages.
+    """
+    if len(text) > _BY_CHANCE:
+        return True
+    for alphabet in ("gbk" if encoding == "gb18030" else encoding, _MOST_FREQUENT):
+        try:
+            text.encode(alphabet)
+        except UnicodeEncodeError:
+            continue
+        return True
+    return False
+
+
+def _candidates(lines: Iterable[bytes], context: Iterable[bytes]) -> list[tuple[str, float]]:
+    """Return the encodings that fit, the best first, each with how good it is. None gives the text of one before.
+
+    Args:
+        lines: those that are not UTF-8.
+        context: lines of ASCII.
+    """
+    import chardet  # it takes a tenth of a second, and few files need it
+
+    names = [name.replace("_", "-") for name in _SPELLED]
+    sample: list[bytes] = []
+    size = 0
+    for line in itertools.chain(lines, context):
+        size += len(line)
+        if sample and size > _MOST_BYTES:
+            break
+        sample.append(line)
+    raw = b"\n".join(sample)
+    guesses = chardet.detect_all(raw, ignore_threshold=True, include_encodings=names, compat_names=False)
+    texts: dict[str, tuple[str, float]] = {}
+    for guess in guesses:
+        encoding = guess["encoding"] and codecs.lookup(guess["encoding"]).name.replace("-", "_")
+        try:
+            text = raw.decode(encoding or "ascii")
+        except UnicodeDecodeError:
+            continue
+        good = texts.get(text, (encoding, guess["confidence"]))[1]
+        if text not in texts or encoding == _MOST_FREQUENT:
+            texts[text] = (str(encoding), good)
+    found = list(texts.values())
+    frequent = [pair for pair in found if pair[0] == _MOST_FREQUENT and pair[1] >= found[0][1] * _UNSURE]
+    return frequent + [pair for pair in found if pair not in frequent]
+
+
+def _noted(found: Sequence[tuple[str, float]], wrong: Sequence[tuple[int, bytes]]) -> str:
+    encoding, good = found[0]
+    at, line = wrong[0]
+    n_bytes = sum(byte >= 0x80 for _, line in wrong for byte in line)
+    shown = _examples(wrong, encoding)
+    doubt = ""
+    if len(found) > 1 and found[1][1] >= good * _UNSURE:
+        other = found[1][0]
+        doubt = f". It may also be {spelled(other)} ({_examples(wrong, other)}): if so, save the file as UTF-8"
+    return (
+        f"read as {spelled(encoding)}: {counted(n_bytes, 'byte')} such as 0x{line[_fault(line) or 0]:02x} in line "
+        f"{at:,} {'is' if n_bytes == 1 else 'are'} not UTF-8; {shown}{doubt}"
+    )
+
+
+def _examples(wrong: Iterable[tuple[int, bytes]], encoding: str) -> str:
+    """Return the most frequent characters that are not ASCII."""
+    seen = Counter(one for _, line in wrong for one in _beyond_ascii(line.decode(encoding, "ignore")) if one.isalpha())
+    seen = seen or Counter(one for _, line in wrong for one in _beyond_ascii(line.decode(encoding, "ignore")))
+    return ", ".join(one for one, _ in seen.most_common(_SHOWN))
