@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def desk(
     table: Annotated[
-        Path | None, typer.Argument(help="A table of texts, with or without labels. It can be chosen on the page too.")
+        str | None, typer.Argument(help="A table of texts, with or without labels. It can be chosen on the page too.")
     ] = None,
     project: Annotated[
         Path | None,
@@ -41,18 +41,20 @@ def desk(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(f"the desk needs an extra: {pip_install('serve')}") from error
+    from glassformer.data.addresses import beside, local_path, name_in, without_password
     from glassformer.data.locks import only_writer
     from glassformer.data.rows import check_file
     from glassformer.desk.project import Project
     from glassformer.serving.listening import listen
 
-    folder = project or Path("desk")
+    folder, path = project or Path("desk"), None
     if table is not None:
-        file = check_file(table)
-        folder = project or file.with_name(f"{file.name.partition('.')[0]}-desk")
+        folder = project or beside(table, f"{name_in(table)}-desk")
         if folder.is_dir():
-            say(f"going on with the labels in {folder}; {table} is not read again")
-    with only_writer(folder), Project.opened(folder, table) as opened:
+            say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
+        else:
+            check_file(path := local_path(table))
+    with only_writer(folder), Project.opened(folder, path) as opened:
         _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
 
 

@@ -75,6 +75,9 @@ class Project:
     def opened(cls, folder: Path, table: Path | None) -> Iterator[Project]:
         """Open a project until the end of the `with` block. A new one takes the table.
 
+        Args:
+            table: its path, or None.
+
         Raises:
             UsageError: see `open` and `take`. A project without a table is gone again at the end.
         """
