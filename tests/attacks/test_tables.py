@@ -59,8 +59,6 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "mixed": ("t.csv", GOOD + "café,1\n".encode("latin-1") + "olé,1\n".encode(), ("line 42", "0xe9", "mixes")),
     "latin-1-after-utf-8": ("t.csv", "é,l\na,1\n".encode() + GOOD * 9 + b"\xe9,1\n", ("line 372", "line 1 is (é)")),
     "cut-utf-16": ("t.csv", GOOD.decode().encode("utf-16")[:-1], ("line 41", "does not fit UTF-16")),
-    "twice-the-same-column": ("t.csv", b"text,label,text\na,1,b\n", ("'text' occurs twice",)),
-    "unnamed-columns": ("t.csv", b"text,,\na,1,b\n", ("'' occurs twice",)),
     "workbook": ("t.csv", zipped("xl/workbook.xml", b"<x/>"), ("Excel workbook", ".xlsx")),
     "workbook-by-name": ("t.xlsx", zipped("xl/workbook.xml", b"<x/>"), ("may be damaged",)),
     "picture": ("t.csv", b"\x89PNG\r\n\x1a\n\0\0", ("a picture",)),
@@ -184,7 +182,7 @@ NOT_LEARNED: dict[str, tuple[bytes, tuple[str, ...]]] = {
         ",".join(f"c{n}" for n in range(20_000)).encode() + b"\n" + b",".join([b"0.5"] * 20_000),
         ("which column holds the text",),
     ),
-    "very-many-columns-twice": (",".join(["a"] * 100_000).encode() + b"\n", ("'a' occurs twice",)),
+    "very-many-columns-twice": (",".join(["a"] * 100_000).encode() + b"\n", ("no rows",)),
     "no-header": (b"a good film with good actors,1\nanother,0\n" * 30, ("occurs", "first row", "which column")),
     "escape-codes-in-labels": (rows_of("a", "b", each=9) + b"\nx,\x1b]0;title\x07", ("'\\x1b]0;title\\x07'",)),
 }

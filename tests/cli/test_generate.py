@@ -75,7 +75,7 @@ def test_prompts_of_a_file_or_a_pipe(model: Path, tmp_path: Path) -> None:
 
 def test_a_file_of_prompts_that_cannot_be_read(model: Path, tmp_path: Path) -> None:
     misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "No such file")
-    (tmp_path / "prompts.txt").write_bytes(b"the cat\ncaf\xe9")
+    (tmp_path / "prompts.txt").write_bytes(b"ol\xc3\xa9\ncaf\xe9")
     misused(glassformer("generate", model, "--file", tmp_path / "prompts.txt"), "prompts.txt, line 2", "byte 4")
     misused(glassformer("generate", model, "--file", "-", stdin=b"\n \n"), "no prompt")
     misused(glassformer("generate", model, "the", "--file", "-"), "not both")

@@ -185,7 +185,7 @@ def test_the_objective_of_a_published_design_is_its_own(book: Path, tmp_path: Pa
     ("content", "words"),
     [
         (b"", ["holds no text"]),
-        (b"fine\n\ncaf\xe9\n", ["line 3", "not UTF-8"]),
+        (b"ol\xc3\xa9\n\ncaf\xe9\n", ["line 3", "not UTF-8"]),
         (b"one two three", ["do not fill one window of 16", "--set model.max_seq_len=2"]),
     ],
 )

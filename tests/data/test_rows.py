@@ -114,7 +114,6 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv", b"", "is empty"),
         ("a.csv", b"\n \n\n", "is empty"),
         ("a.csv", b"text,label\n", "a header but no rows"),
-        ("a.csv", b"a,a\n1,2\n", "column name 'a' occurs twice"),
         ("a.csv", b'text,n\n"x\ny",1\nz\n', r"row 2 \(line 4\) has 1 field where the header has 2"),
         ("a.csv", b"text,n\nx,1\ny,2,3\n", r"row 2 \(line 3\) has 3 fields"),
         ("a.csv", b";;;\n;;;\n", "is empty"),

@@ -123,7 +123,7 @@ def test_a_workbook_is_answered(name: str, client: TestClient) -> None:
         ("text\na\n", "new.parquet", 422, "'new.parquet': tables are read as .csv, .tsv"),
         ("text\na\n", "new.csv.gz", 422, "tables are read as"),
         ("text\n", "../../new.csv", 422, "../../new.csv has a header but no rows below it"),
-        (b"text\n\xff\xfe\n", "new.csv", 422, "new.csv"),
+        (b"text\n\xc3\xa9\n\xff\xfe\n", "new.csv", 422, "new.csv"),
         (
             "id,year\n1,1999\n2,2001\n",
             "new.csv",

@@ -164,7 +164,7 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
 
 
 def _from_standard_input() -> str:
-    return "\n".join(lines_of(sys.stdin.buffer, "standard input"))
+    return "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say))
 
 
 def _check(

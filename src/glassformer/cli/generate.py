@@ -166,10 +166,10 @@ def _prompts_of(file: Path) -> list[str]:
     from glassformer.data.rows import check_file
 
     if str(file) == "-":
-        prompts = list(lines_of(sys.stdin.buffer, "standard input"))
+        prompts = list(lines_of(sys.stdin.buffer, "standard input", on_note=say))
     else:
         with check_file(file).open("rb") as stream:
-            prompts = list(lines_of(stream, str(file)))
+            prompts = list(lines_of(stream, str(file), on_note=say))
     prompts = [prompt for prompt in prompts if prompt.strip()]
     if not prompts:
         raise UsageError(f"--file {file}: there is no prompt in it")

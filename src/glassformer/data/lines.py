@@ -41,8 +41,19 @@ OnNote = Callable[[str], None]
 
 
 def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
-    """Yield the lines as text, without their line breaks. Raises what `text_lines` raises."""
-    for number, line in enumerate(text_lines(stream, name, on_note=on_note)):
+    """Yield the lines as text, without their line breaks.
+
+    Args:
+        on_note: called once, if the encoding is not UTF-8. None: it has to be UTF-8, as no guess can be said.
+
+    Raises:
+        UsageError: it is not UTF-8, though it has to be, or what `text_lines` raises.
+    """
+
+    def refuse(guess: str) -> None:
+        raise UsageError(f"{name} has to be UTF-8, and could only be {guess}. Save it as UTF-8.")
+
+    for number, line in enumerate(text_lines(stream, name, on_note=on_note or refuse)):
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,8 +12,9 @@ import polars as pl
 
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, lines_at
+from glassformer.data.headers import unique_names, without_repeats
 from glassformer.data.lines import LONGEST
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
@@ -51,7 +51,7 @@ class DelimitedText:
         if _SEPARATOR_TOLD.fullmatch(lines.first.rstrip("\r\n")):
             whole = ("\n" if line is lines.first else line for line in whole)
         records = _csv_records(whole, place.name, separator)
-        yield from frames_of(records, place.name, rows_per_batch)
+        yield from frames_of(records, place, rows_per_batch)
 
 
 CSV = DelimitedText("csv", (".csv",))
@@ -69,20 +69,20 @@ def _sniffed(header: str) -> str:
     return max(DELIMITERS, key=bare.count)
 
 
-def frames_of(records: Iterator[list[str]], name: str, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+def frames_of(records: Iterator[list[str]], place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     """Yield the rows below a header as frames of strings.
 
     Args:
         records: the header and then the rows, all of one length.
 
     Raises:
-        UsageError: there is no header, or a name occurs twice in it.
+        UsageError: there is no header.
     """
-    columns = next(records, None)
-    if columns is None:
-        raise UsageError(f"{name} is empty.")
-    if repeated := [column for column, count in Counter(columns).items() if count > 1]:
-        raise UsageError(f"{name}: the column name {quoted(repeated[0])} occurs twice in the header. Rename one.")
+    header = next(records, None)
+    if header is None:
+        raise UsageError(f"{place.name} is empty.")
+    columns = unique_names(header, place.on_note)
+    records = without_repeats(header, records, place.on_note)
     while rows := list(itertools.islice(records, rows_per_batch)):
         yield pl.DataFrame(
             [

@@ -47,7 +47,7 @@ class Workbook:
         _check_start(place)
         with _cells_of(place) as lines:
             _check(place, json.loads(next(lines)))
-            yield from frames_of(_records(_rows(lines, place), place.name), place.name, rows_per_batch)
+            yield from frames_of(_records(_rows(lines, place), place.name), place, rows_per_batch)
 
 
 WORKBOOK = Workbook()

@@ -1,0 +1,66 @@
+import csv
+import io
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from glassformer.data.headers import unique_names, without_repeats
+from glassformer.data.rows import iterate_rows
+
+
+@pytest.mark.parametrize(
+    ("header", "names", "note"),
+    [
+        ("text,text", ["text", "text_2"], "1 column without a name of its own: column 2 ('text') is 'text_2'"),
+        ("text,text,text_2", ["text", "text_3", "text_2"], "column 2 ('text') is 'text_3'"),
+        (",text", ["column_1", "text"], "1 column without a name of its own: column 1 is 'column_1'"),
+        ("a,, ", ["a", "column_2", "column_3"], "2 columns without a name of their own: column 2 is 'column_2', 3 is"),
+        ("column_2,", ["column_2", "column_3"], "column 2 is 'column_3'"),
+        ("a,b", ["a", "b"], None),
+    ],
+)
+def test_each_column_gets_a_name_of_its_own(header: str, names: list[str], note: str | None) -> None:
+    notes: list[str] = []
+    assert unique_names(header.split(","), notes.append) == names
+    assert len(notes) == (note is not None)
+    assert note is None or note in notes[0]
+
+
+def test_a_header_that_is_repeated_is_left_out_and_counted() -> None:
+    notes: list[str] = []
+    table = b"text,label\na,1\nb,2\ntext,label\nc,1\ntext,label\n"
+    (frame,) = iterate_rows(io.BytesIO(table), rows_per_batch=9, on_note=notes.append)
+    assert frame.rows() == [("a", "1"), ("b", "2"), ("c", "1")]
+    assert notes == ["left out: 2 × the header again, after rows 2, 3"]
+    (frame,) = iterate_rows(io.BytesIO(b"text\na\ntext\n"), rows_per_batch=9)
+    assert frame["text"].to_list() == ["a", "text"]
+
+
+cells = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=9)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[list[str]]:
+    names = cells.filter(lambda name: bool(name.strip()))
+    header = draw(st.lists(names, min_size=2, max_size=4, unique=True))
+    rows = st.lists(cells, min_size=len(header), max_size=len(header)).filter(lambda row: row != header)
+    return [header, *draw(st.lists(rows, min_size=1, max_size=6))]
+
+
+@given(tables())
+def test_a_table_without_a_mess_is_unchanged(table: list[list[str]]) -> None:
+    notes: list[str] = []
+    header, *rows = table
+    assert unique_names(header, notes.append) == header
+    assert list(without_repeats(header, _each(rows), notes.append)) == rows
+    assert notes == []
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows(table)
+    (frame,) = iterate_rows(io.BytesIO(buffer.getvalue().encode()), rows_per_batch=9)
+    assert [frame.columns, *map(list, frame.rows())] == table
+
+
+def _each(rows: list[list[str]]) -> Iterator[list[str]]:
+    yield from rows
