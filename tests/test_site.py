@@ -18,7 +18,7 @@ from tests.running import Running
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SHELVES = ("tutorial", "how-to", "how-it-works", "reference")
-MOST_WORDS, MOST_LINES_OF_THE_README = 40_500, 140
+MOST_WORDS, MOST_LINES_OF_THE_README = 40_000, 140
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 GENERATED: dict[str, Any] = runpy.run_path(str(DOCS / "site" / "generated.py"))
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
