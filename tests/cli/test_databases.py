@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from glassformer.data import addresses
 from tests.cli.terminal import OF_FEW_ROWS, Outcome, ctrl_c, glassformer
+from tests.data.fetched import forget, nothing_fetched  # noqa: F401
 from tests.data.object_store import environment, serving
 from tests.data.postgresql import PASSWORD, TYPED, Server
 from tests.fits import quick
@@ -47,12 +47,6 @@ def file(tmp_path: Path) -> Path:
         connection.execute("INSERT INTO later VALUES ('a new and fine text', NULL)")
     connection.close()
     return path
-
-
-def forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin a new process, as far as addresses know."""
-    for name in ("_passwords", "_queries", "_fetched"):
-        monkeypatch.setattr(addresses, name, {})
 
 
 def check_nothing_is_told(folder: Path, *outcomes: Outcome) -> None:

@@ -136,7 +136,7 @@ def test_group_and_validation_table(tmp_path: Path) -> None:
         (b"text,label\nol\xc3\xa9,x\ncaf\xe9,x\n", ["line 3", "0xe9", "mixes encodings"]),
         (b"text,label\n ,x\n,y\n", ["no usable row", "empty text"]),
         (b"one two,three four\n1,2\n3,4\n", ["--text"]),
-        (b"a bad film,neg\na good film,pos\na bad film,neg\n", ["header"]),
+        (b"a bad film,neg\na good film,pos\na dull film,neg\n", ["header"]),
     ],
 )
 def test_a_table_that_cannot_be_learned_from(content: bytes, words: list[str], tmp_path: Path) -> None:

@@ -45,8 +45,15 @@ def _binaries() -> Path | None:
     return next((Path(path).resolve().parent for path in reversed(found) if path), None)
 
 
+@pytest.fixture
+def postgresql(postgresql_server: Server) -> Server:
+    """A server without tables."""
+    postgresql_server.run("DROP SCHEMA IF EXISTS old CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    return postgresql_server
+
+
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[Server]:
+def postgresql_server() -> Iterator[Server]:
     """Start a server. It runs as another user if the tests run as root, which it refuses."""
     pytest.importorskip("psycopg")
     binaries = _binaries()

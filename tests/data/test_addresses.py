@@ -11,6 +11,7 @@ from glassformer.data.addresses import beside, local_path, name_in, watch, witho
 from glassformer.data.documents import read_documents
 from glassformer.data.known import check_source, resolve
 from glassformer.errors import GlassformerError, UsageError, as_named
+from tests.data.fetched import nothing_fetched  # noqa: F401
 from tests.data.object_store import OBJECTS, environment, serving
 
 Seen = list[tuple[str, str | None]]

@@ -82,6 +82,15 @@ def sample_of(header: str) -> pl.DataFrame:
         ("text: ids, label: classes", "text", "label"),
         ("Review Text: messages, Topic: classes", "Review Text", "Topic"),
         ("title: subjects, description: long, category: classes", "description", "category"),
+        ("Kommentar: messages, Kategorie: classes, status: states", "Kommentar", "Kategorie"),
+        ("Commentaire: messages, Étiquette: classes, status: states", "Commentaire", "Étiquette"),
+        ("Reseña: messages, Categoría: classes, status: states", "Reseña", "Categoría"),
+        ("Avaliação: messages, Rótulo: classes, status: states", "Avaliação", "Rótulo"),
+        ("nhận xét: messages, nhãn: classes, status: states", "nhận xét", "nhãn"),
+        ("评论: messages, 类别: classes, status: states", "评论", "类别"),
+        ("Text: messages, Bewertung: stars, status: states", "Text", "Bewertung"),
+        ("Text: messages, Kategorie: intents, status: states", "Text", "Kategorie"),
+        ("Commentaire: ids, said: messages, Étiquette: classes", "said", "Étiquette"),
     ],
 )
 def test_realistic_headers(header: str, text: str, label: str) -> None:

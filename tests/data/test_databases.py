@@ -10,6 +10,7 @@ from glassformer.data.known import resolve
 from glassformer.data.rows import read_batches
 from glassformer.data.sources import SourceConfig
 from glassformer.errors import UsageError
+from tests.data.fetched import nothing_fetched  # noqa: F401
 from tests.data.postgresql import PASSWORD, TYPED, Server
 
 ROWS = [(f"text {number}", "ab"[number % 2], number) for number in range(20)]

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -15,12 +16,18 @@ TEXT_NAMES = (
     *("text", "review", "sentence", "tweet", "content", "comment", "message", "body", "document", "post"),
     *("review_text", "reviewtext", "review_body", "comment_text", "tweet_text", "utterance", "question"),
     *("description", "headline", "title"),
+    *("texte", "kommentar", "bewertungstext", "nachricht", "avis", "commentaire"),  # German and French
+    *("texto", "comentario", "resena", "mensaje", "mensagem", "avaliacao"),  # Spanish and Portuguese
+    *("van_ban", "nhan_xet", "binh_luan", "noi_dung", "文本", "评论", "内容"),  # Vietnamese and Chinese
 )
 LABEL_NAMES = (
     *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity"),
     *("tag", "tags", "topic", "emotion", "intent", "y"),
+    *("kategorie", "klasse", "thema", "etiquette", "categorie", "classe"),  # German and French
+    *("etiqueta", "categoria", "clase", "rotulo"),  # Spanish and Portuguese
+    *("nhan", "loai", "cam_xuc", "标签", "类别", "情感"),  # Vietnamese and Chinese
 )
-MEASURE_NAMES = ("stars", "rating", "score")  # taken for a label if no column has one of the names above
+MEASURE_NAMES = ("stars", "rating", "score", "bewertung", "评分")  # a label if no column has one of the names above
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
 MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
@@ -191,9 +198,15 @@ def _tidy(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", name.strip().lower())
 
 
+def _folded(name: str) -> str:
+    """A name as the lists above spell it: without accents too."""
+    letters = unicodedata.normalize("NFKD", _tidy(name))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("đ", "d")
+
+
 def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, refusal: Refusal) -> str | None:
     """Return the column with the first of the known names. Columns whose values do not fit the name are skipped."""
-    by_tidy_name = {_tidy(name): name for name in reversed(columns)}
+    by_tidy_name = {_folded(name): name for name in reversed(columns)}
     found = (by_tidy_name[name] for name in known if name in by_tidy_name)
     return next((name for name in found if refusal(sample[name]) is None), None)
 
@@ -269,7 +282,7 @@ class _Labels:
             return None if kind in _NUMBERS else kind
         if kind not in ("words", "whole numbers"):
             return kind
-        measure = kind == "whole numbers" and _tidy(values.name) not in LABEL_NAMES
+        measure = kind == "whole numbers" and _folded(values.name) not in LABEL_NAMES
         if measure and values.n_unique() > MOST_NUMBERS:
             return "many different numbers"
         return "nearly all differ" if is_near_unique(values) else None
