@@ -24,8 +24,8 @@ from tests.test_house import ROOT
 COMMAND = (sys.executable, "-m", "glassformer")
 PATIENCE = 300.0  # seconds; a busy machine is slow to import torch several times
 
-_SERVER = get_context("forkserver")
-_SERVER.set_forkserver_preload(
+SERVER = get_context("forkserver")
+SERVER.set_forkserver_preload(
     ["tests.running", "torch._dynamo", "torch.distributed.run", "scipy.stats", "sklearn.linear_model", "pytest"]
 )
 
@@ -51,7 +51,7 @@ class Forked:
         session: bool = False,
     ) -> None:
         given = (list(arguments), dict(environment), Path.cwd(), out, err, hangup, session)
-        self._process = _SERVER.Process(target=_python, args=given)
+        self._process = SERVER.Process(target=_python, args=given)
         self._process.start()
         assert self._process.pid is not None
         self.pid = self._process.pid

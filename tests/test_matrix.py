@@ -38,8 +38,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Ce
             cell = Cell(target=target, inputs=inputs, table=table, both=both, alone=alone, out=folder)
             if is_new:
                 write(table, rows(target, inputs))
-                blocks = int(inputs == "several texts")  # those of other designs are exported in tests/exporting
-                cell.train(both, "--set", "model.body=english", "--set", f"model.n_layers={blocks}")
+                cell.train(both, "--set", "model.body=english")
                 let_both_answer(both)
                 cell.train(alone, *ALONE, "--keep-texts", "--snapshots")
             return cell

@@ -19,7 +19,7 @@ from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.recipe import load_recipe
 from glassformer.training.training_config import TrainingConfig
-from tests.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
+from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
 from tests.training.samples import opinions, recipe, table
 
 
@@ -39,6 +39,13 @@ def test_a_healthy_run_has_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def examined(tried: Bench) -> tuple[list[Finding], ModelFigures]:
     return examine_model(tried, lambda _: None, [])
+
+
+def test_all_steps_find_a_healthy_model_healthy() -> None:
+    findings, figures = examined(bench(MODEL.model_copy(update={"n_layers": 1})))
+    assert {finding.level for finding in findings} == {"good"}
+    assert figures.steps == 200
+    assert "gradients after 200 steps" in by_check(findings)
 
 
 @pytest.fixture

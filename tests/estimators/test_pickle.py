@@ -1,5 +1,6 @@
 """Fitted estimators are kept by pickle and joblib, and sent to other processes, also after use."""
 
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,12 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from sklearn.base import clone
+from joblib import Parallel, delayed
+from sklearn.model_selection import GridSearchCV
 
 from glassformer import TextClassifier, TextRegressor
+from tests import running
 from tests.estimators.samples import ALONE, BOTH
-from tests.running import Running
 
 TEXTS = [f"{word} film {number}" for number in range(12) for word in ("good", "bad", "fine", "dull")]
 LABELS, NUMBERS = [1, 0] * 24, [4.5, 1.0, 4.0, 1.5] * 12
@@ -41,20 +43,18 @@ def test_a_classifier_is_kept_after_it_searched_its_training_texts(how: dict[str
     assert pickle.loads(pickle.dumps(classifier)).explain("good film", nearest=True).nearest == found
 
 
-ELSEWHERE = """
-import pickle, sys
-with open(sys.argv[1], "rb") as file:
-    unfitted, fitted, texts, labels = pickle.load(file)
-print(unfitted.fit(texts, labels).predict(texts).tolist())
-print(fitted.predict_proba(texts).tolist())
-"""
-
-
 @pytest.mark.slow
-def test_another_process_fits_and_answers(tmp_path: Path) -> None:
+def test_two_processes_search_a_grid_and_another_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """joblib forks them from a process that has imported torch: those that it starts itself take seconds."""
+    monkeypatch.setattr("joblib.parallel.DEFAULT_MP_CONTEXT", running.SERVER)
     unfitted = TextClassifier(**COUNTING | {"settings": BOTH | {"model.body": "none"}})
-    fitted = clone(unfitted).fit(TEXTS, LABELS)
-    (tmp_path / "sent").write_bytes(pickle.dumps((unfitted, fitted, TEXTS, LABELS)))
-    done = Running("-c", ELSEWHERE, tmp_path / "sent", log=tmp_path / "log").outcome()
-    assert done.code == 0, done.err
-    assert done.out.splitlines() == [str(LABELS), str(fitted.predict_proba(TEXTS).tolist())]
+    with joblib.parallel_config(backend="multiprocessing"):
+        grid = GridSearchCV(unfitted, {"random_state": [1]}, cv=2, n_jobs=2).fit(TEXTS, LABELS)
+        ((process, answers),) = Parallel(n_jobs=2)([delayed(_answers)(grid.best_estimator_)])
+    assert grid.best_score_ == 1
+    assert process != os.getpid()
+    assert np.array_equal(answers, grid.predict_proba(TEXTS))
+
+
+def _answers(fitted: TextClassifier) -> tuple[int, Any]:
+    return os.getpid(), fitted.predict_proba(TEXTS)

@@ -156,12 +156,13 @@ def test_it_learns_a_number_too(tmp_path: Path) -> None:
     assert high > low + 0.5
 
 
-def test_it_is_named_from_python() -> None:
-    texts, labels = zip(*codes(40), strict=True)
-    fitted = TextClassifier("tiny", epochs=0, settings={"model.readers": [NAME]}, device="cpu").fit(texts, labels)
-    readers = fitted.predictor_.trained.config.readers
-    assert readers is not None
-    assert NAME in readers.root
+def test_it_answers_and_says_why_in_python() -> None:
+    texts, labels = zip(*codes(160), strict=True)
+    settings = {"model.readers": [NAME], "validation.min_rows": 10, "validation.fraction": 0.25}
+    fitted = TextClassifier("tiny", epochs=0, settings=settings, device="cpu").fit(texts, labels)
+    assert list(fitted.predict([RISING, FALLING])) == ["rising", "falling"]
+    assert (fitted.reader_margins([RISING, FALLING])[NAME] > 0).all()
+    assert any(word.shares[NAME] for word in fitted.explain(RISING).words)
 
 
 def test_a_model_without_the_package_is_refused_in_a_sentence(

@@ -1,15 +1,20 @@
 """The socket that the server listens at."""
 
 import gc
+import json
 import socket
 import sys
-import threading
+from collections.abc import Iterator
 from functools import partial
+from threading import Thread
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from fastapi import FastAPI
 
-from glassformer.serving.listening import answer_requests, listen, server_at
+from glassformer.serving import listening
+from glassformer.serving.listening import Server, answer_requests, listen, server_at
 
 
 def test_answers_are_sent_at_once() -> None:
@@ -23,7 +28,7 @@ def test_answers_are_sent_at_once() -> None:
 def test_headers_without_end_are_refused() -> None:
     address = listen("127.0.0.1", 0)
     server = server_at(address, FastAPI(), on_finishing=lambda _: None)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [address.listener]})
+    thread = Thread(target=server.run, kwargs={"sockets": [address.listener]})
     thread.start()
     try:
         with socket.create_connection(("127.0.0.1", address.port), timeout=30) as client:
@@ -34,16 +39,38 @@ def test_headers_without_end_are_refused() -> None:
         thread.join()
 
 
-def test_a_server_leaves_what_is_in_memory_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, called, found = sys.getswitchinterval(), list[str](), list[float]()
-    for name in ("collect", "freeze"):
-        monkeypatch.setattr(gc, name, partial(called.append, name))
-    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: found.append(sys.getswitchinterval()))
+@pytest.fixture
+def process() -> Iterator[None]:
+    """What a server sets for its whole process is set back."""
+    interval = sys.getswitchinterval()
+    yield
+    sys.setswitchinterval(interval)
+    gc.unfreeze()
+    gc.freeze()  # as tests/conftest.py does
+
+
+@pytest.mark.usefixtures("process")
+def test_requests_find_a_process_that_is_set_up_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of a client's requests beside a busy thread says the same, but not on a busy machine."""
+    app, model, servers, before = FastAPI(), {"a weight"}, list[Server](), sys.getswitchinterval()
+
+    @app.get("/")
+    async def found() -> tuple[float, bool]:
+        return sys.getswitchinterval(), any(each is model for each in gc.get_objects())
+
+    def remembered(*arguments: Any, **options: Any) -> Server:
+        servers.append(Server(*arguments, **options))
+        return servers[0]
+
+    monkeypatch.setattr(listening, "Server", remembered)
     address = listen("127.0.0.1", 0)
+    thread = Thread(target=partial(answer_requests, app, address, on_finishing=lambda _: None))
+    thread.start()
     try:
-        with address.listener:
-            answer_requests(FastAPI(), address, on_finishing=lambda _: None)
+        with urlopen(address.url, timeout=30) as answer:
+            interval, collected = json.load(answer)
     finally:
-        sys.setswitchinterval(before)
-    assert called == ["collect", "freeze"], "the garbage collector does not go through the models"
-    assert found[0] < before / 10
+        servers[0].should_exit = True
+        thread.join()
+    assert interval < before / 10, "no thread keeps the others waiting"
+    assert not collected, "the garbage collector does not go through the models"
