@@ -47,6 +47,7 @@ app = typer.Typer(help="Fine-tune a language model on example answers, then with
 app.command("evaluate")(expanded(evaluate))
 
 Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
+Preferences = Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +138,7 @@ def sft(
 @expanded
 def reward(
     model: Model,
-    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
+    data: Preferences,
     out: OutFolder,
     stage: _Stage,
 ) -> None:
@@ -164,7 +165,7 @@ def reward(
 @expanded
 def dpo(
     model: Model,
-    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')],
+    data: Preferences,
     out: OutFolder,
     stage: _Stage,
 ) -> None:

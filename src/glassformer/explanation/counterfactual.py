@@ -81,12 +81,19 @@ _Step = Generator[int, None, DoubleArray]
 def find_counterfactual(question: Question, shares: DoubleArray, *, budget: int = BUDGET) -> Counterfactual:
     """Search for the smallest change of words that turns the answer (`searching`), without a pause."""
     steps = searching(question, shares, budget=budget)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            found: Counterfactual = end.value
-            return found
+    while (found := step_of(steps)) is None:
+        pass
+    return found
+
+
+def step_of(steps: Steps) -> Counterfactual | None:
+    """Do a step of a search. Return what was found, or None if it goes on."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        found: Counterfactual = end.value
+        return found
+    return None
 
 
 def searching(question: Question, shares: DoubleArray, *, budget: int = BUDGET) -> Steps:

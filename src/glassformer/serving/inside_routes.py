@@ -7,7 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 
-from glassformer.explanation.counterfactual import Counterfactual, Steps
+from glassformer.explanation.counterfactual import step_of
 from glassformer.serving import inside_shapes as shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
@@ -25,11 +25,11 @@ def add_inside(app: FastAPI, service: Service) -> None:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         model, text = _asked(service, request, body)
         steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
-        found = await service.worker.do(partial(_step, steps))
+        found = await service.worker.do(partial(step_of, steps))
         while found is None:
             if await request.is_disconnected():
                 raise RefusedError(CLOSED, "the connection was closed during the search")
-            found = await service.worker.go_on(partial(_step, steps))
+            found = await service.worker.go_on(partial(step_of, steps))
         return {"model": model.name} | found.as_json()
 
     @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads, response_model_exclude_unset=True)
@@ -56,13 +56,3 @@ def _asked(
     service.limits.check_explained(text)
     note(request, model.name, [text])
     return model, text
-
-
-def _step(steps: Steps) -> Counterfactual | None:
-    """Do a step of a search. Return what was found, or None if it goes on."""
-    try:
-        next(steps)
-    except StopIteration as end:
-        found: Counterfactual = end.value
-        return found
-    return None
