@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from fastapi import FastAPI
 from playwright.sync_api import Browser, Page
+from starlette.types import ASGIApp
 
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
@@ -24,7 +24,7 @@ def running(
 
 
 @contextmanager
-def answering(app: FastAPI, *, port: int = 0) -> Iterator[str]:
+def answering(app: ASGIApp, *, port: int = 0) -> Iterator[str]:
     """Answer requests to this application until the end of the `with` block."""
     address = listen("127.0.0.1", port)
     server = server_at(address, app, on_finishing=lambda _: None)

@@ -29,7 +29,7 @@ def page(desk: Desk, browser: Browser) -> Iterator[Page]:
     with answering(desk.app) as url:
         page = browser.new_page()
         said = complaints(page)
-        page.goto(f"{url}{desk.query}")
+        page.goto(f"{url}{desk.app.query}")
         expect(page.locator("#typed")).to_be_focused()
         yield page
         assert said == []
@@ -115,7 +115,7 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text("id,words\n" + "".join(f"{n},a film <b>{n}</b>\n" for n in range(30)))
     with answering(desk.app) as url:
         page = browser.new_page()
-        page.goto(f"{url}{desk.query}")
+        page.goto(f"{url}{desk.app.query}")
         page.locator("#file").set_input_files(tmp_path / "mine.csv")
         expect(page.locator("h1")).to_have_text("mine.csv")
         expect(page.locator(".notes")).to_contain_text("30 texts")
@@ -137,7 +137,7 @@ def test_each_step_can_be_read(page: Page, desk: Desk) -> None:
 def test_a_closed_desk_is_said(desk: Desk, browser: Browser) -> None:
     with answering(desk.app) as url:
         page = browser.new_page()
-        page.goto(f"{url}{desk.query}")
+        page.goto(f"{url}{desk.app.query}")
         expect(page.locator("#typed")).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#alert")).to_contain_text("it was closed. Labels are kept")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.data import addresses
 from tests.cli.terminal import OF_FEW_ROWS, Outcome, ctrl_c, glassformer
 from tests.data.fetched import forget, nothing_fetched  # noqa: F401
 from tests.data.object_store import environment, serving
@@ -134,8 +135,12 @@ def test_an_object_is_answered_like_a_file(tmp_path: Path, monkeypatch: pytest.M
     with serving() as (root, _):
         for name, value in environment(root).items():
             monkeypatch.setenv(name, value)
+        told: list[str] = []
+        monkeypatch.setattr(addresses, "_watchers", [])
+        monkeypatch.setattr("glassformer.cli.main.progressing", told.append)
         answered = glassformer("predict", "sentiment-en", "--file", "s3://bucket/tickets.csv", "--jsonl")
         assert answered.code == 0, answered.err
+        assert told[-1].startswith("reading s3://bucket/tickets.csv: "), "how far it is"
         assert len(answered.out.splitlines()) == 2
         shards = ("--file", "s3://bucket/shards/", "--text", "text", "--out", tmp_path / "out")
         folder = glassformer("predict", "sentiment-en", *shards)

@@ -64,6 +64,7 @@ def test_what_is_secret_leaves_an_address(source: str, kept: str) -> None:
         "postgresql://me:12?34@host/shop",
         "s3://s3cret:12@bucket/a.csv",
         "mysql://me:s3cret@host/shop",
+        "postgresql://host/shop?sslpassword=s3cret",
     ],
 )
 def test_an_address_that_is_refused_is_not_quoted(source: str) -> None:

@@ -24,7 +24,7 @@ def project(tmp_path: Path) -> Project:
 def opened(project: Project) -> Iterator[tuple[TestClient, Desk]]:
     desk = create_desk(project, learn)
     with TestClient(desk.app, base_url="http://127.0.0.1") as client:
-        assert client.get(f"/{desk.query}", follow_redirects=False).headers["location"] == "/desk"
+        assert client.get(f"/{desk.app.query}", follow_redirects=False).headers["location"] == "/desk"
         yield client, desk
     desk.rounds.stop()
 
@@ -51,6 +51,7 @@ def refused(client: TestClient, path: str, **body: Any) -> str:
 def test_without_the_address_nothing_is_answered(project: Project) -> None:
     new: list[str] = []
     desk = create_desk(project, learn, on_used=new.append)
+    address = f"/{desk.app.query}"
     with TestClient(desk.app, base_url="http://127.0.0.1") as stranger:
         for path in (
             "/desk",
@@ -65,14 +66,14 @@ def test_without_the_address_nothing_is_answered(project: Project) -> None:
         assert stranger.post("/desk/undo", json={"who": "me"}).status_code == 403
         assert stranger.get("/?ticket=guessed").status_code == 403
     with TestClient(desk.app, base_url="http://127.0.0.1") as mine:
-        found = mine.get(f"/{desk.query}", follow_redirects=False)
+        found = mine.get(address, follow_redirects=False)
         cookie = found.headers["set-cookie"].lower()
         assert "httponly" in cookie
         assert "samesite=strict" in cookie
         assert mine.get("/desk/state").status_code == 200
         assert mine.get("/desk/state", headers={"origin": "http://elsewhere.example"}).status_code == 403
     with TestClient(desk.app, base_url="http://127.0.0.1") as later:
-        assert "opened already" in later.get(f"/{desk.query}").text, "the address works once"
+        assert "opened already" in later.get(address).text, "the address works once"
         assert later.get(f"/{new[0]}").status_code == 200, "the terminal shows a new one"
 
 
@@ -80,7 +81,7 @@ def test_texts_come_one_after_the_other_and_none_twice(client: TestClient) -> No
     seen: list[int] = []
     for _ in range(60):
         text = client.get("/desk/next", params={"who": "me"}).json()["text"]
-        assert text["way"] == "random", "there is no model yet"
+        assert text["way"] == "any", "there is no model yet that a text could measure"
         seen.append(text["id"])
         decided(client, [text["id"]], kind="skip", label=None)
     assert sorted(seen) == list(range(1, 61))
@@ -112,6 +113,12 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
         assert text["suggested"] in (POSITIVE, NEGATIVE)
         decided(client, [text["id"]], label=text["suggested"], way=text["way"])
     assert ways.count("random") == 2
+    aside = project.store.rows(
+        "SELECT draw, way FROM decisions d JOIN texts t ON t.id = d.text WHERE d.way <> 'random'"
+    )
+    assert min(row["draw"] for row in aside if row["way"] == "unsure") >= 1 / RANDOM_EVERY, (
+        "the rest measures the model"
+    )
     measured = client.get("/desk/state").json()["measured"]
     assert (measured["right"], measured["of"]) == (2, 2), "texts that the model chose do not count"
     assert client.post("/explain", json={"text": "good film"}).json()["words"], "the page of the model answers too"
@@ -120,12 +127,12 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
     desk.rounds.stop()
     project.store.close()
     again = create_desk(Project.open(project.folder), learn)
-    assert list(again.app.state.models) == ["desk"], "the model answers after a restart"
+    assert list(again.models) == ["desk"], "the model answers after a restart"
 
 
 def test_a_shown_suggestion_does_not_measure_the_model(client: TestClient, project: Project) -> None:
     project.store.write_round(1, "done", {"labels": 20})
-    project.store.suggest(_suggestions(range(1, 61)))
+    project.store.suggest(_suggestions(range(1, 61)), number=1)
     decided(client, [1], label="praise")
     decided(client, [2], label="blame")
     decided(client, [3], label="praise", shown=True)
@@ -138,7 +145,7 @@ def test_a_shown_suggestion_does_not_measure_the_model(client: TestClient, proje
 
 def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:
     project.store.write_round(1, "done", {"labels": 20})
-    project.store.suggest(_suggestions(range(1, 61)))
+    project.store.suggest(_suggestions(range(1, 61)), number=1)
     assert client.get("/desk/state").json()["swayed"] is None
     for number in range(1, 5):
         decided(client, [number], way="unsure", shown=True)
@@ -164,7 +171,7 @@ def test_why_a_round_failed_is_said(
     (found,) = client.get("/desk/state").json()["rounds"]
     assert (found["state"], found["reason"]) == ("failed", "error: the disk is full")
     assert not project.model(1).exists()
-    assert not desk.app.state.models
+    assert not desk.models
 
 
 def test_a_round_that_was_cut_off_is_said_to_be_stopped(project: Project) -> None:
@@ -263,7 +270,7 @@ def test_two_people_label_each_text(client: TestClient, project: Project) -> Non
     decided(client, [again["id"]], label="praise", who="ann")
     decided(client, [again["id"]], label="praise", who="ben", way="second")
     third = client.get("/desk/next", params={"who": "cleo"}).json()["text"]
-    assert third["way"] == "random", "two are enough"
+    assert third["way"] == "any", "two are enough"
     agreement = client.get("/desk/state").json()["agreement"]
     (pair,) = agreement["pairs"]
     assert (pair["people"], pair["texts"], pair["same"]) == (["ann", "ben"], 2, 1)
@@ -281,7 +288,7 @@ def test_two_people_label_each_text(client: TestClient, project: Project) -> Non
 def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     assert client.get("/desk/state").json()["automatic"] == []
     project.store.write_round(1, "done", {"labels": 20})
-    project.store.suggest(_suggestions(range(1, 61)))  # all at .75
+    project.store.suggest(_suggestions(range(1, 61)), number=1)  # all at .75
     decided(client, [1, 2, 3])
     decided(client, [4], label="blame")
     lines = client.get("/desk/state").json()["automatic"]
@@ -314,3 +321,13 @@ def test_old_models_leave_their_reports(
     assert [path.name for path in project.model(1).iterdir()] == ["report.html"]
     assert all((project.model(number) / "config.json").is_file() for number in (2, 3, 4))
     assert client.get("/desk/report/1").status_code == 200
+
+
+def test_what_cannot_be_learned_begins_no_round(client: TestClient, project: Project) -> None:
+    label(project, list(range(1, 13)), "praise")
+    label(project, list(range(13, 25)), "blame")
+    project.store.write_round(1, "done", {"labels": 24})
+    label(project, list(range(1, 13)), "blame", who="ann")  # all of these are disputed now
+    assert decided(client, [30])["round"] is None
+    for number in range(31, 50):
+        assert decided(client, [number], label=f"class of {number}")["round"] is None, "a class of one text"

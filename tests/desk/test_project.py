@@ -75,7 +75,9 @@ def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:
 def test_a_person_chooses_columns_that_are_not_clear(tmp_path: Path) -> None:
     rows = [(f"one remark {n}", f"other words {n}") for n in range(20)]
     with Project.opened(tmp_path / "desk", write_csv(tmp_path / "t.csv", rows, ("first", "second"))) as project:
-        assert "not clear which column holds the text" in project.store.facts["found"][0]
+        assert project.store.facts["found"] == [
+            "it is not clear which columns hold the texts and the labels: choose them here"
+        ]
         assert project.store.value("SELECT count(*) FROM texts") == 0
         project.read(text="second", without_labels=True)
         assert project.store.value("SELECT count(*) FROM texts") == 20

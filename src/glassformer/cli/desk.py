@@ -69,11 +69,11 @@ def _answer(project: Project, address: Address, settings: Sequence[str], *, open
         on_used=lambda query: show(f"a new address: {url}/{query}"),
     )  # fmt: skip
     if json:
-        print_json({"url": f"{url}/{desk.query}", "project": str(project.folder)})
+        print_json({"url": f"{url}/{desk.app.query}", "project": str(project.folder)})
     else:
-        show(f"{project.folder}: {url}/{desk.query}    (Ctrl-C closes the desk)")
+        show(f"{project.folder}: {url}/{desk.app.query}    (Ctrl-C closes the desk)")
     if open_it:
-        open_in_browser(f"{url}/{desk.query}")
+        open_in_browser(f"{url}/{desk.app.query}")
     doing("")
     try:
         answer_requests(desk.app, address, on_finishing=say_finishing)

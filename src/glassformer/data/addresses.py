@@ -29,7 +29,6 @@ _REMOTE = ("s3", "https", "http")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
 _LOST_A_SLASH = re.compile(rf"({'|'.join((*_DATABASES, *_REMOTE))}):/[^/]")
 _TABLE = re.compile(r"\w[\w.-]{,60}")  # a table whose name may be that of a file
-_SECRET_SETTINGS = ("password", "sslpassword")  # of a connection to PostgreSQL
 _AGAIN = "Try again, or download it by other means and name the file."
 
 _passwords: dict[tuple[str, str], str] = {}
@@ -43,7 +42,8 @@ _watchers: list[Callable[[str], None]] = []
 
 def watch(on_progress: Callable[[str], None]) -> None:
     """From now on, call this with how far the reading of an address is, in words."""
-    _watchers.append(on_progress)
+    if on_progress not in _watchers:
+        _watchers.append(on_progress)
 
 
 def without_password(source: str) -> str:
@@ -68,10 +68,14 @@ def without_password(source: str) -> str:
         _passwords[parts.scheme, kept.netloc] = unquote(password)
     if parts.scheme in _DATABASES:
         settings = dict(parse_qsl(parts.query))
-        if (given := settings.get("password")) is not None:
+        if "sslpassword" in settings:
+            raise UsageError(
+                "postgresql://…: sslpassword= is not read from an address; put it into a service file, and name that "
+                "service with ?service="
+            )
+        if (given := settings.pop("password", None)) is not None:
             _passwords[parts.scheme, kept.netloc] = given
-        shown = {setting: value for setting, value in settings.items() if setting not in _SECRET_SETTINGS}
-        kept = kept._replace(query=urlencode(shown))
+        kept = kept._replace(query=urlencode(settings))
     else:
         kept = kept._replace(query="")
     address = _joined(kept)

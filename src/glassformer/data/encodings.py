@@ -30,8 +30,7 @@ _SPELLED = {
 its older relatives: Windows-1252 those of Latin-1, GB18030 those of GBK."""
 _OTHERS = {"utf_8": "UTF-8", "utf_16": "UTF-16", "utf_32": "UTF-32"}
 _UNSURE = 0.95
-"""The runner-up is named if it is at least this good. In short texts, which are hard, all wrong answers were so
-close (tests/data/test_encodings.py)."""
+"""The runner-up is named if it is at least this good."""
 _MOST_FREQUENT = "cp1252"  # it is taken where another is as good
 _LINES_BEFORE, _BYTES_OF_A_LINE = 50, 500
 _MOST_BYTES = 2**14  # more are not looked at by the detector

@@ -66,8 +66,8 @@ def read_batches(
 ) -> Iterator[pl.DataFrame]:
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
 
-    Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged, has no rows or has duplicate
-    columns. Also for a malformed row (with its row and line) and for bytes that fit no encoding (with their line).
+    Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged or has no rows. Also for a
+    malformed row (with its row and line) and for bytes that fit no encoding (with their line).
     """
     name = name_of(source)
     if not isinstance(source, Path) or source == Path("-"):

@@ -7,9 +7,8 @@ from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from starlette.responses import JSONResponse
 
 from glassformer.desk.labelling_routes import add_labelling, add_looking
@@ -29,15 +28,11 @@ _MOST_BYTES = 200_000_000  # of a table that is dropped on the page
 
 @dataclass(frozen=True, kw_only=True)
 class Desk:
-    """A desk that can answer requests.
+    """A desk that can answer requests. `models` holds that of the last round, if there is one."""
 
-    Attributes:
-        query: of the address that opens the page. It works once.
-    """
-
-    app: FastAPI
+    app: Tickets
     rounds: Rounds
-    query: str
+    models: MutableMapping[str, ServedModel]
 
 
 def create_desk(
@@ -70,9 +65,9 @@ def create_desk(
     add_looking(app, project.store)
     add_desk_page(app, START)
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
-    tickets = Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used)
-    app.add_middleware(_outermost, tickets=tickets)
-    return Desk(app=app, rounds=rounds, query=tickets.query)
+    return Desk(
+        app=Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used), rounds=rounds, models=models
+    )
 
 
 def _cookie(folder: Path) -> str:
@@ -83,9 +78,3 @@ def _cookie(folder: Path) -> str:
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     """Say that a change is not on the disk. Nothing of it is."""
     return JSONResponse({"reason": f"nothing was kept: {error}; free some space, and try again"}, 507)
-
-
-def _outermost(app: Any, tickets: Tickets) -> Tickets:
-    """Put the tickets before all other middleware."""
-    tickets.app = app
-    return tickets

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from glassformer.data.arrays import FloatArray
@@ -15,17 +16,21 @@ from glassformer.labels.to_label import unlike_each_other
 from glassformer.prediction.answering import Answering
 
 RANDOM_EVERY = 4
-"""One text of so many is drawn at random. Its suggestion is hidden, so these texts measure the model."""
+"""One text of so many is drawn at random. Its suggestion is hidden, so these texts measure the model.
+
+They are drawn from texts that were set aside for this from the beginning. If they were drawn from what the model has
+not chosen yet, easy texts would be left, and the model would seem better than it is.
+"""
 
 _CHOSEN, _POOL = 200, 3  # so many texts are put in order, out of so many times as many
 
-_UNDECIDED = "t.decision IS NULL"
-_DRAWN = f"SELECT t.id FROM texts t WHERE {_UNDECIDED} ORDER BY t.draw LIMIT 1"
+_ASIDE = f"t.draw < {1 / RANDOM_EVERY}"  # draws are uniform in 0 to 1
+_MEASURING = f"SELECT t.id FROM texts t WHERE t.decision IS NULL AND t.id <> ? AND {_ASIDE} ORDER BY t.draw LIMIT 1"
+_ANY = "SELECT t.id FROM texts t WHERE t.decision IS NULL AND t.id <> ? ORDER BY t.draw DESC LIMIT 1"
 _CHOSEN_NEXT = (
-    f"SELECT t.id FROM suggestions s JOIN texts t ON t.id = s.text WHERE s.place IS NOT NULL AND {_UNDECIDED} "
-    "ORDER BY s.place LIMIT 1"
+    "SELECT t.id FROM suggestions s JOIN texts t ON t.id = s.text WHERE s.place IS NOT NULL AND t.decision IS NULL "
+    "AND t.id <> ? ORDER BY s.place LIMIT 1"
 )
-
 _SECOND = (
     "SELECT o.text FROM opinions o JOIN texts t ON t.id = o.text WHERE o.text NOT IN (SELECT text FROM decisions WHERE "
     "who = ? AND undone IS NULL) GROUP BY o.text HAVING count(*) = 1 ORDER BY t.draw LIMIT 1"
@@ -39,7 +44,7 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
     unlike the ones before as possible (see `to_label`).
 
     Args:
-        texts: the columns id and text.
+        texts: the columns id, text and draw.
 
     Returns:
         The columns id, label, probability and place (from 0; null for a text that is not among the chosen ones).
@@ -48,13 +53,9 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
     answers: Any = predictor.answer(given)
     probs: FloatArray = answers.probs
     ordered = np.sort(probs, axis=1)
-    doubtful = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")[: _POOL * _CHOSEN]
-    vectors = TfidfVectorizer(
-        sublinear_tf=True, token_pattern=r"(?u)\b\w+\b"
-    ).fit_transform(
-        [given[place] for place in doubtful] + ["a"]  # without a word in any text it would raise an error
-    )[:-1]
-    chosen = doubtful[unlike_each_other(vectors, _CHOSEN)]
+    doubtful = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")
+    doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]
+    chosen = doubtful[unlike_each_other(word_vectors([given[place] for place in doubtful]), _CHOSEN)]
     places = np.full(len(given), -1)
     places[chosen] = np.arange(len(chosen))
     return pl.DataFrame(
@@ -68,7 +69,7 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[str, Any] | None:
-    """Return the id of the text to label next, and why: `random`, `unsure` or `second`. None if all are decided.
+    """Return the id of the text to label next, and why (see `Decision.way`). None if all are decided.
 
     If two people label each text (the fact `twice`), those that another person has labelled come first.
 
@@ -78,9 +79,17 @@ def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[
     if store.facts.get("twice") and (text := store.value(_SECOND, who)) is not None:
         return {"id": text, "way": "second"}
     done = store.value("SELECT count(DISTINCT batch) FROM decisions WHERE who = ? AND undone IS NULL", who)
-    without = "" if leaving is None else f" AND t.id <> {int(leaving)}"
-    drawn, chosen = (query.replace(_UNDECIDED, _UNDECIDED + without) for query in (_DRAWN, _CHOSEN_NEXT))
-    if done % RANDOM_EVERY and (text := store.value(chosen)) is not None:
-        return {"id": text, "way": "unsure"}
-    text = store.value(drawn)
-    return None if text is None else {"id": text, "way": "random"}
+    has_model = store.value("SELECT count(*) FROM suggestions") > 0
+    ways = {"random": _MEASURING, "unsure": _CHOSEN_NEXT, "any": _ANY}
+    if not has_model or done % RANDOM_EVERY:  # what is set aside waits for a model that it can measure
+        del ways["random"]
+    for way, query in ways.items():
+        if (text := store.value(query, leaving or 0)) is not None:
+            return {"id": text, "way": way}
+    return None
+
+
+def word_vectors(texts: Sequence[str]) -> sparse.csr_matrix:
+    """Return the TF-IDF vectors of texts, of length 1: (texts, words). A text without a word has an empty one."""
+    vectorizer = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    return vectorizer.fit_transform([*texts, "a"])[:-1]  # without a word in any text it would raise an error

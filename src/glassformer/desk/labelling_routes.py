@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from glassformer.desk.choosing import next_text
+from glassformer.desk.choosing import next_text, word_vectors
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
@@ -19,7 +18,7 @@ from glassformer.serving.limits import RefusedError
 _PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
 
 _SHOWN = (
-    "SELECT t.id, t.text, c.kind, c.label, c.note, c.who, s.label AS suggested, s.probability FROM texts t "
+    "SELECT t.id, t.text, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability FROM texts t "
     "LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
 )
 _STATES = {
@@ -128,7 +127,7 @@ def _text(store: Store, number: int) -> dict[str, Any]:
     Raises:
         RefusedError: there is no such text (404).
     """
-    found = store.rows(f"{_SHOWN.replace('c.who,', 'c.who, c.way,')} WHERE t.id = ?", number)
+    found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")
     return dict(found[0])
@@ -140,9 +139,8 @@ def _alike(store: Store, number: int) -> list[dict[str, Any]]:
     if others.height < 2:
         return []
     texts = others["text"].to_list()
-    vectorizer = TfidfVectorizer(sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
-    vectors = vectorizer.fit_transform([*texts, given["text"], "a"])  # without a word anywhere it raises an error
-    likeness = (vectors[:-2] @ vectors[-2].T).toarray()[:, 0]
+    vectors = word_vectors([*texts, given["text"]])
+    likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
     order = [place for place in (-likeness).argsort(kind="stable")[: _ALIKE + 1] if likeness[place] >= _LEAST_ALIKE]
     ids = others["id"].to_list()
     return [

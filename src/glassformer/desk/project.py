@@ -15,7 +15,6 @@ import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
 from glassformer.data.files import written_aside
-from glassformer.data.formats.all_formats import format_of
 from glassformer.data.inputs import BLANK
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_file
@@ -123,7 +122,6 @@ class Project:
                 f"{self.folder} holds labels of {self.store.facts['table']}; name another folder for another table"
             )
         file = check_file(path)
-        format_of(path)
         first_rows(path)  # it can be read at all
         copy = self.folder / _TABLES / file.name
         if file.resolve() != copy.resolve():
@@ -133,8 +131,8 @@ class Project:
         self.store.fill(_NO_TEXTS, [], {"table": file.name + part})
         try:
             self.read()
-        except UsageError as error:  # a person chooses the columns
-            self.store.note(found=[error.message])
+        except UsageError:
+            self.store.note(found=["it is not clear which columns hold the texts and the labels: choose them here"])
 
     def read(self, *, text: str | None = None, label: str | None = None, without_labels: bool = False) -> None:
         """Read the texts and labels of the table.
@@ -170,18 +168,20 @@ class Project:
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""
         assert self.table is not None
-        first = next(batches_of(files_of(self.table), rows_per_batch=ROWS_PER_BATCH))
-        shown = listing(first, first.columns)
-        return [{"name": name, "shown": line.strip()} for name, line in zip(first.columns, shown, strict=False)]
+        first = first_rows(self.table)
+        return [{"name": name, "shown": listing(first, [name])[0].strip()} for name in first.columns]
 
     def write_labels(self) -> Path:
         """Write the labelled texts as a table, and return its path."""
         return self._write(self.store.labelled(), "all-labels.csv")
 
+    def lesson(self) -> pl.DataFrame:
+        """Return the labelled texts that a model can learn from: a class needs two texts."""
+        return self.store.labelled().filter(pl.len().over("label") >= FEWEST_OF_CLASS)
+
     def write_lesson(self) -> pl.DataFrame:
-        """Write the labelled texts that a model can learn from, and return them: a class needs two texts."""
-        labelled = self.store.labelled()
-        lesson = labelled.filter(pl.len().over("label") >= FEWEST_OF_CLASS)
+        """Write them as the table that the next round reads, and return them."""
+        lesson = self.lesson()
         self._write(lesson, LABELS_FILE)
         return lesson
 

@@ -58,23 +58,20 @@ class Rounds:
 
     def refusal(self) -> str | None:
         """Say what is missing for a round. None if one can begin."""
-        counts = self.project.store.counts()
-        enough = sum(count >= FEWEST_OF_CLASS for count in counts.values())
-        if enough < 2:
+        lesson = self.project.lesson()
+        if lesson["label"].n_unique() < 2:
             return f"a model needs at least two classes with {FEWEST_OF_CLASS:,} texts each"
-        if missing := FEWEST_LABELS - sum(counts.values()):
-            return f"{missing:,} more labels, and the first model is trained" if missing > 0 else None
-        return None
+        missing = FEWEST_LABELS - lesson.height
+        return f"{missing:,} more labels, and the first model is trained" if missing > 0 else None
 
     @property
     def due(self) -> bool:
         """Whether there are enough new labels for the next round."""
         if self.running or self.refusal() is not None:
             return False
-        done = [found["labels"] for found in self.project.store.rounds() if found["state"] != "running"]
-        before = done[-1] if done else 0
-        changed = self.project.store.value("SELECT count(*) FROM current WHERE kind = 'label'") - before
-        return not done or changed >= max(_MORE, _MORE_SHARE * before)
+        rounds = self.project.store.rounds()
+        before = rounds[-1]["labels"] if rounds else 0
+        return not rounds or self.project.lesson().height - before >= max(_MORE, _MORE_SHARE * before)
 
     def begin(self) -> int:
         """Begin a round, and return its number.
@@ -122,7 +119,7 @@ class Rounds:
         try:
             reason = self._trained(number)
             if reason is None:
-                record |= self._looked_at(self.project.model(number))
+                record |= self._looked_at(number)
         except GlassformerError as error:
             reason = error.message
         except OSError as error:  # the disk is full, or the folder is gone
@@ -164,15 +161,15 @@ class Rounds:
             return "it was stopped"
         return " ".join(lines) if status else None
 
-    def _looked_at(self, folder: Path) -> dict[str, Any]:
+    def _looked_at(self, number: int) -> dict[str, Any]:
         """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record."""
-        store = self.project.store
+        store, folder = self.project.store, self.project.model(number)
         self.said = "answering the texts without a label"
         predictor = load_answering(folder, device="cpu")
         self.on_model(predictor, folder)
         texts = store.unlabelled()
         if texts.height:
-            store.suggest(suggestions(predictor, texts))
+            store.suggest(suggestions(predictor, texts), number=number)
         self.said = "checking the labels"
         labelled = store.labelled()
         try:

@@ -27,7 +27,7 @@ class Decided(BodyOfRequest):
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     note: str = Field(default="", max_length=_LONGEST_NOTE)
     who: str = Field(max_length=_LONGEST_NAME)
-    way: Literal["random", "unsure", "second", "search", "alike", "doubt", "settle"]
+    way: Literal["random", "any", "unsure", "second", "search", "alike", "doubt", "settle"]
     shown: bool = False
 
 

@@ -39,7 +39,8 @@ CREATE INDEX decisions_of_text ON decisions (text);
 CREATE INDEX decisions_of_batch ON decisions (batch);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT NULL);
 CREATE TABLE suggestions (
-    text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL NOT NULL, place INTEGER
+    text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL NOT NULL, place INTEGER,
+    round INTEGER NOT NULL
 );
 CREATE INDEX suggestions_by_place ON suggestions (place);
 CREATE VIEW current AS SELECT d.* FROM texts t JOIN decisions d ON d.id = t.decision;
@@ -60,8 +61,9 @@ class Decision:
 
     Attributes:
         label: as a cell of the table would hold it. None unless the kind is `label`.
-        way: why the texts were shown: "random", "unsure", "second" (another person has labelled them), "search",
-            "alike", "table"; or one person decides for all: "settle" (different labels), "doubt", "class".
+        way: why the texts were shown: "random" (they measure the model), "any" (drawn from the others), "unsure",
+            "second" (another person has labelled them), "search", "alike", "table"; or one person decides for all:
+            "settle" (different labels), "doubt", "class".
         shown: whether the suggestion of the model was shown before the decision.
     """
 
@@ -184,8 +186,8 @@ class Store:
             now = _now()
             change.executemany(
                 "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, round, suggested, "
-                "probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT max(number) FROM rounds WHERE state = 'done'), "
-                "s.label, s.probability FROM (SELECT 1) LEFT JOIN suggestions s ON s.text = ?",
+                "probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability FROM (SELECT 1) "
+                "LEFT JOIN suggestions s ON s.text = ?",
                 (
                     (text, decision.kind, decision.label, decision.note, decision.who, now, batch, decision.way,
                      decision.shown, text)
@@ -257,11 +259,11 @@ class Store:
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
 
     def left(self) -> int:
-        """Return about how many texts nobody has decided."""
+        """Return how many texts nobody has decided about."""
         return int(self.value("SELECT count(*) FROM texts WHERE decision IS NULL"))
 
-    def suggest(self, suggestions: pl.DataFrame) -> None:
-        """Put what a model says in the place of what the one before said.
+    def suggest(self, suggestions: pl.DataFrame, *, number: int) -> None:
+        """Put what the model of a round says in the place of what the one before said.
 
         Args:
             suggestions: the columns id, label, probability, and place: which texts are most worth labelling, from 0, or
@@ -269,8 +271,8 @@ class Store:
         """
         with self._change() as change:
             change.execute("DELETE FROM suggestions")
-            columns = suggestions.select("id", "label", "probability", "place")
-            change.executemany("INSERT INTO suggestions VALUES (?, ?, ?, ?)", columns.iter_rows())
+            columns = suggestions.select("id", "label", "probability", "place", pl.lit(number))
+            change.executemany("INSERT INTO suggestions VALUES (?, ?, ?, ?, ?)", columns.iter_rows())
 
     def write_round(self, number: int, state: str, record: Mapping[str, Any]) -> None:
         """Keep the record of a round of training, in the place of what was known of it."""

@@ -34,7 +34,7 @@ class Tickets:
 
     @property
     def query(self) -> str:
-        """The query of the address to open."""
+        """The query of the address to open. It works once."""
         return f"?ticket={self._ticket}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from glassformer.errors import UsageError
 
@@ -73,7 +73,7 @@ def allowed_hosts(address: Address) -> list[str]:
     return ["localhost", "127.0.0.1", "[::1]", address.host] if address.is_private else ["*"]
 
 
-def answer_requests(app: FastAPI, address: Address, *, on_finishing: Callable[[int], None]) -> None:
+def answer_requests(app: ASGIApp, address: Address, *, on_finishing: Callable[[int], None]) -> None:
     """Answer requests until Ctrl-C or SIGTERM. Then no new ones are taken, and those that were taken are finished.
 
     Requests are not logged, as they hold texts.
@@ -97,7 +97,7 @@ def _share_the_interpreter() -> None:
     gc.freeze()
 
 
-def server_at(address: Address, app: FastAPI, *, on_finishing: Callable[[int], None]) -> uvicorn.Server:
+def server_at(address: Address, app: ASGIApp, *, on_finishing: Callable[[int], None]) -> uvicorn.Server:
     """Return a server that closes connections which only cost: see `Server`."""
     if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux; its connections inherit it
         address.listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * _SECONDS_UNREAD)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from glassformer.data.formats.format import Delimited, Place
-from glassformer.data.formats.text import Lines, lines_at
+from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.headers import unique_names, without_repeats
 from glassformer.data.lines import LONGEST
 from glassformer.errors import UsageError
@@ -21,7 +21,7 @@ _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class DelimitedText:
+class DelimitedText(TextFormat):
     """CSV, or with a fixed separator TSV.
 
     Attributes:
@@ -31,14 +31,6 @@ class DelimitedText:
     name: str
     extensions: tuple[str, ...]
     separator: str | None = None
-    is_text = True
-    parts = ""
-    written = ""
-
-    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """See `Format`."""
-        with lines_at(place) as lines:
-            yield from self.of_lines(lines, place, rows_per_batch)
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """Yield the batches of lines."""

@@ -10,26 +10,18 @@ from dataclasses import dataclass
 import polars as pl
 
 from glassformer.data.formats.format import Place
-from glassformer.data.formats.text import Lines, lines_at
+from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.errors import UsageError
 
 MOST_DIGITS = 100
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(TextFormat):
     """An object in each line. Each batch has the keys of its own rows."""
 
     name = "json"
     extensions = (".jsonl", ".ndjson", ".json")
-    is_text = True
-    parts = ""
-    written = ""
-
-    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """See `Format`."""
-        with lines_at(place) as lines:
-            yield from self.of_lines(lines, place, rows_per_batch)
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """Yield the batches of lines."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+
+import polars as pl
 
 from glassformer.data.formats.format import Place
 from glassformer.data.lines import text_lines
@@ -52,3 +55,20 @@ def _without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
                 f"{name}, line {number}: a NUL byte, so this is not a text file. Is it a CSV, TSV or JSON file?"
             )
         yield line
+
+
+class TextFormat(ABC):
+    """What the text formats have in common (see `Format`)."""
+
+    is_text = True
+    parts = ""
+    written = ""
+
+    def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        """See `Format`."""
+        with lines_at(place) as lines:
+            yield from self.of_lines(lines, place, rows_per_batch)
+
+    @abstractmethod
+    def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+        """Yield the batches of lines."""

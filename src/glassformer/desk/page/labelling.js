@@ -64,7 +64,7 @@ export function labelling(desk) {
     if (!found) return;
     text.replaceChildren(found.text);
     text.scrollTop = 0;
-    const ways = { random: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
+    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${found.label}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text);
@@ -107,6 +107,7 @@ export function labelling(desk) {
     if (!shown || shown.going) return;
     const { id, way } = shown;
     shown.going = true; // a key that is held down decides once
+    typed.focus(); // now, and not when the answer comes: a note to the next text may be typed by then
     const kept = await desk.ask(() => post("/desk/decisions", {
       texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown,
     }));
@@ -114,16 +115,15 @@ export function labelling(desk) {
     if (!kept) return;
     desk.speak(kind === "label" ? `${label}.` : `${kind}.`);
     await Promise.all([next(id), desk.refresh()]);
-    typed.focus();
   }
 
   async function undo() {
+    typed.focus();
     const found = await desk.ask(() => post("/desk/undo", { who: person.name }));
     if (!found) return;
     if (found.text) show(found.text);
     else desk.say("There is nothing of yours to undo.");
     await desk.refresh();
-    typed.focus();
   }
 
   function openNote() {
