@@ -6,7 +6,7 @@ import json
 import lzma
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -223,3 +223,43 @@ def test_pipes_and_devices_are_no_tables(tmp_path: Path) -> None:
             next(iterate_rows(tmp_path / name, rows_per_batch=1))
     with pytest.raises(UsageError, match="cannot be read: File name too long"):
         next(iterate_rows(tmp_path / ("a" * 300 + ".csv"), rows_per_batch=1))
+
+
+@pytest.mark.parametrize("kept", [4_000, 100, 0], ids=["later rows gone", "nearly all gone", "empty"])
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".jsonl"])
+def test_a_file_that_another_program_writes(tmp_path: Path, suffix: str, kept: int) -> None:
+    """Cut short where a row ends, the file looks whole."""
+    path = tmp_path / f"texts{suffix}"
+    rows = [f'{{"text": "good {row}"}}\n' if suffix == ".jsonl" else f"good {row}\n" for row in range(20_000)]
+    header = "" if suffix == ".jsonl" else "text\n"
+
+    def written(count: int) -> bytes:
+        plain = (header + "".join(rows[:count])).encode()
+        return gzip.compress(plain) if suffix.endswith(".gz") else plain
+
+    path.write_bytes(written(20_000))
+    batches = iterate_rows(path, rows_per_batch=50)
+    next(batches)
+    path.write_bytes(written(kept))
+    with pytest.raises(UsageError, match="changed while it was read, so rows may be missing"):
+        list(batches)
+
+
+def test_a_file_that_grows_or_is_replaced_or_deleted_while_it_is_read(tmp_path: Path) -> None:
+    def begun() -> Iterator[pl.DataFrame]:
+        path.write_text("text\n" + "good\n" * 100)
+        batches = iterate_rows(path, rows_per_batch=10)
+        next(batches)
+        return batches
+
+    path = tmp_path / "texts.csv"
+    batches = begun()
+    with path.open("a") as file:
+        file.write("bad\n")
+    with pytest.raises(UsageError, match="texts.csv changed while it was read"):
+        list(batches)
+    batches = begun()
+    path.unlink()
+    with pytest.raises(UsageError, match="texts.csv changed while it was read"):
+        list(batches)
+    assert len(list(begun())) == 9

@@ -77,7 +77,8 @@ def read_batches(
     tables = located(source)
     if len(tables) > 1:
         return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch, on_note=on_note)
-    return _checked(_of_one(tables[0].opened(on_delimited, on_note), tables[0].format, rows_per_batch), name)
+    rows = _checked(_of_one(tables[0].opened(on_delimited, on_note), tables[0].format, rows_per_batch), name)
+    return _unchanged(rows, file_of(source))
 
 
 def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | None = None) -> Iterator[pl.DataFrame]:
@@ -121,6 +122,34 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
     if empty:
         raise UsageError(f"{name} has a header but no rows below it.")
+
+
+def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataFrame]:
+    """Yield the batches. Raises `UsageError` at the end if another program wrote to the file meanwhile.
+
+    A file that is cut short where a row ends looks like a whole one.
+    """
+    before = _version(file)
+    try:
+        yield from batches
+    except UsageError:
+        _check_version(file, before)
+        raise
+    _check_version(file, before)
+
+
+def _check_version(file: Path, before: tuple[int, ...]) -> None:
+    if not file.exists() or _version(file) != before:
+        raise UsageError(
+            f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it has ended, "
+            "and run the command again."
+        )
+
+
+def _version(file: Path) -> tuple[int, ...]:
+    """Return what changes when a file is written to or replaced."""
+    now = file.stat()
+    return now.st_size, now.st_mtime_ns, now.st_ino
 
 
 def _of_one(opening: AbstractContextManager[Place], kind: Format, rows_per_batch: int) -> Iterator[pl.DataFrame]:
