@@ -93,21 +93,34 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     page.get_by_label("Search").fill("bad")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="200 texts")).to_be_visible()
-    page.get_by_label("Mark all of these").check()
+    page.locator("#all-texts").check()
     page.get_by_label("Label the marked ones as").fill("blame")
     page.keyboard.press("Enter")
     expect(page.locator(".near-texts li .soft").first).to_contain_text("blame")
-    assert store.counts() == {"blame": 50}
+    assert store.counts() == {"blame": 200}, "those on other pages too"
     label(desk.rounds.project, [1], "blame")
     store.note(doubts=[{"id": 1, "label": "blame", "suggested": "praise", "why": "probably wrong"}])
     page.goto(page.url.split("#")[0] + "#mend")
     page.get_by_role("button", name="change to praise").click()
     expect(page.get_by_text("good film number 0")).to_be_hidden()
-    assert store.counts() == {"blame": 50, "praise": 1}
+    assert store.counts() == {"blame": 200, "praise": 1}
     page.get_by_label("New name of praise").fill("blame")
     page.keyboard.press("Enter")
     expect(page.get_by_label("New name of praise")).to_be_hidden()
-    assert store.counts() == {"blame": 51}
+    assert store.counts() == {"blame": 201}
+    page.get_by_role("link", name="Split blame").click()
+    expect(page.get_by_role("heading", name="201 texts")).to_be_visible()
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type('"number 39"')
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="6 texts")).to_be_visible()
+    page.get_by_label("Mark all 6 texts").check()
+    page.locator(".mark").first.uncheck()
+    page.get_by_label("Label the marked ones as").fill("late")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
+    assert store.counts() == {"blame": 196, "late": 5}
+    assert store.value("SELECT DISTINCT way FROM decisions WHERE label = 'late'") == "class"
 
 
 def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:

@@ -196,6 +196,22 @@ def test_texts_are_searched_and_labelled_together(client: TestClient) -> None:
     assert client.post("/desk/undo", json={"who": "me"}).json()["texts"] == 30
 
 
+def test_a_class_is_split_by_a_phrase(client: TestClient, project: Project) -> None:
+    label(project, list(range(1, 61, 2)), "praise")
+    search = {"words": '"film number 1"', "state": "labelled", "label": "praise"}
+    body = {"kind": "label", "label": "one to", "who": "me", "way": "class", "found": search}
+    assert client.get("/desk/texts", params=search).json()["total"] == 5, "10 to 18"
+    assert client.get("/desk/texts", params=search | {"words": "1 film"}).json()["total"] == 5, "words in any order"
+    assert client.get("/desk/texts", params=search | {"words": '"number film"'}).json()["total"] == 0
+    assert client.post("/desk/decisions", json=body).json()["texts"] == 5
+    assert project.store.counts() == {"praise": 25, "one to": 5}
+    assert project.store.value("SELECT count(*) FROM decisions WHERE label = 'praise'") == 30, "the history stays"
+    assert "no text any more" in refused(client, "/desk/decisions", **body)
+    assert "or about all that are `found`" in refused(client, "/desk/decisions", **body, texts=[1])
+    assert client.post("/desk/undo", json={"who": "me"}).json()["texts"] == 5
+    assert project.store.counts()["praise"] == 30
+
+
 def test_doubtful_labels_are_listed_until_they_are_decided(client: TestClient, project: Project) -> None:
     label(project, [1], "blame")
     label(project, [2], "praise")

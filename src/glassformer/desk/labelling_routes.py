@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -10,7 +11,7 @@ from glassformer.desk.choosing import next_text, word_vectors
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import Decided, Undone
+from glassformer.desk.shapes import Decided, Search, SearchPage, Undone
 from glassformer.desk.store import Decision, Store
 from glassformer.errors import UsageError
 from glassformer.serving.limits import RefusedError
@@ -54,19 +55,15 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
         label = None if body.label is None else body.label.strip()
         if label == "":
             raise UsageError("the label is empty; type a name, or skip the text")
-        known = store.value(
-            f"SELECT count(*) FROM texts WHERE id IN ({', '.join(str(text) for text in set(body.texts))})"
-        )
-        if known < len(set(body.texts)):
-            raise UsageError("one of these texts is not in the project; load the page again")
+        texts = _meant(store, body)
         batch = store.decide(
             Decision(
-                texts=list(dict.fromkeys(body.texts)), kind=body.kind, label=label, note=body.note.strip(),
+                texts=texts, kind=body.kind, label=label, note=body.note.strip(),
                 who=body.who, way=body.way, shown=body.shown,
             )
         )  # fmt: skip
         begun = rounds.begin() if rounds.due else None
-        return {"batch": batch, "round": begun}
+        return {"batch": batch, "texts": len(texts), "round": begun}
 
     @app.post("/desk/undo")
     def undo(body: Undone) -> dict[str, Any]:
@@ -80,24 +77,13 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
     @app.get("/desk/texts")
     def search(
-        words: Annotated[str, Query(max_length=200)] = "",
-        label: Annotated[str | None, Query(max_length=200)] = None,
-        state: str = "all",
-        page: Annotated[int, Query(ge=0)] = 0,
+        asked: Annotated[SearchPage, Query()],
     ) -> dict[str, Any]:
-        """Return the texts that hold some words, of a label or a state, a page at a time."""
-        if state not in _STATES:
-            raise UsageError(f"`state`: one of {', '.join(_STATES)}")
-        where, values = [_STATES[state]], list[Any]()
-        for word in words.split():
-            where.append("t.text LIKE ? ESCAPE '\\'")
-            values.append("%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%")
-        if label is not None:
-            where.append("coalesce(c.label, s.label) = ?")
-            values.append(label)
-        condition = " AND ".join(where)
-        total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {condition})", *values)
-        found = store.rows(f"{_SHOWN} WHERE {condition} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
+        """Return the texts that a search finds, a page at a time."""
+        where, values = _condition(asked)
+        page = asked.page
+        total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *values)
+        found = store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
         return {"total": total, "page": page, "per_page": _PAGE, "texts": [dict(row) for row in found]}
 
     @app.get("/desk/alike/{number}")
@@ -119,6 +105,38 @@ def add_looking(app: FastAPI, store: Store) -> None:
     def different() -> dict[str, Any]:
         """Return the texts to which people gave different labels."""
         return {"disagreements": disagreements(store)}
+
+
+def _condition(search: Search) -> tuple[str, list[str]]:
+    """Return the condition of a search in SQL, and its values."""
+    where, values = [_STATES[search.state]], list[str]()
+    for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
+        where.append("t.text LIKE ? ESCAPE '\\'")
+        values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
+    if search.label is not None:
+        where.append("coalesce(c.label, s.label) = ?")
+        values.append(search.label)
+    return " AND ".join(where), values
+
+
+def _meant(store: Store, body: Decided) -> list[int]:
+    """Return the texts that a decision is about.
+
+    Raises:
+        UsageError: there are none, or one is not in the project.
+    """
+    if (body.texts is None) == (body.found is None):
+        raise UsageError("a decision is about `texts`, or about all that are `found`")
+    if body.texts is None:
+        where, values = _condition(body.found or Search())
+        found = [row["id"] for row in store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id", *values)]
+        if not found:
+            raise UsageError("the search finds no text any more; search again")
+        return found
+    texts = list(dict.fromkeys(body.texts))
+    if store.value(f"SELECT count(*) FROM texts WHERE id IN ({', '.join(map(str, texts))})") < len(texts):
+        raise UsageError("one of these texts is not in the project; load the page again")
+    return texts
 
 
 def _text(store: Store, number: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from glassformer.serving.shapes import BodyOfRequest
 
@@ -19,15 +19,32 @@ class ColumnsChosen(BodyOfRequest):
     label: str | None = None
 
 
-class Decided(BodyOfRequest):
-    """What a person decided about some texts."""
+class Search(BodyOfRequest):
+    """Which texts are looked for. Words in double quotes are one phrase."""
 
-    texts: list[int] = Field(min_length=1, max_length=MOST_AT_ONCE)
+    words: str = Field(default="", max_length=_LONGEST_NAME)
+    label: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped"] = "all"
+
+
+class SearchPage(Search):
+    """A page of what a search finds."""
+
+    model_config = ConfigDict(strict=False)  # all values of a query are strings
+
+    page: int = Field(default=0, ge=0)
+
+
+class Decided(BodyOfRequest):
+    """What a person decided about some texts, or about all that a search finds."""
+
+    texts: list[int] | None = Field(default=None, min_length=1, max_length=MOST_AT_ONCE)
+    found: Search | None = None
     kind: Literal["label", "skip", "unsure", "drop"]
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     note: str = Field(default="", max_length=_LONGEST_NOTE)
     who: str = Field(max_length=_LONGEST_NAME)
-    way: Literal["random", "any", "unsure", "second", "search", "alike", "doubt", "settle"]
+    way: Literal["random", "any", "unsure", "second", "search", "alike", "doubt", "settle", "class"]
     shown: bool = False
 
 

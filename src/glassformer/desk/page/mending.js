@@ -1,4 +1,4 @@
-// Doubtful labels, most doubtful first; and the classes: rename one, or join two.
+// Doubtful labels, most doubtful first; and the classes: rename one, join two, or split one.
 
 import { counted, el } from "/page/dom.js";
 import { get, person, post } from "./server.js";
@@ -9,7 +9,7 @@ export function mending(desk) {
   const different = el("ol", { className: "near-texts" }), agreed = el("p", {});
   const people = el("div", { hidden: true }, el("h2", {}, "Different labels"), agreed, different);
   const place = el("section", { "aria-label": "Mend" }, people, heading, said, doubts, el("h2", {}, "Classes"),
-    el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. ← on the step Label undoes it."), classes);
+    el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes);
 
   async function enter() {
     update();
@@ -60,7 +60,8 @@ export function mending(desk) {
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
     classes.replaceChildren(...desk.state.classes.map(({ name, texts }) => {
       const to = el("input", { type: "text", value: name, "aria-label": `New name of ${name}` });
-      const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"));
+      const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
+        el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.split = name; } }, "Split"));
       form.addEventListener("submit", async (event) => {
         event.preventDefault();
         const state = await desk.ask(() => post("/desk/classes", { name, to: to.value, who: person.name }));

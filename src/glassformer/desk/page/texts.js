@@ -4,23 +4,28 @@ import { counted, el, percent } from "/page/dom.js";
 import { get, person, post } from "./server.js";
 
 export function texts(desk) {
-  let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search";
-  const words = el("input", { type: "search", id: "search" }), state = el("select", { id: "state" }), label = el("select", { id: "of-class" });
+  let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
+  const words = el("input", { type: "search", id: "search", title: "Put a phrase in double quotes" }), state = el("select", { id: "state" }), label = el("select", { id: "of-class" });
   state.append(...["all", "open", "labelled", "unsure", "skipped", "dropped"].map((name) => el("option", { value: name }, name)));
-  const asked = el("form", { className: "naming", role: "search" },
+  const form = el("form", { className: "naming", role: "search" },
     el("label", {}, "Search", words), el("label", {}, "Which", state), el("label", {}, "Class", label), el("button", {}, "Search"));
   const all = el("input", { type: "checkbox", id: "all-texts" });
-  const list = el("ol", { className: "near-texts" });
+  const allSaid = el("span", {}), list = el("ol", { className: "near-texts" });
   const to = el("input", { id: "bulk", type: "text", autocomplete: "off" });
   to.setAttribute("list", "known-classes");
   const known = el("datalist", { id: "known-classes" });
-  const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, "Mark all of these"), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
+  const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, allSaid), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
-  const place = el("section", { "aria-label": "Texts" }, asked, heading, bulk, list, el("p", {}, back, " ", onward));
+  const place = el("section", { "aria-label": "Texts" }, form, heading, bulk, list, el("p", {}, back, " ", onward));
 
   async function enter() {
-    label.replaceChildren(el("option", { value: "" }, "any"), ...desk.state.classes.map(({ name }) => el("option", { value: name }, name)));
-    known.replaceChildren(...desk.state.classes.map(({ name }) => el("option", { value: name })));
+    update();
+    if (desk.split !== undefined) {
+      [words.value, state.value, label.value, page] = ["", "labelled", desk.split, 0];
+      desk.split = undefined;
+      await search();
+      return words.focus();
+    }
     if (desk.alike === undefined) return search();
     const like = desk.alike;
     desk.alike = undefined;
@@ -29,10 +34,17 @@ export function texts(desk) {
     if (alike) show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
   }
 
+  function update() {
+    const chosen = label.value, names = desk.state.classes.map(({ name }) => name);
+    label.replaceChildren(el("option", { value: "" }, "any"), ...names.map((name) => el("option", { value: name }, name)));
+    label.value = names.includes(chosen) ? chosen : "";
+    known.replaceChildren(...names.map((name) => el("option", { value: name })));
+  }
+
   async function search() {
-    const query = new URLSearchParams({ words: words.value, state: state.value, page, ...(label.value ? { label: label.value } : {}) });
-    const answer = await desk.ask(() => get(`/desk/texts?${query}`));
-    way = "search";
+    asked = { words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}) };
+    const answer = await desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`));
+    way = asked.label && asked.state === "labelled" ? "class" : "search"; // a class is split: one person decides for all
     if (answer) show(answer, counted(answer.total, "text"));
   }
 
@@ -40,6 +52,7 @@ export function texts(desk) {
     found = answer;
     all.checked = false;
     heading.textContent = said;
+    allSaid.textContent = `Mark all ${counted(answer.total, "text")}`;
     list.replaceChildren(...answer.texts.map(line));
     back.hidden = way === "alike" || page === 0;
     onward.hidden = way === "alike" || (page + 1) * answer.per_page >= answer.total;
@@ -53,19 +66,21 @@ export function texts(desk) {
       el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));
   }
 
-  asked.addEventListener("submit", (event) => { event.preventDefault(); page = 0; search(); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); page = 0; search(); });
   back.addEventListener("click", () => { page -= 1; search(); });
   onward.addEventListener("click", () => { page += 1; search(); });
+  list.addEventListener("change", () => { all.checked = false; });
   all.addEventListener("change", () => list.querySelectorAll(".mark").forEach((mark) => { mark.checked = all.checked; }));
   bulk.addEventListener("submit", async (event) => {
     event.preventDefault();
     const marked = [...list.querySelectorAll(".mark:checked")].map(({ value }) => Number(value));
     if (!marked.length) return desk.say("Mark some texts first.");
-    const kept = await desk.ask(() => post("/desk/decisions", { texts: marked, kind: "label", label: to.value, who: person.name, way }));
+    const meant = all.checked && way !== "alike" ? { found: asked } : { texts: marked }; // all of them, on other pages too
+    const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: to.value, who: person.name, way }));
     if (!kept) return undefined;
-    desk.speak(`${counted(marked.length, "text")} labelled as ${to.value}.`);
+    desk.speak(`${counted(kept.texts, "text")} labelled as ${to.value}.`);
     await desk.refresh();
     return way === "alike" ? show({ ...found, texts: found.texts.filter(({ id }) => !marked.includes(id)) }, heading.textContent) : search();
   });
-  return { place, enter };
+  return { place, enter, update };
 }
