@@ -20,8 +20,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+Look = tuple[Literal["light", "dark"], int]
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-LOOKS = tuple(product(SCHEMES, (1200, 390)))
+LOOKS: tuple[Look, ...] = tuple(product(SCHEMES, (1200, 390)))
 """Both schemes, on a screen and on a phone."""
 CONTRAST = """element => {
   const parse = colour => colour.match(/[\\d.]+/g).map(Number);
@@ -45,9 +46,11 @@ def open_quietly(page: Page, path: Path) -> tuple[list[str], list[str]]:
     return said, [url for url in asked if url != path.as_uri()]
 
 
-def check_it_can_be_read(page: Page, selectors: Sequence[str] = ()) -> None:
+def check_it_can_be_read(
+    page: Page, selectors: Sequence[str] = (), *, looks: Sequence[Look] = (LOOKS[0], LOOKS[-1])
+) -> None:
     """It fits, what is selected has enough contrast, and axe finds no fault: on a screen and, dark, on a phone."""
-    for scheme, width in (LOOKS[0], LOOKS[-1]):  # axe would take twice as long for all
+    for scheme, width in looks:  # axe would take twice as long for all
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 844})
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,8 +1,12 @@
 """The whole round at the desk: open a table, label with the keyboard alone, train, mend, use."""
 
+import re
+import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -12,7 +16,7 @@ from glassformer.desk.rounds import FEWEST_LABELS
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read
 from tests.browser.serving import answering, complaints
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
-from tests.trained import NEGATIVE, POSITIVE, Trained
+from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -137,14 +141,139 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
         page.close()
 
 
-def test_each_step_can_be_read(page: Page, desk: Desk) -> None:
-    desk.rounds.project.store.write_round(1, "done", {"labels": 20, "seconds": 9.0, "command": "glassformer train"})
-    label(desk.rounds.project, [1, 2], "praise")
-    for step in ("open", "label", "texts", "train", "mend", "use"):
-        page.goto(page.url.split("#")[0] + f"#{step}")
-        page.reload()
-        expect(page.locator(f"#step-{step}[aria-current]")).to_be_visible()
-        check_it_can_be_read(page)
+@pytest.fixture
+def long_words(tmp_path: Path) -> Project:
+    """A project in which everything is shown, with texts, labels and names that do not break."""
+    project = project_of(tmp_path, [f"{'unbreakable' * 30} {number}" for number in range(60)])
+    for number in range(1, 13):
+        label(project, [number], f"class-{'of-complaints-' * 6}{number}")
+    label(project, [1, 2], f"praise{'!' * 90}", who="somebody-with-a-long-name" * 3, note="because" * 20)
+    store = project.store
+    store.write_round(1, "failed", {"labels": 20, "seconds": 9.0, "command": "glassformer train", "reason": "/x" * 90})
+    record = {"labels": 20, "seconds": 9.0, "command": f"glassformer train labels.csv --out {'models/' * 40}"}
+    store.write_round(2, "done", record)
+    suggested = {"id": list(range(1, 61)), "label": "praise" * 30, "probability": 0.75, "place": list(range(60))}
+    store.suggest(pl.DataFrame(suggested), number=2)
+    label(project, list(range(20, 40)), "praise" * 30, way="random")
+    doubt = {"id": 20, "label": "praise" * 30, "suggested": "blame" * 30, "why": "probably wrong"}
+    store.note(doubts=[doubt], found=[f"the column {'remark' * 30} holds the texts"])
+    return project
+
+
+def test_each_step_can_be_read(long_words: Project, browser: Browser) -> None:
+    desk = create_desk(long_words, learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        for step in ("open", "label", "texts", "train", "mend", "use"):
+            page.goto(f"{url}desk#{step}")
+            page.reload()
+            expect(page.locator(f"#step-{step}[aria-current]")).to_be_visible()
+            page.wait_for_load_state("networkidle")
+            check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        page.close()
+
+
+def test_a_label_of_one_tab_is_seen_in_another(page: Page, desk: Desk, browser: Browser) -> None:
+    project = desk.rounds.project
+    other = browser.new_page()
+    other.goto(page.url)
+    given = page.locator("#given")
+    first = str(given.text_content())
+    expect(other.locator("#given")).to_have_text(first)
+    page.keyboard.type("praise")
+    page.keyboard.press("Enter")
+    expect(given).not_to_have_text(first)
+    expect(other.locator("#given")).to_have_text(str(given.text_content()))
+    expect(other.locator(".classes button")).to_contain_text("praise 1")
+    expect(other.get_by_text("1 label, 399 texts left")).to_be_visible()
+    second = str(given.text_content())
+    other.locator("#typed").fill("bla")
+    page.keyboard.press("1")
+    expect(given).not_to_have_text(second)
+    expect(other.get_by_text("2 labels, 398 texts left")).to_be_visible()
+    expect(other.locator("#given")).to_have_text(second)  # what is being typed stays
+    other.locator("#typed").fill("blame")
+    other.keyboard.press("Enter")
+    expect(page.get_by_text("2 labels, 398 texts left")).to_be_visible()
+    assert project.store.counts() == {"praise": 1, "blame": 1}
+    assert project.store.value("SELECT count(*) FROM decisions") == 3, "no decision is lost"
+    other.close()
+
+
+@contextmanager
+def nothing_can_be_written() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_full_disk_is_said_and_nothing_is_lost(desk: Desk, browser: Browser) -> None:
+    store = desk.rounds.project.store
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        given, said = page.locator("#given"), page.locator("#alert")
+        expect(given).to_contain_text("film")
+        text = str(given.text_content())
+        page.keyboard.type("praise")
+        with nothing_can_be_written():
+            page.keyboard.press("Enter")
+            expect(said).to_have_text(re.compile("nothing was kept: .*; free some space, and try again."))
+        expect(given).to_have_text(text)
+        expect(page.locator("#typed")).to_have_value("praise")  # what was typed is there still
+        assert store.counts() == {}
+        page.keyboard.press("Enter")
+        expect(given).not_to_have_text(text)
+        expect(said).to_be_hidden()
+        assert store.counts() == {"praise": 1}
+        with nothing_can_be_written():
+            answer = page.request.post(f"{url}desk/table?name=new.csv", data="text\na film\n")
+            assert (answer.status, answer.json()["reason"][:16]) == (507, "nothing was kept")
+        page.close()
+
+
+def tab_to(page: Page, name: str) -> None:
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if name in page.evaluate("[document.activeElement.id, document.activeElement.textContent].join(' ')"):
+            return
+    raise AssertionError(f"no Tab leads to {name}")
+
+
+def test_the_keyboard_alone_leads_from_a_table_to_a_model(
+    browser: Browser, tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_already(monkeypatch, reviews)
+    write_csv(tmp_path / "mine.csv", [(text,) for text in some_texts(60)], ("text",))
+    desk = create_desk(Project.open(tmp_path / "desk"), learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        expect(page.locator("#step-open[aria-current]")).to_be_visible()
+        with page.expect_file_chooser() as choosing:
+            tab_to(page, "file")
+            page.keyboard.press("Enter")
+        choosing.value.set_files(tmp_path / "mine.csv")
+        expect(page.get_by_role("link", name="Begin to label")).to_be_visible()
+        tab_to(page, "Begin to label")
+        page.keyboard.press("Enter")
+        given = page.locator("#given")
+        for _ in range(FEWEST_LABELS):
+            expect(page.locator("#typed")).to_be_focused()
+            text = str(given.text_content())
+            page.keyboard.type(is_of(text))
+            page.keyboard.press("Enter")
+            expect(given).not_to_have_text(text)
+        tab_to(page, "step-train")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="report")).to_be_visible()
+        tab_to(page, "report")
+        desk.rounds.stop()
+        page.close()
 
 
 def test_a_closed_desk_is_said(desk: Desk, browser: Browser) -> None:

@@ -1,4 +1,5 @@
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
+from glassformer.desk.store import Store
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained
 from tests.workbooks import xlsx
@@ -172,6 +174,36 @@ def test_why_a_round_failed_is_said(
     assert (found["state"], found["reason"]) == ("failed", "error: the disk is full")
     assert not project.model(1).exists()
     assert not desk.models
+
+
+def test_a_round_waits_for_space_on_the_disk(
+    opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    trained_already(monkeypatch, reviews)
+    monkeypatch.setattr("glassformer.desk.rounds._WAITING", 0)
+    write, full = Store.write_round, [True, True]
+
+    def failing(store: Store, number: int, state: str, record: Any) -> None:
+        if full and state == full_at:
+            full.pop()
+            raise sqlite3.OperationalError("database or disk is full")
+        write(store, number, state, record)
+
+    monkeypatch.setattr(Store, "write_round", failing)
+    full_at = "running"
+    label(project, list(range(1, 13)), "praise")
+    label(project, list(range(13, 25)), "blame")
+    assert decided(client, [25])["round"] is None, "the label is kept"
+    assert client.post("/desk/rounds", json={}).status_code == 507
+    assert project.store.rounds() == []
+    full_at = "done"
+    full.append(True)
+    assert decided(client, [26])["round"] == 1
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    assert not full
+    assert [found["state"] for found in project.store.rounds()] == ["done"]
 
 
 def test_a_round_that_was_cut_off_is_said_to_be_stopped(project: Project) -> None:

@@ -65,6 +65,7 @@ def create_desk(
     add_looking(app, project.store)
     add_desk_page(app, START)
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
+    app.add_exception_handler(OSError, _not_kept)
     return Desk(
         app=Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used), rounds=rounds, models=models
     )
@@ -77,4 +78,5 @@ def _cookie(folder: Path) -> str:
 
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     """Say that a change is not on the disk. Nothing of it is."""
-    return JSONResponse({"reason": f"nothing was kept: {error}; free some space, and try again"}, 507)
+    why = getattr(error, "strerror", None) or error
+    return JSONResponse({"reason": f"nothing was kept: {why}; free some space, and try again"}, 507)

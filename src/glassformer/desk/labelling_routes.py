@@ -19,7 +19,7 @@ from glassformer.serving.limits import RefusedError
 _PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
 
 _SHOWN = (
-    "SELECT t.id, t.text, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability FROM texts t "
+    "SELECT t.id, t.text, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability FROM texts t "
     "LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
 )
 _STATES = {
@@ -62,8 +62,7 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
                 who=body.who, way=body.way, shown=body.shown,
             )
         )  # fmt: skip
-        begun = rounds.begin() if rounds.due else None
-        return {"batch": batch, "texts": len(texts), "round": begun}
+        return {"batch": batch, "texts": len(texts), "round": rounds.begin_if_due()}
 
     @app.post("/desk/undo")
     def undo(body: Undone) -> dict[str, Any]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ FEWEST_LABELS = 16
 
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
 _DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
+_WAITING = 1.0  # seconds, for space on the disk
 
 Command = Callable[[str, str], list[str]]
 """Given the name of a table and of a folder, both in the project's, the command that trains a model on the one into
@@ -50,6 +52,7 @@ class Rounds:
     _process: subprocess.Popen[str] | None = None
     _thread: threading.Thread | None = None
     _stopped: bool = False
+    _lock: threading.RLock = field(default_factory=threading.RLock)
 
     @property
     def running(self) -> bool:
@@ -73,25 +76,34 @@ class Rounds:
         before = rounds[-1]["labels"] if rounds else 0
         return not rounds or self.project.lesson().height - before >= max(_MORE, _MORE_SHARE * before)
 
+    def begin_if_due(self) -> int | None:
+        """Begin a round if there are enough new labels. None if there are not, or if the disk is full."""
+        try:
+            with self._lock:  # two tabs may decide at once
+                return self.begin() if self.due else None
+        except (OSError, sqlite3.OperationalError):  # the labels are kept; the next one tries again
+            return None
+
     def begin(self) -> int:
         """Begin a round, and return its number.
 
         Raises:
             UsageError: one runs, or labels are missing.
         """
-        if self.running:
-            raise UsageError("a model is being trained already; wait for it, or stop it")
-        if (why := self.refusal()) is not None:
-            raise UsageError(why)
-        rounds = self.project.store.rounds()
-        number = rounds[-1]["number"] + 1 if rounds else 1
-        labels = self.project.write_lesson().height
-        record = {"labels": labels, "command": shlex.join(self._command(number)), "began": time.time()}
-        self.project.store.write_round(number, "running", record)
-        self._stopped, self.said = False, "starting"
-        self._thread = threading.Thread(target=self._run, args=(number, record), name="round", daemon=True)
-        self._thread.start()
-        return number
+        with self._lock:
+            if self.running:
+                raise UsageError("a model is being trained already; wait for it, or stop it")
+            if (why := self.refusal()) is not None:
+                raise UsageError(why)
+            rounds = self.project.store.rounds()
+            number = rounds[-1]["number"] + 1 if rounds else 1
+            labels = self.project.write_lesson().height
+            record = {"labels": labels, "command": shlex.join(self._command(number)), "began": time.time()}
+            self.project.store.write_round(number, "running", record)
+            self._stopped, self.said = False, "starting"
+            self._thread = threading.Thread(target=self._run, args=(number, record), name="round", daemon=True)
+            self._thread.start()
+            return number
 
     def stop(self) -> None:
         """Stop the round that runs, if one does, and wait for its end."""
@@ -124,14 +136,26 @@ class Rounds:
             reason = error.message
         except OSError as error:  # the disk is full, or the folder is gone
             reason = f"{error.strerror}: {error.filename}"
+        except sqlite3.OperationalError as error:
+            reason = str(error)
         state = "done" if reason is None else "stopped" if self._stopped else "failed"
         record |= {"seconds": round(time.time() - record["began"], 1)}
         if reason is not None:
             record["reason"] = reason
             shutil.rmtree(self.project.model(number), ignore_errors=True)
-        self.project.store.write_round(number, state, record)
+        while not self._is_kept(number, state, record):
+            time.sleep(_WAITING)
         self._tidy()
         self.said = ""
+
+    def _is_kept(self, number: int, state: str, record: Mapping[str, Any]) -> bool:
+        """Write how a round ended. Whether it is written, or the desk is closed."""
+        try:
+            self.project.store.write_round(number, state, record)
+        except sqlite3.OperationalError as error:
+            self.said = f"waiting for space on the disk: {error}"
+            return self._stopped
+        return True
 
     def _tidy(self) -> None:
         """Of all but the last models, leave only the report."""

@@ -312,6 +312,8 @@ def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
     Raises:
         UsageError: there is no such model.
     """
+    if not models:
+        raise UsageError("there is no model yet")
     if name is None:
         return next(iter(models.values()))
     if name not in models:

@@ -2,7 +2,7 @@
 
 import { counted, el, percent } from "/page/dom.js";
 import { appendWords, colour } from "/page/marked.js";
-import { get, person, post } from "./server.js";
+import { ask, get, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 
@@ -10,7 +10,7 @@ export function labelling(desk) {
   let shown = null; // the text on the screen
   let offered = []; // the classes that fit what is typed
 
-  const text = el("p", { className: "words given", dir: "auto", tabIndex: -1, id: "given" });
+  const text = el("p", { className: "words given", dir: "auto", tabIndex: 0, id: "given" });
   const why = el("p", { className: "soft" });
   const suggestion = el("p", { className: "suggestion", hidden: true });
   const classes = el("ol", { className: "classes", "aria-label": "Classes" });
@@ -53,6 +53,13 @@ export function labelling(desk) {
     if (found) show(found.text);
   }
 
+  /** Goes on if the text was decided elsewhere, and nothing has been typed. */
+  async function changed() {
+    if (!shown || shown.going || typed.value || note.value !== (shown.note ?? "")) return;
+    const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}`))];
+    if (now && shown === before && now.text.decision !== before.decision) await next();
+  }
+
   function show(found) {
     shown = found;
     work.hidden = !found;
@@ -78,7 +85,7 @@ export function labelling(desk) {
     suggestion.textContent = `Suggested: ${found.suggested} (${percent(found.probability)})`;
     offer();
     if (found.text.length > LONGEST_EXPLAINED) return;
-    const reasons = await post("/explain", { text: found.text }).catch(() => null);
+    const reasons = await ask("/explain", { text: found.text }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
     const most = Math.max(...reasons.words.map(({ total }) => Math.abs(total)), 1e-9);
     text.replaceChildren();
@@ -156,8 +163,11 @@ export function labelling(desk) {
     else if (!begin.length) decide("label", wanted);
   }
 
+  const offerOnce = once(offer);
+
   function update() {
-    offer();
+    offerOnce(desk.state.classes);
+    if (document.activeElement !== name) name.value = person.name;
     twice.checked = desk.state.twice;
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
@@ -171,5 +181,5 @@ export function labelling(desk) {
   name.addEventListener("change", () => { person.name = name.value; next(); });
   blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });
   twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });
-  return { place, enter, update };
+  return { place, enter, update, changed };
 }

@@ -1,7 +1,7 @@
 // The steps of the desk: one is shown at a time. The state of the project is asked for again after each change.
 
 import { byId, el } from "/page/dom.js";
-import { get } from "./server.js";
+import { get, others } from "./server.js";
 import { labelling } from "./labelling.js";
 import { mending } from "./mending.js";
 import { opening } from "./opening.js";
@@ -20,6 +20,9 @@ class Desk {
     this.rooms = Object.fromEntries(STEPS.map(([key, , room]) => [key, room(this)]));
     byId("steps").replaceChildren(...STEPS.map(([key, name]) => el("a", { href: `#${key}`, id: `step-${key}` }, name)));
     addEventListener("hashchange", () => this.show());
+    const look = () => this.state && this.refresh().then(() => this.room?.changed?.());
+    others.addEventListener("message", look);
+    addEventListener("focus", look); // another browser may have changed something
   }
 
   async begin() {

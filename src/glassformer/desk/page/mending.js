@@ -1,7 +1,7 @@
 // Doubtful labels, most doubtful first; and the classes: rename one, join two, or split one.
 
 import { counted, el } from "/page/dom.js";
-import { get, person, post } from "./server.js";
+import { get, once, person, post } from "./server.js";
 
 export function mending(desk) {
   const doubts = el("ol", { className: "near-texts" }), heading = el("h2", {}, "Doubtful labels");
@@ -58,7 +58,11 @@ export function mending(desk) {
     people.hidden = !agreement;
     if (agreement) agreed.textContent = `${counted(agreement.texts, "text")} labelled by two or more. ${agreement.pairs.map(({ people: [one, other], texts, same, kappa }) =>
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
-    classes.replaceChildren(...desk.state.classes.map(({ name, texts }) => {
+    drawClasses(desk.state.classes);
+  }
+
+  const drawClasses = once((all) => {
+    classes.replaceChildren(...all.map(({ name, texts }) => {
       const to = el("input", { type: "text", value: name, "aria-label": `New name of ${name}` });
       const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
         el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.split = name; } }, "Split"));
@@ -69,7 +73,7 @@ export function mending(desk) {
       });
       return el("li", {}, form);
     }));
-  }
+  });
 
   return { place, enter, update };
 }

@@ -1,12 +1,33 @@
 // Questions to the desk. They are those of the model's page, and a few more.
 
-import { get, post, reach, read } from "/page/server.js";
+import { get, post as ask, reach, read } from "/page/server.js";
 
-export { get, post };
+export { ask, get };
 
-export const send = async (path, body) => read(await reach(path, { method: "POST", body }));
+/** The other tabs of this browser. They are told of each change. */
+export const others = new BroadcastChannel("glassformer-desk");
 
-export const remove = async (path) => read(await reach(path, { method: "DELETE" }));
+async function change(asking) {
+  const found = await asking;
+  others.postMessage("changed");
+  return found;
+}
+
+export const post = (path, body) => change(ask(path, body));
+
+export const send = (path, body) => change(reach(path, { method: "POST", body }).then(read));
+
+export const remove = (path) => change(reach(path, { method: "DELETE" }).then(read));
+
+/** Returns a function that draws what it is given, unless it drew the same before: a focus or a choice would be lost. */
+export function once(draw) {
+  let before;
+  return (given) => {
+    const now = JSON.stringify(given);
+    if (now !== before) draw(given);
+    before = now;
+  };
+}
 
 /** Who labels, on this browser. */
 export const person = {

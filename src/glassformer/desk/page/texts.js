@@ -1,7 +1,7 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
 import { counted, el, percent } from "/page/dom.js";
-import { get, person, post } from "./server.js";
+import { get, once, person, post } from "./server.js";
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
@@ -34,11 +34,16 @@ export function texts(desk) {
     if (alike) show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
   }
 
-  function update() {
-    const chosen = label.value, names = desk.state.classes.map(({ name }) => name);
+  const offer = once((names) => {
+    const chosen = label.value;
     label.replaceChildren(el("option", { value: "" }, "any"), ...names.map((name) => el("option", { value: name }, name)));
     label.value = names.includes(chosen) ? chosen : "";
     known.replaceChildren(...names.map((name) => el("option", { value: name })));
+  });
+  const update = () => offer(desk.state.classes.map(({ name }) => name));
+
+  function changed() {
+    if (way !== "alike" && !list.querySelector(".mark:checked")) search();
   }
 
   async function search() {
@@ -82,5 +87,5 @@ export function texts(desk) {
     await desk.refresh();
     return way === "alike" ? show({ ...found, texts: found.texts.filter(({ id }) => !marked.includes(id)) }, heading.textContent) : search();
   });
-  return { place, enter, update };
+  return { place, enter, update, changed };
 }
