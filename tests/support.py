@@ -94,3 +94,10 @@ def unchecked_shapes() -> Iterator[None]:
         yield
     finally:  # an export may be refused
         jaxtyping.config.update("jaxtyping_disable", checking)
+
+
+def flipped(content: bytes, at: int) -> bytes:
+    """Change one bit, as a failing disk does."""
+    changed = bytearray(content)
+    changed[at] ^= 1
+    return bytes(changed)

@@ -47,6 +47,7 @@ def test_every_command_is_there() -> None:
         "learn-word",
         "course",
         "recipes",
+        "verify",
         "version",
         "align pairs",
         "align sft",

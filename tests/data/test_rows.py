@@ -256,10 +256,10 @@ def test_a_file_that_grows_or_is_replaced_or_deleted_while_it_is_read(tmp_path: 
     batches = begun()
     with path.open("a") as file:
         file.write("bad\n")
-    with pytest.raises(UsageError, match="texts.csv changed while it was read"):
+    with pytest.raises(UsageError, match=r"texts\.csv changed while it was read"):
         list(batches)
     batches = begun()
     path.unlink()
-    with pytest.raises(UsageError, match="texts.csv changed while it was read"):
+    with pytest.raises(UsageError, match=r"texts\.csv changed while it was read"):
         list(batches)
     assert len(list(begun())) == 9

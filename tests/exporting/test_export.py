@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.files import folder_written_aside
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting import formats
@@ -16,7 +17,15 @@ from glassformer.exporting.formats import FORMATS, Format
 from glassformer.models.model_config import ModelConfig
 from tests.exporting.samples import from_scratch, saved
 
-FILES = {"README.md", "config.json", "glassformer.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+FILES = {
+    "README.md",
+    "config.json",
+    "glassformer.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    SUMS_FILE,
+}
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from glassformer.data.checksums import SUMS_FILE
 from glassformer.errors import UsageError
 from glassformer.exporting.browser_runtime import CODE_FILE, WASM_FILE
 from glassformer.exporting.export import export
@@ -25,7 +26,7 @@ CODE = """/*!
  */
 var a=1,b=import.meta.url,c=3;export{a as InferenceSession,b as Tensor,c as env};
 //# sourceMappingURL=x.map"""
-FILES = {"README.md", "glassformer.json", "index.html"}
+FILES = {"README.md", "glassformer.json", "index.html", SUMS_FILE}
 
 
 def runtime(folder: Path, *, code: str = CODE, wasm: bytes = b"\0asm and more") -> Path:

@@ -42,7 +42,7 @@ def test_what_is_saved_is_loaded(model: LanguageModelConfig | NotesLanguageModel
     weights = loaded.model.state_dict()
     assert all(torch.equal(tensor, weights[name]) for name, tensor in saved.model.state_dict().items())
     assert (tmp_path / "README.md").read_text() == "# It writes\n"
-    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors", ".md"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".json", ".safetensors", ".md", ""}
 
 
 def test_a_loaded_model_writes_as_the_saved_one(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from glassformer.data.checksums import SUMS_FILE, read_sums
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction import weights_file as weights_module
@@ -59,7 +60,9 @@ def test_what_is_saved_is_loaded(folder: Path) -> None:
 
 
 def test_a_folder_holds_what_it_should_and_nothing_executable(folder: Path) -> None:
-    assert set(contents(folder)) == {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md"}
+    described = {"config.json", "tokenizer.json", "model.safetensors", "metrics.json", "README.md"}
+    assert set(contents(folder)) == {*described, SUMS_FILE}
+    assert set(read_sums(folder)) == described
     assert (folder / "README.md").read_text() == "# A model\n"
     assert is_model_folder(folder)
 

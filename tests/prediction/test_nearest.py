@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from glassformer.data.checksums import SUMS_FILE
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_model
 from glassformer.models.published.vinh import VinhMLPConfig
@@ -157,6 +158,7 @@ def vectors(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> C
     def tamper(folder: Path) -> None:
         file = folder / VECTORS_FILE
         save_file({"vectors": np.ascontiguousarray(change(load_file(file)["vectors"]))}, file)
+        (folder / SUMS_FILE).unlink()  # the checksums are no defence against a folder that is made to do harm
 
     return tamper
 

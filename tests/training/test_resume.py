@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
+from glassformer.prediction.verify import verify
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training import loop
@@ -22,6 +23,7 @@ from glassformer.training.training_config import TrainingConfig
 from tests.bodies import SMALL
 from tests.checkpoints import write_checkpoint
 from tests.running import Running
+from tests.support import flipped
 from tests.training.samples import Memory, config, opinions, recipe, toy_data, trainer
 
 
@@ -291,6 +293,19 @@ def test_damaged_encoded_texts_are_encoded_again(name: str, content: bytes, tmp_
     whole = train_classifier(Sources(train=opinions()), recipe())
     interrupted(tmp_path)
     (tmp_path / "checkpoint" / "train" / name).write_bytes(content)
+    resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
+    assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+
+
+@pytest.mark.parametrize("name", ["train/tokens.bin", "train/offsets.npy", "tokenizer.json"])
+def test_changed_bytes_of_a_run_are_made_again(name: str, tmp_path: Path) -> None:
+    """They would be read as other tokens, and the resumed run would end as another model."""
+    whole = train_classifier(Sources(train=opinions()), recipe())
+    interrupted(tmp_path)
+    path = tmp_path / "checkpoint" / name
+    content = path.read_bytes()
+    path.write_bytes(flipped(content, len(content) - 10))
+    assert f"checkpoint/{name}" in verify(tmp_path).damaged
     resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
 

@@ -50,6 +50,7 @@ def embeddings(
     """Learn vectors of words, and of their pieces, from texts without labels. Models read with them: a body."""
     from pydantic import ValidationError
 
+    from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
     from glassformer.data.files import folder_written_aside
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
@@ -95,6 +96,7 @@ def embeddings(
             body = learn_body(name, sources(), settings, doing, base=begun, work=kept)
             with folder_written_aside(out) as folder:
                 body.save(folder)
+                write_sums(folder)
     except GlassformerError:
         if not is_unfinished(work):
             shutil.rmtree(work, ignore_errors=True)

@@ -36,6 +36,7 @@ from glassformer.cli import (
     serve,
     trace,
     train,
+    verify,
     version,
 )
 from glassformer.cli.activity import ACTIVITY
@@ -83,6 +84,7 @@ for command in (
     reproduce.reproduce,
     course.course,
     recipes.recipes,
+    verify.verify,
     version.version,
 ):
     app.command(command.__name__.replace("_", "-"))(expanded(command))

@@ -141,8 +141,8 @@ def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataF
 def _check_version(file: Path, before: tuple[int, ...]) -> None:
     if not file.exists() or _version(file) != before:
         raise UsageError(
-            f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it has ended, "
-            "and run the command again."
+            f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it "
+            "ends, and run the command again."
         )
 
 

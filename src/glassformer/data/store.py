@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 
 from glassformer.data.arrays import Array, IntArray
-from glassformer.data.files import written_aside
+from glassformer.data.checksums import sha256_of
+from glassformer.data.files import write_aside
 from glassformer.data.tokenizers import TextTokenizer, batched
 
 _TEXTS_PER_WRITE = 8192
+STORE_FILE, _FILES = "store.json", ("tokens.bin", "offsets.npy")
 
 
 class TokenStore:
@@ -57,8 +59,8 @@ class TokenStore:
                 lengths += map(len, rows)
         np.save(folder / "offsets.npy", np.cumsum([0, *lengths], dtype=np.int64))
         # This file is written last: a store without it is incomplete.
-        with written_aside(folder / "store.json") as aside:
-            aside.write_text(json.dumps({"dtype": np.dtype(dtype).name}))
+        described = {"dtype": np.dtype(dtype).name, "sha256": sha256_of([folder / name for name in _FILES])}
+        write_aside(folder / STORE_FILE, json.dumps(described))
         return cls.open(folder)
 
     @classmethod
@@ -69,16 +71,26 @@ class TokenStore:
             FileNotFoundError: there is no store, or it is incomplete.
             ValueError: a file of the store is damaged.
         """
-        dtype, offsets = _described_type(folder / "store.json"), _offsets(folder / "offsets.npy")
+        dtype, offsets = _described_type(folder), _offsets(folder / "offsets.npy")
         if offsets[-1] == 0:  # an empty file cannot be mapped
             return cls(np.zeros(0, dtype=dtype), offsets)
         return cls(np.memmap(folder / "tokens.bin", dtype=dtype, mode="r", shape=(int(offsets[-1]),)), offsets)
 
 
-def _described_type(file: Path) -> str:
-    described = json.loads(file.read_text(encoding="utf-8"))
-    if described not in ({"dtype": "uint16"}, {"dtype": "uint32"}):
-        raise ValueError(f"{file} names no type of tokens")
+def is_whole_store(folder: Path) -> bool:
+    """Whether the files of a store are as they were written."""
+    try:
+        return bool(_described_type(folder))
+    except (OSError, ValueError):
+        return False
+
+
+def _described_type(folder: Path) -> str:
+    described = json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
+    if not isinstance(described, dict) or described.get("dtype") not in ("uint16", "uint32"):
+        raise ValueError(f"{folder / STORE_FILE} names no type of tokens")
+    if described.get("sha256") != sha256_of([folder / name for name in _FILES]):
+        raise ValueError(f"the files of {folder} are not as they were written")
     return str(described["dtype"])
 
 

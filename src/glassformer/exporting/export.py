@@ -10,6 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from glassformer import __version__
+from glassformer.data.checksums import write_sums
 from glassformer.data.files import folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
@@ -61,6 +62,7 @@ def export(model: Path, out: Path, *, to: str, overwrite: bool = False, runtime:
             record = {"format": to, "glassformer": __version__}
             (aside / RECORD_FILE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             mode = (aside / RECORD_FILE).stat().st_mode
+            write_sums(aside)
             files = sorted(path for path in aside.rglob("*") if path.is_file())
             for path in files:
                 path.chmod(mode)  # some libraries make files that only their owner can read

@@ -5,6 +5,7 @@ tokenizer.json      the vocabulary
 model.onnx          the transformer; not there if the model does not ask it
 counting.json, counting.safetensors, seen.safetensors  as in a model folder
 README.md           the model card
+SHA256SUMS          the checksums of these files
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
+from glassformer.data.checksums import check_sums
 from glassformer.data.installed import pip_install
 from glassformer.data.json_files import read_json
 from glassformer.data.store import TokenStore
@@ -100,6 +102,7 @@ class ExportedPredictor(Answering[Given]):
         """
         config = _read_config(folder / "config.json")
         tokenizer = read_tokenizer(folder, config.vocab_size)
+        check_sums(folder, unread=("README.md",))  # before the session, whose library reads what it is given
         return cls(
             Exported(
                 config=config,

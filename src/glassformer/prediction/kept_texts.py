@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import check_is_file, read_array
+from glassformer.data.checksums import check_sums
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.folder_config import FolderConfig
 
@@ -66,12 +67,14 @@ class KeptTexts:
             raise _of_another_model(folder / TEXTS_FILE) from error
         if len(lines) != config.remembered.data.rows:
             raise _of_another_model(folder / TEXTS_FILE)
-        return cls(
+        kept = cls(
             rows=tuple(line.row for line in lines),
             texts=tuple(line.text for line in lines),
             labels=tuple(line.label for line in lines),
             vectors=None if config.transformer_is_silent else _vectors(folder / VECTORS_FILE, len(lines)),
         )
+        check_sums(folder, only=KEPT_FILES)
+        return kept
 
 
 class _Line(BaseModel):

@@ -11,6 +11,7 @@ training-texts.*    the training texts and their vectors, if they were to be kep
 metrics.json        the training history and the figures of validation
 report.html         these figures as a page, if rows were held out
 README.md           the model card
+SHA256SUMS          the checksums of these files
 
 `KINDS` lists the kinds of models. `load_model(folder, CLASSIFIER)` reads a model of one kind, `save_model` writes any.
 """
@@ -32,6 +33,7 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import nn
 
+from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
 from glassformer.data.files import why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
@@ -69,6 +71,7 @@ from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 from glassformer.readers.reader import Reader
 
 FILES = ("config.json", "tokenizer.json", "model.safetensors")
+_NOT_LOADED = ("README.md", REPORT_FILE, *KEPT_FILES)
 
 
 Config = TypeVar("Config", bound=AnyFolderConfig)
@@ -176,7 +179,7 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
             raise GlassformerError(f"{folder / taken[0]} is a folder")
         # Delete config.json first and write it last: without it, nobody reads a folder with files of two models.
         (folder / "config.json").unlink(missing_ok=True)
-        for name in (*COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
+        for name in (SUMS_FILE, *COUNTING_FILES, SEEN_FILE, *KEPT_FILES, *([REPORT_FILE] if replaced else [])):
             (folder / name).unlink(missing_ok=True)  # the new model may not have them
         shutil.rmtree(folder / READERS_FOLDER, ignore_errors=True)
         for name in _written(aside):
@@ -212,6 +215,7 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
     for path in place.rglob("*.safetensors"):
         path.chmod((place / "config.json").stat().st_mode)
+    write_sums(place)
     for path in filter(Path.is_file, place.rglob("*")):
         with path.open("rb+") as file:
             os.fsync(file.fileno())  # some disks report only now that they are full
@@ -293,7 +297,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         )
     model = read_weights(folder / "model.safetensors", _described(kind, config))
     metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}
-    return Trained(
+    trained = Trained(
         config=config,
         model=model.eval(),
         tokenizer=tokenizer,
@@ -302,6 +306,8 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         seen=_read_seen(folder, config),
         kept=_kept_in(folder, config),
     )
+    check_sums(folder, unread=_NOT_LOADED)  # last, as what is wrong inside a file says more than that it was changed
+    return trained
 
 
 def _read_readers(folder: Path, config: AnyFolderConfig) -> dict[str, Reader]:

@@ -6,7 +6,6 @@ only ever added, so a run over many shards never writes the file anew, and a kil
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.exported import MODEL_FILE
@@ -48,6 +48,7 @@ class Finished(_Line):
 
     Attributes:
         size, answers_size: of the two files, in bytes.
+        sha256, answers_sha256: of the two files. Older manifests lack the second.
         answers: the name of the file with the answers.
         empty: how many rows have an empty text, and so no answer.
         unlike: how many rows are unlike the training data.
@@ -61,6 +62,7 @@ class Finished(_Line):
     sha256: str
     answers: str = Field(pattern="^[^/]*[^/.][^/]*$")  # no path: `overwrite` deletes this file
     answers_size: int
+    answers_sha256: str | None = None
     rows: int
     empty: int
     unlike: int
@@ -129,18 +131,6 @@ def model_sha256(folder: Path) -> str:
     return sha256_of([*own, *files_of_readers(folder)])
 
 
-def sha256_of(files: Sequence[Path]) -> str:
-    """Return the fingerprint of some files, one after another. For several it depends on their names too."""
-    whole = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as file:
-            each = hashlib.file_digest(file, "sha256")
-        if len(files) == 1:
-            return each.hexdigest()
-        whole.update(f"{path.name} {each.hexdigest()}\n".encode())
-    return whole.hexdigest()
-
-
 def _read(path: Path) -> tuple[MadeBy, dict[str, Finished]]:
     """Return the first line, and the others by shard: the last one counts. A line that was cut off is removed."""
     raw = path.read_bytes()
@@ -156,6 +146,16 @@ def _read(path: Path) -> tuple[MadeBy, dict[str, Finished]]:
     if len(whole) < len(raw):
         os.truncate(path, len(whole))
     return made_by, {line.shard: line for line in lines}
+
+
+def answers_of(out: Path) -> dict[str, str]:
+    """Return the checksum of each file of answers, as far as the manifest says. Nothing is written."""
+    whole = (out / MANIFEST).read_bytes().rpartition(b"\n")[0].splitlines()[1:]
+    try:
+        lines = [Finished.model_validate_json(line) for line in whole]
+    except ValidationError as error:
+        raise GlassformerError(f"{out / MANIFEST} is damaged") from error
+    return {line.answers: line.answers_sha256 for line in lines if line.answers_sha256}
 
 
 def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:

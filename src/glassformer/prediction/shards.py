@@ -25,6 +25,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.checksums import sha256_of
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.files import why_not_written
@@ -40,7 +41,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.answer_files import answer_file, texts_in
 from glassformer.prediction.answering import Answering
-from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256, sha256_of
+from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
@@ -213,6 +214,7 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
             sha256=sha256_of([shard]),
             answers=name,
             answers_size=aside.stat().st_size,
+            answers_sha256=sha256_of([aside]),
             rows=counts.rows,
             empty=counts.empty,
             unlike=counts.unlike,

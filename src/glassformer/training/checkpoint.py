@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from glassformer.data.checksums import digest_of_arrays
 from glassformer.data.files import why_not_written, written_aside
 from glassformer.errors import GlassformerError
 
@@ -76,9 +77,10 @@ def save_checkpoint(
         tensors["random.cuda"] = torch.cuda.get_rng_state()
     # Each tensor is cloned, as safetensors refuses tensors that share memory.
     apart = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    text = json.dumps(asdict(state))
     try:
         with written_aside(path) as aside:
-            save_file(apart, aside, metadata={"state": json.dumps(asdict(state))})
+            save_file(apart, aside, metadata={"said": text, "sha256": _digest(apart, text)})
     except (SafetensorError, OSError) as error:
         n_bytes = sum(tensor.nbytes for tensor in apart.values())
         why = why_not_written(path.parent, error, n_bytes)
@@ -98,8 +100,11 @@ def load_checkpoint(
     """
     try:
         with safe_open(path, framework="pt") as file:
-            state = kind(**json.loads(file.metadata()["state"]))
+            metadata = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+        if metadata.get("sha256") != _digest(tensors, metadata["said"]):
+            raise ValueError("its checksum differs")
+        state = kind(**json.loads(metadata["said"]))
         model.load_state_dict(_below("model", tensors))
         for number, optimizer in enumerate(optimizers):
             _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
@@ -112,6 +117,11 @@ def load_checkpoint(
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"])
     return state, _below("best", tensors)
+
+
+def _digest(tensors: dict[str, Tensor], text: str) -> str:
+    plain = {name: tensor.reshape(-1).view(torch.uint8).numpy() for name, tensor in tensors.items()}
+    return digest_of_arrays(plain, text)  # as bytes, because NumPy has no bfloat16; the model knows the shapes
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

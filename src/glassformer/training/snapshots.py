@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors import SafetensorError
 from torch import nn
 
 from glassformer.data.arrays import Array, IntArray
-from glassformer.data.files import written_aside
+from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.input_layout import Layout, tokens_written
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
@@ -202,34 +200,29 @@ def _frequent_words(store: TokenStore, tokenizer: TextTokenizer) -> dict[str, in
 
 def _keep(file: Path, snapshots: list[Snapshot]) -> None:
     """Write the snapshots of an unfinished run."""
-    tensors = {}
+    arrays = {}
     for number, snapshot in enumerate(snapshots):
-        tensors[f"{number}.logits"], tensors[f"{number}.embeddings"] = snapshot.logits, snapshot.embeddings
-        tensors |= {f"{number}.attention.{text}": maps for text, maps in enumerate(snapshot.attention)}
+        arrays[f"{number}.logits"], arrays[f"{number}.embeddings"] = snapshot.logits, snapshot.embeddings
+        arrays |= {f"{number}.attention.{text}": maps for text, maps in enumerate(snapshot.attention)}
     numbers = [{"step": each.step, "done": each.done, "losses": dict(each.losses)} for each in snapshots]
-    with written_aside(file) as aside:
-        save_file(tensors, aside, metadata={"snapshots": json.dumps(numbers)})
+    save_arrays(file, arrays, numbers)
 
 
 def _kept(file: Path | None) -> list[Snapshot]:
     """Return what `_keep` wrote, or nothing if it is missing or damaged."""
-    if file is None:
+    kept = load_arrays(file)
+    if kept is None:
         return []
-    try:
-        with safe_open(file, framework="numpy") as opened:
-            tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a dict)
-            numbers = json.loads(opened.metadata()["snapshots"])
-        return [
-            Snapshot(
-                **numbers[number],
-                logits=tensors[f"{number}.logits"],
-                embeddings=tensors[f"{number}.embeddings"],
-                attention=tuple(
-                    tensors[f"{number}.attention.{text}"]
-                    for text in range(sum(name.startswith(f"{number}.attention.") for name in tensors))
-                ),
-            )
-            for number in range(len(numbers))
-        ]
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError):
-        return []
+    arrays, numbers = kept
+    return [
+        Snapshot(
+            **numbers[number],
+            logits=arrays[f"{number}.logits"],
+            embeddings=arrays[f"{number}.embeddings"],
+            attention=tuple(
+                arrays[f"{number}.attention.{text}"]
+                for text in range(sum(name.startswith(f"{number}.attention.") for name in arrays))
+            ),
+        )
+        for number in range(len(numbers))
+    ]

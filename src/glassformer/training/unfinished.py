@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 import torch
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
 import glassformer
 from glassformer.data.arrays import FloatArray
+from glassformer.data.checksums import damaged, load_arrays, read_sums, save_arrays, sha256_of, write_sums
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
@@ -27,7 +26,6 @@ from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.models.model_config import HUB, DesignConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
 from glassformer.prediction.model_folder import is_model_folder, is_unfinished
-from glassformer.prediction.shard_manifest import sha256_of
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all
@@ -246,7 +244,7 @@ def learn_tokenizer(
         inputs: those of the rows, if they are composed.
     """
     file = None if work is None else work / "tokenizer.json"
-    if file is not None and file.is_file():
+    if file is not None and file.name in (sums := read_sums(file.parent)) and not damaged(file.parent, sums):
         return TextTokenizer.load(file)
     if inputs is None:
         tokenizer = TextTokenizer.train(texts, config)
@@ -256,6 +254,7 @@ def learn_tokenizer(
     if file is not None:
         with written_aside(file) as aside:
             tokenizer.save(aside)
+        write_sums(file.parent, file.name)
     return tokenizer
 
 
@@ -271,19 +270,13 @@ def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: 
 
 def keep_held_out(folder: Path, logits: FloatArray, seconds: float) -> None:
     """Write the logits (rows, n_classes), and the seconds that it took to get them."""
-    with written_aside(folder / _HELD_OUT_FILE) as aside:
-        save_file({"logits": logits, "seconds": np.array([seconds])}, aside)
+    save_arrays(folder / _HELD_OUT_FILE, {"logits": logits}, seconds)
 
 
 def kept_held_out(folder: Path | None) -> tuple[FloatArray, float] | None:
     """Return what `keep_held_out` wrote, or None if it is missing or damaged."""
-    if folder is None:
-        return None
-    try:
-        kept = load_file(folder / _HELD_OUT_FILE)
-        return kept["logits"], float(kept["seconds"][0])
-    except (SafetensorError, OSError, KeyError):
-        return None
+    kept = None if folder is None else load_arrays(folder / _HELD_OUT_FILE)
+    return kept and (kept[0]["logits"], float(kept[1]))
 
 
 def versions() -> dict[str, str]:

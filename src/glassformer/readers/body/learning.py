@@ -10,7 +10,6 @@ word gets the mean of both. The more often the texts hold it, the more they coun
 
 from __future__ import annotations
 
-import json
 import time
 from array import array
 from collections.abc import Callable, Iterable
@@ -24,8 +23,8 @@ from sklearn.utils.extmath import randomized_svd
 
 from glassformer import __version__
 from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.documents import Documents
-from glassformer.data.files import write_aside, written_aside
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.readers.body.vectors import Body, Card, pieces_of
@@ -37,7 +36,8 @@ _OF_SINGULAR_VALUES = 0.5  # the power of the singular values (Levy et al. 2015,
 _WORDS_AT_ONCE = 4_000_000
 _ROUNDS, _MORE_DIMS = 4, 20  # of the randomised decomposition (Halko et al. 2011)
 _END = -1
-_WORDS_FILE, _IDS_FILE, _NEAR_FILE = "words.json", "ids.npz", "neighbours.npz"  # of the work folder
+_WORDS_FILE, _NEAR_FILE = "words.safetensors", "neighbours.safetensors"  # of the work folder
+_OF_MATRIX = ("data", "indices", "indptr")
 _FEWEST_WORDS_OF_PIECE, _MOST_PIECES = 8, 40_000
 _RIDGE, _PIECE_ROUNDS = 0.3, 60
 # The vector of a body that is continued counts as much as 10 occurrences of its word, and its share as a million words.
@@ -110,12 +110,11 @@ def learn_body(
             f"the texts hold {counted(len(stream.words), 'word')} that occur {settings.min_count:,} times or more, too "
             f"few for vectors; give more texts{rarer}"
         )
-    near = None if work is None or not (work / _NEAR_FILE).is_file() else sparse.load_npz(work / _NEAR_FILE)
+    near = _kept_neighbours(work, len(stream.words))
     if near is None:
         near = neighbours(stream, settings.window, progress)
         if work is not None:
-            with written_aside(work / _NEAR_FILE) as aside, aside.open("wb") as file:
-                sparse.save_npz(file, near, compressed=False)
+            save_arrays(work / _NEAR_FILE, {name: getattr(near, name) for name in _OF_MATRIX})
     if not near.nnz:
         raise UsageError(
             "no two words stand near each other in the texts, so they say nothing about words; give longer texts"
@@ -287,19 +286,21 @@ def _of_length_1(vectors: FloatArray) -> FloatArray:
 
 
 def _keep_stream(work: Path | None, stream: Stream) -> Stream:
-    """Write the words of all texts for `_kept_stream`. The list of words, which says that all is there, comes last."""
+    """Write the words of all texts for `_kept_stream`."""
     if work is not None:
-        with written_aside(work / _IDS_FILE) as aside, aside.open("wb") as file:
-            np.savez(file, ids=stream.ids, counts=stream.counts)
         said = {"words": stream.words, "read": stream.read, "sources": stream.sources}
-        write_aside(work / _WORDS_FILE, json.dumps(said, ensure_ascii=False))
+        save_arrays(work / _WORDS_FILE, {"ids": stream.ids, "counts": stream.counts}, said)
     return stream
 
 
 def _kept_stream(work: Path | None) -> Stream | None:
-    if work is None or not (work / _WORDS_FILE).is_file():
+    kept = None if work is None else load_arrays(work / _WORDS_FILE)
+    if kept is None:
         return None
-    said = json.loads((work / _WORDS_FILE).read_text(encoding="utf-8"))
-    with np.load(work / _IDS_FILE) as arrays:
-        ids, counts = arrays["ids"], arrays["counts"]
-    return Stream(ids=ids, counts=counts, words=tuple(said["words"]), read=said["read"], sources=tuple(said["sources"]))
+    arrays, said = kept
+    return Stream(**arrays, words=tuple(said["words"]), read=said["read"], sources=tuple(said["sources"]))
+
+
+def _kept_neighbours(work: Path | None, size: int) -> sparse.csr_matrix | None:
+    kept = None if work is None else load_arrays(work / _NEAR_FILE)
+    return kept and sparse.csr_matrix(tuple(kept[0][name] for name in _OF_MATRIX), shape=(size, size))

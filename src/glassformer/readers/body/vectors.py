@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array, FloatArray, IntArray, read_arrays
+from glassformer.data.checksums import check_sums
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
@@ -157,6 +158,7 @@ class Body(Lexicon):
         except (ValidationError, OSError, ValueError) as error:
             raise GlassformerError(f"{folder} is damaged; copy the folder again ({error})") from error
         tensors = read_arrays(folder / VECTORS_FILE)
+        check_sums(folder)
         wide = -(-card.dims // 2)
         expected = {
             "words": (len(words), wide),

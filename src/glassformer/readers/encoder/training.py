@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 from pydantic import ValidationError
-from safetensors.numpy import save_file
 from torch import Tensor
 
-from glassformer.data.arrays import FloatArray, read_arrays
-from glassformer.data.files import written_aside
+from glassformer.data.arrays import FloatArray
+from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.tokenizers import batched
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
@@ -160,11 +159,9 @@ def _computed_once(folder: Path | None, by: Iterable[str], compute: Callable[[],
         return compute()
     key = hashlib.sha256("\0".join(by).encode("utf-8", "surrogatepass")).hexdigest()
     file = folder / f"{key}.safetensors"
-    try:
-        return read_arrays(file)["vectors"]
-    except (GlassformerError, KeyError):  # not there, or damaged
-        vectors = compute()
+    if kept := load_arrays(file):
+        return kept[0]["vectors"]
+    vectors = compute()
     folder.mkdir(exist_ok=True)
-    with written_aside(file) as aside:
-        save_file({"vectors": vectors}, aside)
+    save_arrays(file, {"vectors": vectors})
     return vectors

@@ -1,0 +1,35 @@
+"""`glassformer verify`: compare the files of a folder with their checksums."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from glassformer.cli.output import print_json, say, show
+from glassformer.data.wording import counted
+from glassformer.errors import GlassformerError
+
+
+def verify(
+    folder: Annotated[
+        Path, typer.Argument(help="A model, an export, word vectors, an unfinished run, or answers to shards.")
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare the files of a folder with the checksums that were written with them."""
+    from glassformer.prediction.verify import verify as verified
+
+    found = verified(folder)
+    if json:
+        print_json(asdict(found))
+    elif not found.damaged:
+        show(f"{counted(len(found.whole), 'file')} as written")
+    if found.unknown and not json:
+        say(f"without a checksum, so not compared: {', '.join(found.unknown)}")
+    if found.damaged:
+        raise GlassformerError(
+            f"{folder}: {', '.join(found.damaged)} changed or missing since it was written; copy the folder again"
+        )

@@ -1,0 +1,131 @@
+"""Checksums: of the files of a folder, as `sha256sum` writes and checks them, and of arrays in one file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, deserialize, safe_open
+from safetensors.numpy import save_file
+
+from glassformer.data.arrays import Array
+from glassformer.data.files import write_aside, written_aside
+from glassformer.errors import GlassformerError
+
+SUMS_FILE = "SHA256SUMS"
+"""The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
+_MOST_BYTES = 1 << 20
+
+
+def sha256_of(files: Sequence[Path]) -> str:
+    """Return the fingerprint of some files, one after another. For several it depends on their names too."""
+    whole = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as file:
+            each = hashlib.file_digest(file, "sha256")
+        if len(files) == 1:
+            return each.hexdigest()
+        whole.update(f"{path.name} {each.hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def write_sums(folder: Path, pattern: str = "*") -> None:
+    """Write the checksums of the files of a folder, and of the folders in it, whose names match a pattern."""
+    files = sorted(path for path in folder.rglob(pattern) if path.is_file() and path.name != SUMS_FILE)
+    lines = [f"{sha256_of([path])}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    write_aside(folder / SUMS_FILE, "".join(lines))
+
+
+def read_sums(folder: Path) -> dict[str, str]:
+    """Return the checksum of each file by its path in the folder. Older folders have none.
+
+    Raises:
+        GlassformerError: the file with the checksums is damaged.
+    """
+    path = folder / SUMS_FILE
+    if not path.is_file():
+        return {}
+    if path.stat().st_size > _MOST_BYTES:
+        raise GlassformerError(f"{path} is damaged: it is too large for a list of checksums")
+    sums = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        digest, _, name = line.partition("  ")
+        inside = name and not Path(name).is_absolute() and ".." not in Path(name).parts
+        if len(digest) != hashlib.sha256().digest_size * 2 or not inside:
+            raise GlassformerError(f"{path}, line {number}, is no checksum and name of a file; copy the folder again")
+        sums[name] = digest
+    return sums
+
+
+def damaged(folder: Path, sums: Mapping[str, str]) -> list[str]:
+    """Return the names of the files that are missing or differ from their checksums."""
+    return [
+        name for name, digest in sums.items() if not (folder / name).is_file() or sha256_of([folder / name]) != digest
+    ]
+
+
+def check_sums(folder: Path, *, only: Collection[str] | None = None, unread: Collection[str] = ()) -> None:
+    """Compare the files that a folder has with their checksums, if it has some. Who reads a file says if it is missing.
+
+    Args:
+        only: the names of the files to compare. None means all.
+        unread: the names of files that are not compared.
+
+    Raises:
+        GlassformerError: a file was changed. The message names it.
+    """
+    sums = read_sums(folder)
+    wanted = {name: digest for name, digest in sums.items() if name not in unread and (only is None or name in only)}
+    if found := [name for name in damaged(folder, wanted) if (folder / name).exists()]:
+        raise GlassformerError(
+            f"{folder / found[0]} is not as it was written: its checksum differs from the one in {SUMS_FILE}. Copy the "
+            f"folder again; or, if you changed the file yourself, delete {SUMS_FILE}"
+        )
+
+
+def digest_of_arrays(arrays: Mapping[str, Array], said: str) -> str:
+    """Return the fingerprint of what is said about arrays, and of their names and bytes."""
+    digest = hashlib.sha256(said.encode())
+    for name in sorted(arrays):
+        digest.update(f"\0{name}\0".encode())
+        digest.update(np.asarray(arrays[name], order="C").reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Array], said: Any = None) -> None:
+    """Write arrays, and JSON about them, into a safetensors file with a checksum: completely or not at all."""
+    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    text = json.dumps(said)
+    metadata = {"said": text, "sha256": digest_of_arrays(contiguous, text)}
+    with written_aside(path) as aside:
+        save_file(contiguous, aside, metadata=metadata)
+
+
+def load_arrays(path: Path | None) -> tuple[dict[str, Array], Any] | None:
+    """Return what `save_arrays` wrote, or None if the file is missing or damaged."""
+    if path is None or not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            metadata = file.metadata() or {}
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+        return None
+    text = metadata.get("said", "")
+    return (arrays, json.loads(text)) if metadata.get("sha256") == digest_of_arrays(arrays, text) else None
+
+
+def is_as_written(path: Path) -> bool:
+    """Whether a safetensors file of any types matches the checksum in it."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+        entries = deserialize(path.read_bytes())
+    except (SafetensorError, OSError):
+        return False
+    arrays = {name: np.frombuffer(entry["data"], np.uint8) for name, entry in entries}
+    return metadata.get("sha256") == digest_of_arrays(arrays, metadata.get("said", ""))

@@ -1,0 +1,37 @@
+import shutil
+from pathlib import Path
+
+from tests.cli.shards import write_shards
+from tests.cli.terminal import failed, glassformer, misused
+from tests.support import flipped
+from tests.trained import Trained
+
+
+def test_a_model_and_a_changed_file(reviews: Trained, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(reviews.folder, folder)
+    said = glassformer("verify", folder)
+    assert said.code == 0, said.err
+    assert said.out.endswith("files as written\n")
+    path = folder / "counting.safetensors"
+    path.write_bytes(flipped(path.read_bytes(), -2))
+    failed(glassformer("verify", folder), f"{folder}: counting.safetensors", "changed or missing", "copy the folder")
+    failed(glassformer("predict", folder, "good"), "counting.safetensors is not as it was written")
+    assert glassformer("verify", folder, "--json").document["damaged"] == ["counting.safetensors"]
+    misused(glassformer("verify", tmp_path / "absent"), "there is no folder")
+
+
+def test_an_export_and_answers_to_shards(reviews: Trained, tmp_path: Path) -> None:
+    assert glassformer("export", reviews.folder, "--format", "onnx", "--out", tmp_path / "onnx").code == 0
+    assert glassformer("verify", tmp_path / "onnx").code == 0
+    path = tmp_path / "onnx" / "config.json"
+    path.write_text(path.read_text().replace('"temperature": ', '"temperature": 1'))
+    failed(glassformer("verify", tmp_path / "onnx"), "config.json changed")
+    failed(glassformer("predict", tmp_path / "onnx", "good"), "config.json is not as it was written")
+    shards = write_shards(tmp_path / "shards", 2, 5)
+    answers = tmp_path / "answers"
+    assert glassformer("predict", reviews.folder, "--file", shards, "--out", answers).code == 0
+    assert glassformer("verify", answers).out == "2 files as written\n"
+    first = min(answers.glob("*.parquet"))
+    first.write_bytes(flipped(first.read_bytes(), 20))
+    failed(glassformer("verify", answers), f"{first.name} changed")
