@@ -290,6 +290,33 @@ def test_what_to_label_next(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) -> None:
+    rows = [(text, int(label == "good") if n < 40 else None) for n, (text, label) in enumerate(ROWS)]
+    frame = pl.DataFrame(rows, schema={"text": pl.String, "label": pl.Int64}, orient="row")
+    table = tmp_path / f"t.{kind}"
+    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind]
+    write(table)
+    checked = glassformer("labels", table, "--out", tmp_path / "check.csv")
+    assert f"{len(ROWS) - 40} of {len(ROWS)} rows have no label: --next 50 {table} chooses" in checked.err
+    said = glassformer("labels", table, "--next", "3", table)
+    assert f"{table}: {len(ROWS) - 40} texts without a label; 3 chosen" in said.out
+    lines = lines_of(tmp_path / "t-to-label.csv")
+    filled = write_csv(
+        tmp_path / "filled.csv",
+        [(*line.values(),) for line in (line | {"label": "1"} for line in lines)],
+        tuple(lines[0]),
+    )
+    said = glassformer("labels", table, "--apply", filled)
+    assert said.out == f"{tmp_path / f't-mended.{kind}'}: {len(ROWS)} rows; 0 of them new, 3 that had no label before\n"
+    read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[kind]
+    chosen = pl.Series([int(line["row"]) - 1 for line in lines])
+    expected = frame.with_columns(label=frame["label"].scatter(chosen, 1))
+    mended = read(tmp_path / f"t-mended.{kind}")
+    assert kind == "csv" or mended.schema == frame.schema
+    assert mended.cast(pl.String).fill_null("").equals(expected.cast(pl.String).fill_null(""))
+
+
 def test_texts_that_were_labelled_are_added(tmp_path: Path) -> None:
     """Columns that both tables have go along. Rows without a label and known texts do not."""
     header = ("id", "text", "label", "Shop", "row", "mine")

@@ -103,6 +103,23 @@ def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
     assert "cross-validated accuracy" in said.out
 
 
+def test_rows_without_a_label_are_read_without_it(tmp_path: Path) -> None:
+    rows = [*review_rows(30), *((text, "") for text, _ in review_rows(60)[30:])]
+    table, test = write_csv(tmp_path / "t.csv", rows), write_csv(tmp_path / "test.csv", review_rows(40)[30:])
+    flags = ("--test", test, "--set", "model.body=english")
+    said = glassformer("train", table, "--out", tmp_path / "m", *QUICK, *flags)
+    assert said.code == 0, said.err
+    assert (
+        "30 of 60 rows have no label: their texts are read as unlabelled texts, and "
+        f"`glassformer labels {table} --next 50 {table}` chooses which to label next"
+    ) in said.err
+    assert "10 unlabelled texts are also test texts and were left out" in said.err
+    body = json.loads((tmp_path / "m" / "config.json").read_text())["data"]["body"]
+    assert (body["unlabelled_texts"], body["unlabelled"]) == (20, [str(table)])
+    measured = glassformer("evaluate", tmp_path / "m", table)
+    assert "left out: 30 × no label" in measured.err
+
+
 def test_texts_of_the_test_table_are_kept_out_of_training(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(40))
     test = write_csv(tmp_path / "test.csv", review_rows(40)[:6])

@@ -40,6 +40,17 @@ def test_the_group_column_is_read(tmp_path: Path) -> None:
     assert sources.train.frame["group"].to_list() == ["0", "1", "2", "0"]
 
 
+def test_rows_without_a_label_are_unlabelled_texts(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("question,answer,stars,price\na?,b,1,2\nc?,d,0,3\ne?,,,4\nf?,g,,5\n")
+    both = SourceConfig(train=str(path), text="question", other_texts=("answer",), columns=("price",), label="stars")
+    sources = read_sources(both, ValidationConfig(), None)
+    (texts,) = sources.unlabelled
+    assert (texts.texts.to_list(), texts.source, texts.own) == (["e?", "f?", "g"], str(path), True)
+    whole = SourceConfig(train=written(tmp_path / "whole.csv"), label="stars")
+    assert read_sources(whole, ValidationConfig(), None).unlabelled == ()
+
+
 def test_a_known_data_set_brings_its_test_rows() -> None:
     sources = read_sources(SourceConfig(train="polarity"), ValidationConfig(), None)
     assert sources.test is not None

@@ -116,6 +116,19 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     )
 
 
+def test_rows_without_a_label_are_kept_apart(tmp_path: Path) -> None:
+    table = read_table(csv_of(tmp_path, text=["a", "", "b", "c"], label=["x", None, None, " "]))
+    assert table.unlabelled is not None
+    assert table.unlabelled.rows() == [(3, "b", None), (4, "c", None)]
+    assert table.without_label == "2 of 3 rows have no label"
+    whole = read_table(csv_of(tmp_path, text=["a", "", "b"], label=["x", None, "y"]))
+    assert whole.unlabelled is None
+    assert whole.without_label is None
+    several = read_table(csv_of(tmp_path, text=["a", "b"], label=["x", None]), multilabel="|")
+    assert several.frame.height == 2
+    assert several.unlabelled is None
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [

@@ -52,6 +52,13 @@ def test_without_a_source_there_is_no_text() -> None:
     assert kept.notes == ()
 
 
+def test_rows_of_the_training_table_may_all_be_left_out() -> None:
+    own = Documents(texts=pl.Series(["tested", "learned"]), source="train.csv", own=True)
+    kept = admitted([own, documents("new")], training=pl.Series(["learned"]), test=pl.Series(["tested"]))
+    assert (kept.texts.to_list(), kept.sources) == (["new"], ("more.txt",))
+    assert kept.left_out == {"test": 1, "training": 1}
+
+
 def test_a_source_that_adds_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match=r"b\.csv: .*Of 3 texts, 2 are also test texts, 1 repeats another") as found:
         admitted(

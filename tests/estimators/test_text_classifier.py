@@ -62,6 +62,15 @@ def test_labels_keep_their_type(labels: Any, classes: list[Any], tmp_path: Path)
         assert set(predicted.tolist()) <= set(classes)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), NAType()])
+def test_texts_without_a_label_are_unlabelled_texts(missing: Any) -> None:
+    with_body = {"model.counting": "tfidf", "model.body": "english", "training.epochs": 0}
+    with pytest.warns(UserWarning, match=r"4 rows were left out of training: no label \(first: texts\[24\]\)"):
+        found = small(settings=with_body).fit([*TEXTS, *(f"a new film {n}" for n in "abcd")], [*BINARY, *[missing] * 4])
+    assert found.classes_.tolist() == [0, 1]
+    assert found.predictor_.trained.config.data["body"]["unlabelled_texts"] == 4
+
+
 def test_classes_are_sorted_as_scikit_learn_sorts_them() -> None:
     """By code point, where the labels are numbers written as text: the scorers take columns to be in this order."""
     scores = cross_val_score(small(epochs=6, learning_rate=1e-2), TEXTS, ["10", "9"] * 12, scoring="roc_auc", cv=2)
@@ -199,8 +208,9 @@ def test_settings_that_do_not_exist() -> None:
         ([NAType(), *TEXTS[1:]], BINARY, r"texts\[0\] is .*\(NAType\).*fillna"),
         (TEXTS, None, "the target y is None"),
         (TEXTS, [float("inf"), 1.0] * 12, "inf"),
-        (TEXTS, [1, None] * 12, r"labels\[1\] is None"),
-        (TEXTS, [float("nan"), 1.0] * 12, "nan"),
+        (TEXTS, [1, None] * 12, "there is 1 class, '1'"),
+        (TEXTS, [None] * 24, "no text has a label"),
+        (TEXTS, [[1], None] * 12, "a list of labels and some a single"),
         (TEXTS, [1, "1"] * 12, "several types"),
         (TEXTS, [1, True] * 12, "several types"),
         (TEXTS, [["a"], "b"] * 12, "a list of labels and some a single"),

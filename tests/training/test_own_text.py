@@ -20,7 +20,7 @@ from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.language_modelling import LanguageModelling
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
-from glassformer.training.own_text import own_texts, seconds_of
+from glassformer.training.own_text import OwnTexts, own_texts, seconds_of
 from glassformer.training.preparation import prepare
 from glassformer.training.pretrain import pretrain_on_own_texts, recipe_of_first_stage
 from glassformer.training.recipe import Recipe, load_recipe
@@ -123,6 +123,24 @@ def test_unlabelled_texts_that_nothing_reads_are_refused() -> None:
         prepare(sources(), recipe(), init=start)
     prepared = prepare(sources(unlabelled=()), recipe())
     assert own_texts(sources(unlabelled=()), prepared.splits, recipe()) is prepared.own_texts is None
+
+
+def test_rows_without_a_label_are_read_if_something_reads_texts_and_they_are_not_a_few_slips() -> None:
+    def read(rows: int, chosen: Recipe, **values: Any) -> OwnTexts | None:
+        own = Documents(
+            texts=pl.concat([more(rows - 1).texts, opinions(1, first=900).frame["text"]]), source="t", own=True
+        )
+        given = sources(unlabelled=(own,), **values)
+        return own_texts(given, given.split(chosen.validation, seed=0), chosen)
+
+    assert read(40, recipe()) is None, "nothing reads texts, which is no mistake"
+    few, many = read(5, with_body("english")), read(6, with_body("english"))
+    assert few is None, "5 of 60"
+    assert many is not None
+    assert (len(many.unlabelled.texts), many.unlabelled.left_out) == (5, {"test": 1})
+    pretrained = read(2, with_pretraining())
+    assert pretrained is not None
+    assert len(pretrained.unlabelled.texts) == 1
 
 
 def test_the_second_stage_starts_from_the_weights_of_the_first() -> None:

@@ -86,6 +86,8 @@ def labels(
         _label_next(data, next_, out, (test, prefill, group), data_dir, reading, safe_csv=safe_csv, json=shown.json)
         return
     truth, test_table = _read(data, test, group, data_dir, reading)
+    if (lacking := truth.table.without_label) is not None:
+        say(f"{lacking}: --next 50 {shlex.quote(data)} chooses which to label next")
     from glassformer.labels.check import check_table
 
     check = check_table(truth, test_table, on_progress=_on_progress)
@@ -166,7 +168,8 @@ def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> No
     from glassformer.data.wording import counted
 
     chosen = found.rows.height
-    show(f"{unlabelled}: {counted(found.new, 'text')} not in {table.source}; {chosen:,} chosen")
+    new = "without a label" if unlabelled == table.source else f"not in {table.source}"
+    show(f"{unlabelled}: {counted(found.new, 'text')} {new}; {chosen:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
         show(one_line(f"  row {row['row']}: {_beginning(shown(row['text']))}"))
     label = quoted(table.label_column or "label")
@@ -343,7 +346,7 @@ def _apply(
     truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {filled_in}")
     labelled = read_labelled(filled_in, truth) if is_labelled(filled_in, truth.table) else None
-    changes = {} if labelled else read_changes(filled_in, truth)
+    changes = labelled.filled if labelled else read_changes(filled_in, truth)
     doing(f"writing {out}")
     mended = mend(source, out, truth, changes, labelled)
     _show_mended(mended, labelled, truth.table, out, json=json)
@@ -364,7 +367,8 @@ def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: P
         print_json({"data": table.source, "out": str(out), **asdict(mended), **left_out})
         return
     if labelled is not None:
-        show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new")
+        filled = f", {mended.relabelled:,} that had no label before" if mended.relabelled else ""
+        show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new{filled}")
         return
     show(
         f"{out}: {counted(mended.rows, 'row')}; {mended.relabelled:,} with another label than before, "

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.data.table import Dropped, Table
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.adding import Beginning
     from glassformer.training.card import Said
@@ -200,7 +201,7 @@ def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: b
             out=out,
             device=target,
             observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, view.line, recipe=begun.recipe, device=target),
+            on_prepared=lambda prepared: _introduce(prepared, view.line, begun=begun, device=target),
             snapshots=taken,
             worded=_worded,
             **given,
@@ -239,13 +240,11 @@ def _with_unlabelled(sources: Sources, unlabelled: list[str], data_dir: Path | N
     from glassformer.data.documents import read_unlabelled
 
     texts = (read_unlabelled(more, data_dir, like=sources.train.text_column) for more in unlabelled)
-    return replace(sources, unlabelled=tuple(texts))
+    return replace(sources, unlabelled=(*sources.unlabelled, *texts))
 
 
-def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recipe, device: str) -> None:
-    from glassformer.data.table import row_list
-
-    splits = prepared.splits
+def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginning, device: str) -> None:
+    splits, recipe = prepared.splits, begun.recipe
     train, held_out = splits.train, splits.validation
     tell(f"data: {train.source}, {counted(train.frame.height, 'row')} to train on")
     for note in [*train.notes, *splits.notes]:
@@ -254,7 +253,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recip
     if (names := prepared.labels).ordered:
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
-        tell(f"  left out: {human_count(len(dropped.rows))} × {dropped.reason} ({row_list(dropped.rows)})")
+        tell(f"  {_said_of(dropped, prepared, begun.sources.train)}")
     if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.without_transformer:
         tell(
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
@@ -272,6 +271,20 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, recipe: Recip
         f"{model.max_seq_len:,} tokens), on {device}"
     )
     doing("preparing the first step")
+
+
+def _said_of(dropped: Dropped, prepared: Prepared, train: Table) -> str:
+    """Say which rows were left out, or that they are read without their labels."""
+    from glassformer.data.table import NO_LABEL, row_list
+
+    own, rows = prepared.own_texts, row_list(dropped.rows)
+    if dropped.reason != NO_LABEL or own is None or train.source not in own.unlabelled.sources:
+        return f"left out: {human_count(len(dropped.rows))} × {dropped.reason} ({rows})"
+    table = shlex.quote(train.source)
+    return (
+        f"{train.without_label}: their texts are read as unlabelled texts, and `glassformer labels {table} "
+        f"--next 50 {table}` chooses which to label next"
+    )
 
 
 def _show_trained(trained: TrainedModel, out: Path, *, json: bool) -> None:

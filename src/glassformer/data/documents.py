@@ -20,14 +20,14 @@ from glassformer.data.encodings import decoded_text
 from glassformer.data.formats.all_formats import EXTENSIONS, FORMATS
 from glassformer.data.formats.compressions import is_compressed, opened
 from glassformer.data.input_columns import composer
-from glassformer.data.inputs import Inputs
+from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
 from glassformer.data.lines import OnNote
 from glassformer.data.parts import file_of
 from glassformer.data.rows import DAMAGE, batches_of, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.splits import ValidationConfig, digest_of
-from glassformer.data.table import ROWS_PER_BATCH, first_rows, read_table, row_keys, text_keys
+from glassformer.data.table import ROWS_PER_BATCH, Table, first_rows, read_table, row_keys, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -45,11 +45,13 @@ class Documents:
         texts: strings, none of them blank.
         source: the name or path that the user gave.
         notes: sentences about what was detected.
+        own: whether they are rows of a training table. It is then no mistake if none of them is left to read.
     """
 
     texts: pl.Series
     source: str
     notes: tuple[str, ...] = ()
+    own: bool = False
 
     @property
     def n_bytes(self) -> int:
@@ -213,6 +215,23 @@ def read_unlabelled(source: str, data_dir: Path | None = None, *, like: str | No
     return read_documents(source, data_dir, like=like)
 
 
+def rows_without_label(*tables: Table) -> tuple[Documents, ...]:
+    """Return the texts of the rows that lack a label, of each table that has some."""
+    return tuple(
+        Documents(texts=texts_apart(table.unlabelled["text"], table.inputs), source=table.source, own=True)
+        for table in tables
+        if table.unlabelled is not None
+    )
+
+
+def texts_apart(texts: pl.Series, inputs: Inputs | None) -> pl.Series:
+    """Return texts. Of rows with several inputs, each text is one of its own, without the columns."""
+    if inputs is None:
+        return texts
+    apart = texts.str.replace_all(MARK, "").str.split(SEPARATOR).explode()
+    return apart.filter(apart.str.strip_chars() != "")
+
+
 def read_rows(source: str, inputs: Inputs) -> Documents:
     """Read the rows of a table without labels for a model of several inputs. Rows without text are left out.
 
@@ -285,7 +304,7 @@ def admitted(
                 known_already |= ~own.is_first_distinct()
             here[reason] = int(known_already.sum())
             texts = texts.filter(~known_already)
-        if texts.is_empty():
+        if texts.is_empty() and not source.own:
             why = ", ".join(f"{number:,} {_said(reason, number)}" for reason, number in here.items() if number)
             raise UsageError(
                 f"{source.source}: no text is left to read. Of {counted(len(source.texts), 'text')}, {why}; "
@@ -296,7 +315,7 @@ def admitted(
         left_out = {reason: number + here[reason] for reason, number in left_out.items()}
     return Unlabelled(
         texts=pl.concat(kept) if kept else pl.Series([], dtype=pl.String),
-        sources=tuple(source.source for source in documents),
+        sources=tuple(source.source for source, texts in zip(documents, kept, strict=True) if not texts.is_empty()),
         left_out={reason: number for reason, number in left_out.items() if number},
     )
 

@@ -19,7 +19,7 @@ from glassformer.data.in_memory_labels import (
 )
 from glassformer.data.in_memory_rows import as_texts, learned_rows
 from glassformer.data.inputs import BLANK, Inputs
-from glassformer.data.table import Dropped, Table
+from glassformer.data.table import NO_LABEL, Dropped, Table
 from glassformer.data.wording import counted, label_name
 from glassformer.errors import InputError, brief_value
 
@@ -62,7 +62,8 @@ def as_table(
 ) -> tuple[Table, dict[str, Any]]:
     """Return the rows as a table, and the label value behind each label name.
 
-    Rows with weight 0 are left out: nothing is learned from them. Row 1 of the table is `texts[0]`.
+    Rows with weight 0 are left out: nothing is learned from them. Rows whose label is missing are its `unlabelled`.
+    Row 1 of the table is `texts[0]`.
 
     Args:
         texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
@@ -77,7 +78,7 @@ def as_table(
     if multilabel and not all(isinstance(value, list) for value in values):
         raise InputError("some texts have a list of labels and some a single label; give each text a list")
     by_name = names_of(values, multilabel=multilabel)
-    names = [[label_name(each) for each in value] if multilabel else label_name(value) for value in values]
+    names = _names(values, multilabel=multilabel)
     table = _table(learned_rows(texts, text, columns, known), names, weights, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
     return replace(table, order=None if order is None else ordered_names(order, by_name, values)), by_name
@@ -101,7 +102,7 @@ def as_added_table(
         kind = "a list of labels for each text" if multilabel else "one label for each text"
         raise InputError(f"labels[{odd[0]}] is {brief_value(labels[odd[0]])}, and this model gives {kind}")
     by_name = names_of([*labels, list(known) if multilabel else known[0]], multilabel=multilabel)
-    names = [[label_name(each) for each in value] if multilabel else label_name(value) for value in labels]
+    names = _names(labels, multilabel=multilabel)
     table = _added(_table((texts, inputs, "text"), names, multilabel=multilabel))
     return table, {label_name(label): label for label in known} | by_name
 
@@ -118,7 +119,7 @@ def as_number_table(
         InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.
     """
     values = as_numbers(numbers)
-    table = _table(learned_rows(texts, text, columns, known), list(map(repr, values)), each="number")
+    table = _table(learned_rows(texts, text, columns, known), list(map(_repr, values)), each="number")
     if table.frame["label"].n_unique() < 2:
         what = "there is 1 sample" if table.frame.height else "there is no text with a number"
         if table.frame.height > 1:
@@ -129,7 +130,18 @@ def as_number_table(
 
 def as_added_numbers(texts: list[str], numbers: Any, inputs: Inputs | None) -> Table:
     """Return rows that a model of a number learns later as a table (see `as_added_table`)."""
-    return _added(_table((texts, inputs, "text"), list(map(repr, as_numbers(numbers))), each="number"))
+    return _added(_table((texts, inputs, "text"), list(map(_repr, as_numbers(numbers))), each="number"))
+
+
+def _names(values: Sequence[Any], *, multilabel: bool) -> list[Any]:
+    """Return the name of each label, or of each list of labels. That of a missing one is None."""
+    if multilabel:
+        return [[label_name(each) for each in value] for value in values]
+    return [None if value is None else label_name(value) for value in values]
+
+
+def _repr(number: float | None) -> str | None:
+    return None if number is None else repr(number)
 
 
 def _added(table: Table) -> Table:
@@ -156,14 +168,18 @@ def _table(
     )
     if weights is not None:
         frame = frame.with_columns(weight=pl.Series(as_weights(weights, len(texts)))).filter(pl.col("weight") > 0)
+    frame = frame.filter(~pl.col("text").str.contains(BLANK))
+    lacks_label = frame["label"].is_null()
+    dropped = {"empty text": empty, NO_LABEL: frame["row"].filter(lacks_label).to_list()}
     return Table(
-        frame=frame.filter(~pl.col("text").str.contains(BLANK)),
+        frame=frame.filter(~lacks_label),
         source="rows in memory",
         text_column=column,
         label_column="label",
         multilabel=multilabel,
-        dropped=(Dropped(reason="empty text", rows=empty),) if empty else (),
+        dropped=tuple(Dropped(reason=reason, rows=rows) for reason, rows in dropped.items() if rows),
         inputs=inputs,
+        unlabelled=frame.filter(lacks_label) if lacks_label.any() else None,
     )
 
 

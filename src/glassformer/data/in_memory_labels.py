@@ -13,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.column_kinds import kind_of
-from glassformer.data.in_memory_rows import listed, plain, shown_value, warn_caller
+from glassformer.data.in_memory_rows import is_missing, listed, plain, shown_value, warn_caller
 from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
 from glassformer.data.spellings import joined_spellings
@@ -100,7 +100,7 @@ def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any])
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"`order=` names {quoted(twice)} twice; name each label once")
     for number, value in enumerate(values):
-        if label_name(value) not in names:
+        if value is not None and label_name(value) not in names:
             shown = shown_value(list(names))
             absent = [name for name in names if name not in by_name]
             raise InputError(
@@ -136,7 +136,7 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
     """
     if labels is None:
         raise InputError("fit requires y to be passed, but the target y is None; give the label of each text")
-    taken = [plain(label) for label in listed(labels, "labels")]
+    taken = [None if is_missing(label) else plain(label) for label in listed(labels, "labels")]
     if len(getattr(labels, "shape", ())) > 1:
         warn_caller(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples, ), "
@@ -146,17 +146,19 @@ def plain_labels(labels: Iterable[Any]) -> list[Any]:
     return taken
 
 
-def as_numbers(numbers: Any) -> list[float]:
-    """Return the number of each text. Raises `InputError` if one is not a finite number."""
+def as_numbers(numbers: Any) -> list[float | None]:
+    """Return the number of each text, or None if it is missing. Raises `InputError` for one that is not finite."""
     if numbers is None:
         raise InputError("fit requires y to be passed, but the target y is None; give the number of each text")
     values = plain_labels(numbers)
     for number, value in enumerate(values):
+        if value is None:
+            continue
         if not isinstance(value, int | float):
             raise InputError(f"y[{number}] is {shown_value(value)} ({type(value).__name__}), not a number")
-        if not abs(value) < MOST:  # NaN is not less either
-            raise InputError(f"y[{number}] is {value}; numbers must be finite. Leave out rows without a number")
-    return list(map(float, values))
+        if not abs(value) < MOST:
+            raise InputError(f"y[{number}] is {value}; numbers must be finite. Leave out these rows")
+    return [None if value is None else float(value) for value in values]
 
 
 def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
@@ -194,10 +196,10 @@ def as_weights(weights: Any, count: int) -> DoubleArray:
 
 
 def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
-    """Return the label value behind each label name."""
+    """Return the label value behind each label name. A missing label is None."""
     labels = []
     for number, value in enumerate(values):
-        for label in value if multilabel else [value]:
+        for label in value if multilabel else [] if value is None else [value]:
             if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
                 raise InputError(
                     f"labels[{number}] is {shown_value(value)}; use text, finite numbers or truth values as labels"

@@ -202,12 +202,10 @@ def listed(values: Any, what: str) -> list[Any]:
 
 def _way_out(text: Any, texts: Iterable[Any]) -> str:
     """Return a hint for a missing text: None, NaN or `pandas.NA`."""
-    nan = isinstance(text, (float, np.floating)) and text != text
-    missing = text is None or nan or type(text).__name__ in ("NAType", "NaTType")
     way = (
         "polars by texts.fill_null('')" if isinstance(texts, pl.Series | pl.DataFrame) else "pandas by texts.fillna('')"
     )
-    return f" Fill missing texts, in {way}, or leave out these rows." if missing else ""
+    return f" Fill missing texts, in {way}, or leave out these rows." if is_missing(text) else ""
 
 
 def plain(label: Any) -> Any:
@@ -215,6 +213,12 @@ def plain(label: Any) -> Any:
     if isinstance(label, (list, tuple, set, frozenset, np.ndarray)):
         return [plain(each) for each in label]
     return label.item() if isinstance(label, np.generic) else label
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or the `NA` or `NaT` of pandas."""
+    nan = isinstance(value, float | np.floating) and value != value
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def shown_value(value: Any) -> str:

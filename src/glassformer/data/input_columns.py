@@ -82,15 +82,15 @@ def learn_inputs(table: Table, asked: Asked) -> Inputs:
 
 def composed(table: Table, inputs: Inputs) -> Table:
     """Return the table with composed rows in place of the texts. Its frame must hold all columns of the inputs."""
-    frame = table.frame.rename({"text": kept_name(inputs.texts[0])})
+    unlabelled = None if table.unlabelled is None else _composed(table.unlabelled, inputs)
+    return replace(table, frame=_composed(table.frame, inputs), unlabelled=unlabelled, inputs=inputs)
+
+
+def _composed(kept: pl.DataFrame, inputs: Inputs) -> pl.DataFrame:
+    frame = kept.rename({"text": kept_name(inputs.texts[0])})
     texts = compose_frame(frame.select(pl.col(kept_name(name)).alias(name) for name in inputs.names), inputs)
     left = [name for name in frame.columns if name not in map(kept_name, inputs.names)]
-    at = table.frame.columns.index("text")
-    return replace(
-        table,
-        frame=frame.select(left).insert_column(at, texts.alias("text")),
-        inputs=inputs,
-    )
+    return frame.select(left).insert_column(kept.columns.index("text"), texts.alias("text"))
 
 
 def compose_frame(frame: pl.DataFrame, inputs: Inputs) -> pl.Series:

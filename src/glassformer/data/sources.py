@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.addresses import Source, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
-from glassformer.data.documents import Documents
+from glassformer.data.documents import Documents, rows_without_label
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
@@ -37,7 +37,7 @@ class Sources:
         validation: a separate table for validation, instead of a share of `train`.
         test: texts that must not be trained on. The table is used for nothing else.
         unlabelled: texts that are read without labels, beside those of `train`. None of them may be held out (see
-            `admitted`).
+            `admitted`). Rows of `train` and `added` that have no label are among them.
         added: tables of rows that a model learns later, after those of `train` (see `with_added`).
         replay: the share of all rows before the last added table that the transformer learns again.
     """
@@ -196,6 +196,7 @@ def read_sources(
         train=train,
         validation=own,
         test=None if test is None else read(test, "test"),
+        unlabelled=rows_without_label(train, *added),
         added=added,
         replay=config.replay,
     )

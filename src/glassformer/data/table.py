@@ -21,6 +21,8 @@ SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
+NO_LABEL = "no label"
+"""Why a row is left out of `Table.frame` that `Table.unlabelled` holds."""
 _SEVERAL = "For several labels per text add: `multilabel='|'`"
 
 
@@ -42,7 +44,8 @@ class Table:
     that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `notes` are
     sentences about what was detected. `like_labels` are other columns that look like labels, if the label column holds
     decimal numbers. `inputs` says how the texts were composed, if a row has several inputs. Before that, the frame
-    holds the other inputs as strings, under their `kept_name`.
+    holds the other inputs as strings, under their `kept_name`. `unlabelled` are the rows with a text and without a
+    label, if there are some: they have the columns of `frame`. With `multilabel` there are none.
     """
 
     frame: pl.DataFrame
@@ -55,6 +58,15 @@ class Table:
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()
     inputs: Inputs | None = None
+    unlabelled: pl.DataFrame | None = None
+
+    @property
+    def without_label(self) -> str | None:
+        """How many rows have no label, in words. None if all have one."""
+        if self.unlabelled is None:
+            return None
+        rows = counted(self.frame.height + self.unlabelled.height, "row")
+        return f"{self.unlabelled.height:,} of {rows} {'has' if self.unlabelled.height == 1 else 'have'} no label"
 
     def leaving_out(self, rows: pl.Series, reason: str) -> "Table":
         """Return the table without the rows where this mask is True. They are listed in `dropped`."""
@@ -83,8 +95,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
 
     Labels of any type become strings; a whole number written as a float ("1.0") becomes "1". With several labels in one
     cell, a JSON list or a Parquet list is read too, and an empty cell means no label at all. Rows with an empty text,
-    or without a label, are left out and listed in `dropped`. Other inputs are kept (see `kept_name`). Raises
-    `UsageError` if something cannot be read. The message says where, and what to do.
+    or without a label, are left out and listed in `dropped`; the latter are kept in `unlabelled`. Other inputs are
+    kept (see `kept_name`). Raises `UsageError` if something cannot be read. The message says where, and what to do.
     """
     source = str(path)
     files = files_of(path)
@@ -101,7 +113,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     frame = pl.concat(frames).with_row_index("row", offset=1)
     if labelled and multilabel is None:
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
-    frame, dropped = _drop_unusable(frame, ["text", *map(kept_name, other_texts)], labelled=labelled)
+    frame, without_label, dropped = _usable(frame, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
         reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
         raise UsageError(
@@ -134,6 +146,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         dropped=dropped,
         notes=tuple(notes),
         like_labels=columns.like_labels,
+        unlabelled=without_label,
     )
 
 
@@ -284,17 +297,18 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
         raise UsageError(f"{place} holds lists such as {listed}. {_SEVERAL}")
 
 
-def _drop_unusable(
+def _usable(
     frame: pl.DataFrame, texts: list[str], *, labelled: bool
-) -> tuple[pl.DataFrame, tuple[Dropped, ...]]:
+) -> tuple[pl.DataFrame, pl.DataFrame | None, tuple[Dropped, ...]]:
+    """Return the rows in use, those that lack nothing but a label, and why the others are left out."""
     filled = [~pl.col(name).fill_null("").str.contains(BLANK) for name in texts]
     has_text = frame.select(pl.any_horizontal(filled)).to_series()
-    reasons = {"empty text": ~has_text}
-    if labelled:
-        reasons["no label"] = has_text & frame["label"].is_null()
+    lacks_label = has_text & (frame["label"].is_null() if labelled else False)
+    reasons = {"empty text": ~has_text, NO_LABEL: lacks_label}
     dropped = [
         Dropped(reason=reason, rows=frame.filter(mask)["row"].to_list())
         for reason, mask in reasons.items()
         if mask.any()
     ]
-    return frame.filter(has_text & frame["label"].is_not_null() if labelled else has_text), tuple(dropped)
+    without_label = frame.filter(lacks_label) if lacks_label.any() else None
+    return frame.filter(has_text & ~lacks_label), without_label, tuple(dropped)

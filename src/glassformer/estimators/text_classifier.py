@@ -133,8 +133,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         rows on, a tenth of them is held out to choose the epoch and to weigh the readers. Fewer rows are cross-fitted
         instead, which trains five times (recipe section `[validation]`).
 
-        Empty texts are left out, with a warning. There is also a warning if labels differ only by case or white space,
-        unless `fold_labels` joins them.
+        Empty texts are left out, with a warning, and texts whose label is `None` or NaN are unlabelled texts. There is
+        also a warning if labels differ only by case or white space, unless `fold_labels` joins them.
 
         Args:
             sample_weight: the weight of each text in the training loss and the validation loss. A text of weight 0 is

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.arrays import BoolArray, FloatArray
+from glassformer.data.documents import rows_without_label
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
@@ -123,7 +124,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
         unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
-        sources = Sources(train=table, unlabelled=unlabelled)
+        sources = Sources(train=table, unlabelled=(*rows_without_label(table), *unlabelled))
         how = {"init": start, "minutes": self.minutes, "snapshots": snapshots}
         self._train(sources, recipe, named, dropped=table, **how)
         self.time_lapse_ = None if snapshots is None else snapshots.time_lapse

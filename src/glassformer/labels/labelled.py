@@ -44,11 +44,13 @@ class Labelled:
         source: this file.
         left_out: rows that are not added, and why.
         unquoted: how many rows lost the quote that keeps spreadsheets from running formulas.
+        filled: the labels of rows that the table has without one, by their numbers.
         label: the column of labels.
         separator: between several labels of a cell. A column of lists gets lists.
     """
 
     rows: pl.DataFrame
+    filled: dict[int, str]
     numbers: list[int]
     source: str
     left_out: tuple[Dropped, ...]
@@ -217,7 +219,7 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     """Read the texts that a person has labelled.
 
     Rows without a label or text are left out, as are those marked with `DROP`, and texts that the table already has.
-    Texts are the same if their words are.
+    Texts are the same if their words are. Those that the table has without a label are not added: they get theirs.
 
     Raises:
         UsageError: a column is missing; a label is none of the table; a text has two labels; or no row is left.
@@ -226,12 +228,12 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     rows, unquoted = _read(filled_in, table)
     label = str(table.label_column)
     texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
-    known = {" ".join(words_of(text)) for text in table.frame["text"]}
+    known, lacking = set(map(_key, table.frame["text"])), _rows_without_label(table)
     taken: dict[int, str] = {}
     first: dict[str, int] = {}
     left_out: dict[str, list[int]] = {}
     for number, (text, cell) in enumerate(zip(texts, tidy_values(rows[label]), strict=True), 1):
-        place, key = f"{filled_in}, row {number}", " ".join(words_of(text))
+        place, key = f"{filled_in}, row {number}", _key(text)
         new = cell and truth.checked(cell, place, new_class=True)
         why = (
             "without a label" if cell is None else
@@ -249,16 +251,32 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     dropped = tuple(Dropped(reason=why, rows=numbers) for why, numbers in left_out.items())
     if not taken:
         raise UsageError(f"{filled_in}: nothing to add; {'; '.join(map(in_words, dropped))}")
-    added = rows[[number - 1 for number in taken]].with_columns(pl.Series(label, list(taken.values()), pl.String))
+    filled = {row: taken[number] for key, number in first.items() for row in lacking.get(key, ())}
+    new_rows = {number: taken[number] for key, number in first.items() if key not in lacking}
+    added = rows[[number - 1 for number in new_rows]].with_columns(pl.Series(label, list(new_rows.values()), pl.String))
     return Labelled(
         rows=added,
-        numbers=list(taken),
+        filled=filled,
+        numbers=list(new_rows),
         source=str(filled_in),
         left_out=dropped,
         unquoted=unquoted,
         label=label,
         separator=truth.separator,
     )
+
+
+def _key(text: str) -> str:
+    return " ".join(words_of(text))
+
+
+def _rows_without_label(table: Table) -> dict[str, list[int]]:
+    """Return the numbers of the rows that lack a label, by the words of their texts."""
+    found: dict[str, list[int]] = {}
+    if table.unlabelled is not None:
+        for row, text in table.unlabelled.select("row", "text").iter_rows():
+            found.setdefault(_key(text), []).append(row)
+    return found
 
 
 def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:

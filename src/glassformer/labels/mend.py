@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +135,8 @@ def mend(
 ) -> Mended:
     """Write the rows of a table to another file of the same kind, with new labels and without the rows to leave out.
 
-    All other cells stay as they are. Rows that were labelled for the table come last.
+    All other cells stay as they are. Rows that were labelled for the table come last. Where it has their
+    texts without a label, they get one there.
 
     Args:
         source: the file of the table.
@@ -167,11 +168,13 @@ class _Edits:
     Attributes:
         label: the column of labels.
         separator: between several labels of a new cell.
+        kind: what the labels of a table in JSON are, for a row that has none.
     """
 
     label: str
     separator: str
     changes: Mapping[int, str | None]
+    kind: type | None = None
 
     def of(self, frame: pl.DataFrame, begun: int) -> pl.DataFrame:
         """Return a part of a table with its changes.
@@ -213,11 +216,12 @@ class _Edits:
     def relabelled(self, line: str, new: str) -> str:
         """Return a row in JSON with a new label."""
         record = json.loads(line)
-        old = record[self.label]
-        if isinstance(old, list):
+        old = record.get(self.label)
+        kind = self.kind if old is None else type(old)
+        if kind is list:
             record[self.label] = as_list(new, self.separator)
         else:
-            record[self.label] = self.typed(new, old, pl.String()) if isinstance(old, str | None) else json.loads(new)
+            record[self.label] = self.typed(new, old, pl.String()) if kind in (str, None) else json.loads(new)
         return json.dumps(record, ensure_ascii=False)
 
 
@@ -252,6 +256,9 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
     """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
     kept = 0
     kinds: dict[str, type | None] = {}
+    if labelled is not None and labelled.filled:
+        labels = (json.loads(line).get(edits.label) for line in _json_lines(source))
+        edits = replace(edits, kind=next((type(each) for each in labels if each is not None), None))
 
     def lines() -> Iterator[str]:
         nonlocal kept

@@ -10,6 +10,7 @@ from typing import Any
 
 from glassformer.data.addresses import local_path, without_password
 from glassformer.data.columns import same_column
+from glassformer.data.documents import rows_without_label
 from glassformer.data.known import check_source, is_there
 from glassformer.data.labels import ordered_labels
 from glassformer.data.sources import SourceConfig, Sources, read_sources
@@ -94,7 +95,9 @@ def add_to(
         raise
     recipe, init = _further(trained, sources, settings, str(folder))
     read = [trained.config.data.get(what, {}).get("unlabelled", ()) for what in ("body", "pretraining")]
-    unread = dict.fromkeys(chain.from_iterable(read)) if reads_without_labels(recipe) else ()
+    own = (source.train, *source.added)  # their rows without a label are read again by themselves
+    unread = [name for name in dict.fromkeys(chain.from_iterable(read)) if name not in own]
+    unread = unread if reads_without_labels(recipe) else []
     return Beginning(source=source, sources=sources, recipe=recipe, init=init, unread=tuple(unread))
 
 
@@ -138,7 +141,8 @@ def add_in_memory(
         old = read_sources(source, trained.config.remembered.recipe.validation, None, inputs=trained.config.inputs)
     if "weight" in old.train.frame.columns:
         raise UsageError(f"`add=`: this model has learned rows with weights, which new rows do not have. {_AGAIN}.")
-    sources = replace(old, added=(*old.added, new), replay=replay)
+    unlabelled = (*old.unlabelled, *rows_without_label(new))
+    sources = replace(old, added=(*old.added, new), replay=replay, unlabelled=unlabelled)
     if old.train.order is not None:
         ordered = ordered_labels(sources.labelled, order or old.train.order)
         sources = replace(sources, train=replace(old.train, order=ordered))

@@ -9,13 +9,13 @@ test texts are never read. The texts that cross-fitting holds out are training t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from glassformer.data.documents import Unlabelled, admitted
-from glassformer.data.inputs import MARK, SEPARATOR
+from glassformer.data.documents import Documents, Unlabelled, admitted, texts_apart
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -25,6 +25,8 @@ from glassformer.models.model_config import OWN_BODY, LanguageModelConfig, Model
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe import Recipe
 
+LEAST_UNLABELLED = 0.1
+"""Fewer rows without a label than this share of the labelled ones are slips, not a collection of texts."""
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -101,12 +103,14 @@ def own_texts(
         perhaps: whether the run may pre-train although the recipe does not say so.
 
     Raises:
-        UsageError: there are unlabelled texts that nothing reads; or all of a source are left out.
+        UsageError: there are unlabelled texts that nothing reads; or all of a source are left out. Rows without a
+            label are no such source.
     """
+    given = [texts for texts in sources.unlabelled if not texts.own]
     for_pretraining = recipe.pretraining is not None or perhaps
-    for_body = _learns_vectors(recipe, bool(sources.unlabelled))
+    for_body = _learns_vectors(recipe, bool(given) or _many(sources.unlabelled, splits))
     if not (for_pretraining or for_body):
-        if sources.unlabelled:
+        if given:
             pretrain = (
                 "or `pretrain='30m'`" if init is None else f"(pre-training does not go with `init={init.name!r}`)"
             )
@@ -122,6 +126,12 @@ def own_texts(
     return OwnTexts(training=training, unlabelled=unlabelled, for_pretraining=for_pretraining, for_body=for_body)
 
 
+def _many(own: Sequence[Documents], splits: Splits) -> bool:
+    """Whether there are enough rows without a label that it is worth while to continue word vectors on all texts."""
+    labelled = sum(table.frame.height for table in splits.tables)
+    return sum(len(texts.texts) for texts in own) >= LEAST_UNLABELLED * labelled
+
+
 def reads_without_labels(recipe: Recipe) -> bool:
     """Whether a run with this recipe reads unlabelled texts, if there are some."""
     return recipe.pretraining is not None or _learns_vectors(recipe, unlabelled=True)
@@ -134,9 +144,4 @@ def _learns_vectors(recipe: Recipe, unlabelled: bool) -> bool:
 
 
 def _texts_of(table: Table) -> pl.Series:
-    """Return the texts of a table. Of rows with several inputs, each text is one of its own, without the columns."""
-    texts = table.frame["text"]
-    if table.inputs is None:
-        return texts
-    apart = texts.str.replace_all(MARK, "").str.split(SEPARATOR).explode()
-    return apart.filter(apart.str.strip_chars() != "")
+    return texts_apart(table.frame["text"], table.inputs)

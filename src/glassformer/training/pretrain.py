@@ -341,9 +341,10 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
     observer.on_message(_announced(own, prepared.recipe))
+    source = prepared.splits.train.source
     try:
         return pretrain(
-            Documents(texts=own.texts, source=" and ".join([prepared.splits.train.source, *own.unlabelled.sources])),
+            Documents(texts=own.texts, source=" and ".join(dict.fromkeys([source, *own.unlabelled.sources]))),
             recipe_of_first_stage(prepared.recipe),
             out=folder,
             resume=bool(begun),
