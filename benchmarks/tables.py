@@ -36,7 +36,7 @@ from benchmarks.tables_rows import rows_tables
 from benchmarks.tables_search import search_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
-from benchmarks.tables_shards import billion_rows, shards_tables
+from benchmarks.tables_shards import shards_tables
 from benchmarks.tables_slices import slices_tables
 from benchmarks.tables_small import small_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
@@ -97,7 +97,6 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "explaining": from_file(results, explaining_tables),
         "processes": from_file(results, processes_tables),
         "bulk-shards": from_file(results, shards_tables),
-        "billion-rows": from_file(results, billion_rows),
         "installation": from_file(results, installation_tables),
         "silent-taps": from_file(results, taps_tables),
         "search": from_file(results, search_tables),

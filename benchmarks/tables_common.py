@@ -82,9 +82,10 @@ def span(of_seeds: Sequence[int]) -> str:
     return f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
 
 
-def computer(machine: Document) -> str:
-    """Format a machine: "Linux, x86_64, 2 cores"."""
-    return f"{machine['system']}, {machine['architecture']}, {machine['cores']} cores"
+def computer(cores: int, processor: str, threads: str | int) -> str:
+    """Format a machine, and how much of it was used: "2 cores (AMD EPYC), 1 thread"."""
+    named = f" ({processor})" if processor else ""
+    return f"{cores} cores{named}, {threads} {'thread' if str(threads) == '1' else 'threads'}"
 
 
 def command_today(command: str) -> str:
@@ -97,6 +98,6 @@ def _provenance(found: Document) -> str:
     commit, *changed = found["commit"].split(" ", 1)
     changes = f"commit {commit[:10]} {changed[0]}; " if changed else ""
     return (
-        f"{computer(machine)} ({machine['processor']}), threads used: {machine['threads']}; {changes}"
+        f"{computer(machine['cores'], machine['processor'], machine['threads'])}; {changes}"
         f"`{command_today(found['command'])}`"
     )

@@ -90,12 +90,14 @@ def next_tables(found: Document) -> Iterator[str]:
     for table in tables:
         part = [line["accuracy"] for line in lines if line["table"] == table]
         gains = [mean(each["chosen"][1:]) - mean(each["random"][1:]) for each in part]
-        for way in ("random", "chosen"):
-            means = (short(mean(each[way][time] for each in part)) for time in (0, -1))
-            error = f" ± {_points(stdev(gains) / len(gains) ** 0.5)}" if len(gains) > 1 else ""
-            rows.append((f"`{table}`", way, *means, f"{100 * mean(gains):+.1f}{error}" if way == "chosen" else ""))
-    sizes = (f"{start + step * time} labels" for time in (0, times - 1))
-    yield markdown([("table", "texts", *sizes, "chosen − random"), *rows])
+        means = (
+            short(mean(each[way][time] for each in part))
+            for way, time in (("random", 0), ("random", -1), ("chosen", -1))
+        )
+        error = f" ± {_points(stdev(gains) / len(gains) ** 0.5)}" if len(gains) > 1 else ""
+        rows.append((f"`{table}`", *means, f"{100 * mean(gains):+.1f}{error}"))
+    more = start + step * (times - 1)
+    yield markdown([("table", f"{start} labels", f"{more}, random", f"{more}, chosen", "chosen − random"), *rows])
     seeds = sorted({line["seed"] for line in lines})
     yield (
         f"Accuracy on held-out training rows: means over {seeds_in_words(seeds)}. The last column is the difference in "

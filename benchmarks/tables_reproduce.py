@@ -14,8 +14,6 @@ from glassformer.experiments.published.table import HEADINGS, markdown, over_see
 
 NOT_YET = "not measured yet"
 
-_NAMES = {"literal": "literal", "corrected": "corrected", "default": "our default"}
-
 
 def read_results(folder: Path) -> dict[str, Document]:
     """Return name of the file → the line that it holds."""
@@ -35,8 +33,11 @@ def reproduced(name: str, found: Mapping[str, Document]) -> Iterator[str]:
     """
     entries = {name_of(entry): entry for entry in ENTRIES}
     if name == "all":
-        rows = (_row(entry, found.get(name)) for name, entry in entries.items())
-        yield markdown([HEADINGS, *((f"[{row[0]}]({row[0].split()[0]}.md)", *row[1:]) for row in rows)])
+        forms: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        for name, entry in entries.items():
+            forms.setdefault((entry.system.split()[0], entry.data), []).append(_row(entry, found.get(name)))
+        rows = ((f"[{page}]({page}.md)", *_together(of_one)[1:]) for (page, _), of_one in forms.items())
+        yield markdown([HEADINGS, *rows])
     elif "+" in name:
         yield from _side_by_side([found[each] for each in name.split("+")])
     elif name not in entries:
@@ -50,11 +51,27 @@ def reproduced(name: str, found: Mapping[str, Document]) -> Iterator[str]:
 
 
 def _side_by_side(lines: Sequence[Document]) -> Iterator[str]:
-    """Show lines of one data set that were measured in the same way: a table, and what all of them stand on."""
-    yield markdown([(row[0], *row[2:]) for row in [HEADINGS, *map(_measured, lines)]])
-    kept = [list(_facts(line)) for line in lines]
-    literal = (f"- {line['system']}: {facts[0].removeprefix('- ')}" for line, facts in zip(lines, kept, strict=True))
-    yield "\n".join([*literal, *dict.fromkeys(fact for facts in kept for fact in facts[1:])])
+    """Show literal lines of one data set that were measured in the same way: a table, and what they share."""
+    runs = [_of_the_runs(line["cells"]["literal"]) for line in lines]
+    shared = [part for part in runs[0] if all(part in parts for parts in runs)]
+    rows = (
+        (row[0], row[3], ", ".join(part for part in parts if part not in shared))
+        for row, parts in zip(map(_measured, lines), runs, strict=True)
+    )
+    yield markdown([("system", "literal", "runs"), *rows])
+    facts = dict.fromkeys(list(_facts(line))[-1] for line in lines)
+    ours = dict.fromkeys(_measured(line)[5] for line in lines)
+    yield "\n".join([f"- literal: {', '.join(shared)}", f"- our default: {', '.join(ours)}", *facts])
+
+
+def _together(forms: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Show the forms of a system in one row: the lowest and the highest of their figures, where these differ."""
+    if len(forms) == 1:
+        return forms[0]
+    return tuple(
+        cells[0] if len(set(cells)) == 1 else f"{min(cells).split()[0]} to {max(cells).split()[0]} ({len(cells)} forms)"
+        for cells in zip(*forms, strict=True)
+    )
 
 
 def _row(entry: TableEntry, line: Document | None) -> tuple[str, ...]:
@@ -74,17 +91,15 @@ def _measured(line: Document) -> tuple[str, ...]:
 
 def _facts(line: Document) -> Iterator[str]:
     for variant, cell in line["cells"].items():
-        yield f"- {_NAMES[variant]}: {_of_the_runs(cell, brief=variant == 'default')}"
+        if variant != "default":
+            yield f"- {variant}: {', '.join(_of_the_runs(cell))}"
     used = line["measured_with"]
     processors = _different(each.get("processor", "") for each in used)
-    where = computer(line["machine"]) + (f" ({processors})" if processors else "")
-    yield (
-        f"- {line['test_rows']:,} test rows of `{line['data']}`; {where}, threads used: "
-        f"{_different(str(each['threads']) for each in used)}; `{command_today(line['command'])}`"
-    )
+    where = computer(line["machine"]["cores"], processors, _different(str(each["threads"]) for each in used))
+    yield f"- {line['test_rows']:,} test rows of `{line['data']}`; {where}; `{command_today(line['command'])}`"
 
 
-def _of_the_runs(cell: Document, *, brief: bool) -> str:
+def _of_the_runs(cell: Document) -> list[str]:
     runs, first = cell["runs"], cell["runs"][0]
 
     def mean(figure: str) -> float:
@@ -92,8 +107,6 @@ def _of_the_runs(cell: Document, *, brief: bool) -> str:
 
     accuracies = [run["accuracy"]["value"] for run in runs]
     parts = [f"recipe `{cell['recipe']}`", seeds_in_words([run["seed"] for run in runs])]
-    if brief:
-        return ", ".join(parts)
     if cell["init"] is not None:
         parts.append(f"from the weights `{cell['init']['from']}`")
     if len(runs) > 1:
@@ -101,7 +114,7 @@ def _of_the_runs(cell: Document, *, brief: bool) -> str:
     if "training_accuracy" in first:
         parts.append(f"training accuracy {short(mean('training_accuracy'))}")
     parts.append(f"{first['training_rows']:,} rows in {duration(mean('training_seconds'))}")
-    return ", ".join(parts)
+    return parts
 
 
 def _different(values: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown
@@ -26,28 +26,33 @@ def rows_tables(found: Document) -> Iterator[str]:
     lines = found["lines"][-SHOWN:]
     phases = [{phase["phase"]: phase for phase in line["phases"]} for line in lines]
     heads = [f"{line['rows']:,} rows" for line in lines]
-    yield "Seconds of a core:"
     together = [sum(each[name]["core_seconds"] for name in _IN_WORDS if name != "import") for each in phases]
+    nothing = ["–"] * len(lines)
+    sizes = [f"{line['texts_mb'] / 1.048576:.0f}" for line in lines]
+    yield "Seconds of a core, and the peak of resident memory in MiB:"
     yield markdown(
         [
-            ["phase", *heads],
-            *([words, *(f"{each[name]['core_seconds']:.1f}" for each in phases)] for name, words in _IN_WORDS.items()),
-            ["all but the start", *(f"{seconds:.1f}" for seconds in together)],
-            ["rows per second", *(f"{line['rows'] / of:,.0f}" for line, of in zip(lines, together, strict=True))],
-        ]
-    )
-    yield "Peak of resident memory, in MiB:"
-    yield markdown(
-        [
-            ["phase", *heads],
-            ["size of the texts", *(f"{line['texts_mb'] / 1.048576:.0f}" for line in lines)],
-            *(
-                [_IN_WORDS.get(name, "steps of training"), *(f"{each[name]['peak_mib']:,}" for each in phases)]
-                for name in [*_IN_WORDS, "steps"]
-            ),
+            ["phase", *(f"{head}, s" for head in heads), *(f"{head}, MiB" for head in heads)],
+            ["the texts themselves", *nothing, *sizes],
+            *([words, *_seconds(phases, name), *_peaks(phases, name)] for name, words in _IN_WORDS.items()),
+            ["steps of training", *nothing, *_peaks(phases, "steps")],
+            ["all but the start", *(f"{seconds:.1f}" for seconds in together), *nothing],
+            [
+                "rows per second",
+                *(f"{line['rows'] / of:,.0f}" for line, of in zip(lines, together, strict=True)),
+                *nothing,
+            ],
         ]
     )
     yield _in_words(found)
+
+
+def _seconds(of_lines: Sequence[dict[str, Document]], name: str) -> list[str]:
+    return [f"{phases[name]['core_seconds']:.1f}" for phases in of_lines]
+
+
+def _peaks(of_lines: Sequence[dict[str, Document]], name: str) -> list[str]:
+    return [f"{phases[name]['peak_mib']:,}" for phases in of_lines]
 
 
 def _in_words(found: Document) -> str:

@@ -8,7 +8,6 @@ from benchmarks.tables_common import Document, computer
 from glassformer.cli.output import duration
 from glassformer.evaluation.charts import Dot, interval_chart, standalone
 from glassformer.evaluation.record import Estimate
-from glassformer.evaluation.verdict import signed
 from glassformer.experiments.published.table import markdown, short
 
 
@@ -33,25 +32,13 @@ def compared(name: str, found: Document) -> Iterator[str]:
     yield f"![Mean accuracy with its interval for each value of each part](../pictures/variants-{name}.svg)"
     yield f"**{found['verdict']}**"
     yield "\n".join(f"- **{key['key']}**: {key['verdict'].removeprefix(key['key'] + ': ')}" for key in keys)
-    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval", "minus the mean of the part")
-    yield markdown([headings, *(_value_row(key["key"], value) for key in keys for value in key["values"])])
+    headings: tuple[str, ...] = ("part", "value", "mean accuracy", "95% interval")
+    yield markdown(
+        [headings, *((key["key"], value["value"], *_accuracy(value)) for key in keys for value in key["values"])]
+    )
     yield f"Intervals include {found['covers']}."
-    yield "\n".join(_facts(found))
-
-
-def _value_row(key: str, value: Document) -> tuple[str, ...]:
-    effect, low, high = (signed(value["effect"][edge]) for edge in ("value", "low", "high"))
-    return key, value["value"], *_accuracy(value), f"{effect} ({low} to {high})"
-
-
-def _facts(found: Document) -> Iterator[str]:
-    data = found["data"]
-    yield f"- {data['source']}, {data['rows']:,} training rows; {data['measured_on']}"
-    yield f"- {len(found['variants'])} variants, {len(found['seeds'])} seeds each, {found['budget']} a run"
-    yield f"- {computer(found['machine'])}, threads used: {found['threads']}"
-    trained = duration(found["training_seconds"])
-    yield f"- torch {found['versions']['torch']}, {trained} of training in all, `{found['command']}`"
-    yield from (f"- {note}" for note in found["notes"])
+    yield f"{found['data']['rows']:,} training rows. {duration(found['training_seconds'])} of training in all."
+    yield f"{computer(found['machine']['cores'], found['machine'].get('processor', ''), found['threads'])}"
 
 
 def _accuracy(found: Document) -> tuple[str, str]:

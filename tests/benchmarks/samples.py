@@ -26,5 +26,5 @@ def shown(kind: str, name: str, folder: Path, document: dict[str, Any]) -> str:
     assert fill(text, kinds(folder)) == text
     assert text.startswith(f"# A page\n\n<!-- {kind}: {name} -->\n")
     assert text.endswith("\n<!-- end -->\n\nmore\n")
-    assert "Linux, abc, 5 cores (Abacus 7), threads used: 3; `p" in text
+    assert "5 cores (Abacus 7), 3 threads; `p" in text
     return text

@@ -193,4 +193,4 @@ def test_a_result_as_it_is_shown(tmp_path: Path) -> None:
     assert "| trec | 100 | 1.000 | 1.000 | 1.000 | +.000 [+.000, +.000] | 1.000 | – | 1.5 | 2.5 |" in text
     assert "Accuracies on the official test rows, means over seeds 0–1. Minutes" in text
     assert "fastText was not installed, and is left out." in text
-    assert "threads used: 3; `python -m benchmarks.bench_of_tables --test`" in text
+    assert "3 threads; `python -m benchmarks.bench_of_tables --test`" in text

@@ -2,7 +2,7 @@ import os
 from pathlib import Path
 
 from benchmarks.bulk_shards import Clock, Way, figures, finished_in
-from benchmarks.tables_shards import billion_rows, in_days, shards_tables
+from benchmarks.tables_shards import shards_tables
 
 
 def cells(line: str) -> list[str]:
@@ -18,10 +18,9 @@ def test_the_figures_and_their_tables() -> None:
         "data": "films", "shards": 10, "rows": 10_000, "shard_bytes": 50_000, "load_average_at_end": 1.5,
         "ways": [measured],
     }  # fmt: skip
-    table, _ = shards_tables(found)
-    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "3,000", "2.00", "1,500", "10 s", "123 MB"]
-    table, said = billion_rows(found)
-    assert cells(table.splitlines()[-1]) == ["`ray`", "2", "185", "3.9 days", "2.9 hours", "11 minutes"]
+    table, said = shards_tables(found)
+    row = ["`ray`", "2", "3,000", "2.00", "1,500", "10 s", "123 MB", "185 core-hours"]
+    assert cells(table.splitlines()[-1]) == row
     assert "about 50 GB of Parquet" in said
 
 
@@ -37,8 +36,3 @@ def test_finished_shards_are_counted_in_the_manifest(tmp_path: Path) -> None:
     assert finished_in(tmp_path) == 0
     (tmp_path / "_glassformer.jsonl").write_text("the model\na shard\nanother\n", encoding="utf-8")
     assert finished_in(tmp_path) == 2
-
-
-def test_long_durations_are_days() -> None:
-    assert in_days(47.0) == "47.0 hours"
-    assert in_days(72.0) == "3.0 days"

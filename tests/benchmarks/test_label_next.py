@@ -16,9 +16,8 @@ def test_gains_are_shown_in_points() -> None:
     ]
     lines = [{"table": "films", "seed": seed, "accuracy": each} for seed, each in enumerate(both)]
     shown = "\n".join(next_tables({"start": 200, "step": 50, "lines": lines}))
-    assert "| table | texts | 200 labels | 300 labels | chosen − random |" in shown
-    assert "| `films` | random | .500 | .700 |  |" in shown
-    assert "| `films` | chosen | .500 | .740 | +4.0 ± 1.0 |" in shown
+    assert "| table | 200 labels | 300, random | 300, chosen | chosen − random |" in shown
+    assert "| `films` | .500 | .700 | .740 | +4.0 ± 1.0 |" in shown
 
 
 def test_without_a_result_the_page_says_so(tmp_path: Path) -> None:

@@ -37,6 +37,6 @@ def test_every_phase_is_measured_and_shown(tmp_path: Path, monkeypatch: pytest.M
         "load_average_at_end": 0.5,
     }
     shown = "\n".join(rows_tables(found))
-    assert "| phase | 2,100 rows |" in shown
+    assert "| phase | 2,100 rows, s | 2,100 rows, MiB |" in shown
     assert "| encoding the texts | " in shown
     assert "A split by 3,000 groups" in shown

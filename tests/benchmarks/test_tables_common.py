@@ -31,7 +31,7 @@ def test_each_table_names_its_machine_and_command(tmp_path: Path, changes: str, 
     page = "before\n<!-- kind: one -->\nold\nlines\n<!-- end -->\nbetween\n<!-- kind: two -->\n<!-- end -->\n"
     assert fill(page, kinds) == (
         "before\n<!-- kind: one -->\nfirst\n\n12 rows\n\n"
-        f"Linux, abc, 5 cores (Abacus 7), threads used: 3; {said}`python -m benchmarks.a imdb`\n<!-- end -->\nbetween\n"
+        f"5 cores (Abacus 7), 3 threads; {said}`python -m benchmarks.a imdb`\n<!-- end -->\nbetween\n"
         "<!-- kind: two -->\nNot measured yet.\n<!-- end -->\n"
     )
     with pytest.raises(KeyError, match="other"):
