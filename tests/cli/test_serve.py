@@ -104,6 +104,7 @@ def test_a_file_without_a_key_is_misuse(reviews: Trained, tmp_path: Path, conten
     outcome = command("serve", reviews.folder, "--api-key-file", key)
     assert outcome.code == 2
     assert str(key) in outcome.err
+    misused(command("serve", reviews.folder, "--api-key-file", "/dev/zero"), "the key cannot be read: it is no file of")
     misused(
         command("serve", reviews.folder, "--api-key-file", tmp_path / "none"), "the key cannot be read: No such file"
     )
@@ -111,7 +112,7 @@ def test_a_file_without_a_key_is_misuse(reviews: Trained, tmp_path: Path, conten
 
 def test_feedback_goes_to_a_file_that_can_be_written(reviews: Trained) -> None:
     outcome = command("serve", reviews.folder, "--keep-feedback", reviews.folder)
-    misused(outcome, f"--keep-feedback {reviews.folder}: Is a directory; name a file that can be written")
+    misused(outcome, f"--keep-feedback {reviews.folder} is a folder, a pipe or a device; name a file")
 
 
 def test_a_port_in_use_is_misuse(reviews: Trained) -> None:

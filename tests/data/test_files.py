@@ -1,8 +1,17 @@
+import os
+import platform
+import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import aside_of, folder_written_aside, written_aside
+
+
+def permissions(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_a_file_is_there_when_all_is_written(tmp_path: Path) -> None:
@@ -20,3 +29,42 @@ def test_nothing_changes_when_writing_fails(tmp_path: Path) -> None:
     with pytest.raises(UnicodeEncodeError), written_aside(path) as aside:
         aside.write_text("half, then \ud800", encoding="utf-8")
     assert [file.read_text() for file in tmp_path.iterdir()] == ["before"]
+
+
+def test_a_new_file_is_private_and_an_old_one_stays_as_it_was(tmp_path: Path) -> None:
+    with written_aside(tmp_path / "new") as aside:
+        assert permissions(aside) == 0o600  # before the first byte is written
+        aside.write_text("texts")
+    assert permissions(tmp_path / "new") == 0o600
+    (tmp_path / "new").chmod(0o640)
+    with written_aside(tmp_path / "new") as aside:
+        aside.write_text("other texts")
+    assert permissions(tmp_path / "new") == 0o640
+
+
+def test_what_a_killed_process_left_goes_and_what_a_running_one_writes_stays(tmp_path: Path) -> None:
+    killed = (
+        "import os, signal, sys\nfrom pathlib import Path\n"
+        "from glassformer.data.files import folder_written_aside, written_aside\n"
+        "with written_aside(Path(sys.argv[1]) / 'a.txt') as file, folder_written_aside(Path(sys.argv[1]) / 'out'):\n"
+        "    file.write_text('half')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", killed, tmp_path], check=False)
+    running = tmp_path / f".a.txt.writing-{platform.node()}-{os.getppid()}"
+    elsewhere = tmp_path / f".a.txt.writing-{platform.node()}-elsewhere-1"
+    running.write_text("half")
+    elsewhere.write_text("half")
+    assert len(list(tmp_path.iterdir())) == 4
+    with written_aside(tmp_path / "a.txt") as file, folder_written_aside(tmp_path / "out") as folder:
+        file.write_text("whole")
+        (folder / "b.txt").write_text("whole")
+    assert set(tmp_path.iterdir()) == {running, elsewhere, tmp_path / "a.txt", tmp_path / "out"}
+
+
+def test_a_link_in_the_place_of_the_hidden_file_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    aside_of(tmp_path / "a.txt").symlink_to(tmp_path / "mine")
+    with written_aside(tmp_path / "a.txt") as aside:
+        aside.write_text("texts")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not (tmp_path / "a.txt").is_symlink()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from glassformer.data.checksums import SUMS_FILE
-from glassformer.data.files import folder_written_aside
+from glassformer.data.files import aside_of, folder_written_aside
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting import formats
 from glassformer.exporting.export import RECORD_FILE, export
@@ -136,7 +136,7 @@ def test_the_current_folder_is_not_replaced(
 
 
 def test_what_a_killed_process_of_the_same_number_left_is_in_nobodys_way(tmp_path: Path) -> None:
-    left = tmp_path / f".out.writing-{os.getpid()}"
+    left = aside_of(tmp_path / "out")
     left.mkdir()
     (left / "half").write_text("")
     with folder_written_aside(tmp_path / "out") as aside:

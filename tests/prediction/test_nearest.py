@@ -138,6 +138,12 @@ def test_texts_are_exact_and_one_line_each(tmp_path: Path) -> None:
     assert kept().texts == odd
 
 
+def test_only_the_owner_reads_kept_texts(tmp_path: Path) -> None:
+    save_model(tmp_path, keeping(small_trained_model()), card="", report="<p>it quotes texts")
+    private = {path.name for path in tmp_path.iterdir() if not path.stat().st_mode & 0o077}
+    assert private == {TEXTS_FILE, VECTORS_FILE, "report.html"}
+
+
 def test_a_model_that_keeps_none_takes_them_away(tmp_path: Path) -> None:
     save_model(tmp_path / "m", keeping(small_trained_model()), card="")
     assert (tmp_path / "m" / VECTORS_FILE).exists()

@@ -74,8 +74,10 @@ def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
     refused = CLIENT.post("/feedback", json={"text": TEXT, "label": "good"})
     assert refused.status_code == 404
     assert "keeps no feedback" in refused.json()["reason"]
-    with pytest.raises(UsageError, match=r"`keep_feedback=.*Is a directory"):
-        FeedbackFile(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(UsageError, match=r"`keep_feedback=.*is a folder, a pipe or a device; name a file"):
+            FeedbackFile(path)
 
 
 def test_a_line_that_cannot_be_written_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

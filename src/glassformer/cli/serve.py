@@ -15,6 +15,8 @@ from glassformer.cli.options import Asking, model_folder
 from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.errors import UsageError
 
+_MOST_BYTES = 4096  # of a key
+
 
 def serve(
     folders: Annotated[
@@ -90,6 +92,8 @@ def _api_key(file: Path | None) -> str | None:
     """
     where = "the variable GLASSFORMER_API_KEY" if file is None else str(file)
     try:
+        if file is not None and file.exists() and (not file.is_file() or file.stat().st_size > _MOST_BYTES):
+            raise UsageError(f"{where}: the key cannot be read: it is no file of a line")  # a device may never end
         key = os.environ.get("GLASSFORMER_API_KEY") if file is None else file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{where}: the key cannot be read: {getattr(error, 'strerror', 'it is not UTF-8')}") from error

@@ -38,6 +38,7 @@ def write_sums(folder: Path, pattern: str = "*") -> None:
     files = sorted(path for path in folder.rglob(pattern) if path.is_file() and path.name != SUMS_FILE)
     lines = [f"{sha256_of([path])}  {path.relative_to(folder).as_posix()}\n" for path in files]
     write_aside(folder / SUMS_FILE, "".join(lines))
+    (folder / SUMS_FILE).chmod(max(path.stat().st_mode for path in files))  # whoever reads the files compares them
 
 
 def read_sums(folder: Path) -> dict[str, str]:

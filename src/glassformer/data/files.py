@@ -1,23 +1,36 @@
 """Write a file completely or not at all, and explain why one could not be written."""
 
 import errno
+import glob
 import os
+import platform
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
+ASIDE = ".writing-"
+"""Stands in the names of hidden files and folders until they are written."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """Give a hidden file beside `path` to write to. It is renamed to `path` at the end, or removed after an error."""
-    aside = path.with_name(f".{path.name}.writing-{os.getpid()}")
+    """Give a hidden file beside `path` to write to. It is renamed to `path` at the end, or removed after an error.
+
+    Only its owner can read it, as most files hold texts or words of them. If it replaces a file, it gets the
+    permissions of that file. What a killed process was writing there is removed.
+    """
+    remove_left(path)
+    aside = aside_of(path)
     try:
+        make_private(aside)
+        if path.is_file():
+            aside.chmod(stat.S_IMODE(path.stat().st_mode))
         yield aside
         aside.replace(path)
     finally:
@@ -27,8 +40,8 @@ def written_aside(path: Path) -> Iterator[Path]:
 @contextmanager
 def folder_written_aside(path: Path) -> Iterator[Path]:
     """Give a hidden empty folder beside `path` to fill. At the end it replaces `path`; after an error it is removed."""
-    aside, before = (path.with_name(f".{path.name}.{what}-{os.getpid()}") for what in ("writing", "replaced"))
-    shutil.rmtree(aside, ignore_errors=True)  # of a killed process with the same number, as in containers
+    remove_left(path)
+    aside, before = aside_of(path), path.with_name(f".{path.name}.replaced-{os.getpid()}")
     try:
         aside.mkdir()
         yield aside
@@ -43,6 +56,36 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(before, ignore_errors=True)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def aside_of(path: Path) -> Path:
+    """Return the hidden place beside `path` where this process writes what will replace it."""
+    return path.with_name(f".{path.name}{ASIDE}{platform.node()}-{os.getpid()}")
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file that only its owner can read and write."""
+    path.unlink(missing_ok=True)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def remove_left(path: Path) -> None:
+    """Remove what a process of this machine was writing in place of `path` when it was killed."""
+    start = f".{path.name}{ASIDE}{platform.node()}-"
+    for left in path.parent.glob(f"{glob.escape(start)}*"):
+        number = left.name.removeprefix(start)
+        if number.isdigit() and (int(number) == os.getpid() or not _is_running(int(number))):
+            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass  # of another user
+    return True
 
 
 def write_aside(path: Path, text: str) -> None:

@@ -34,7 +34,7 @@ from safetensors import SafetensorError
 from torch import nn
 
 from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
-from glassformer.data.files import why_not_written
+from glassformer.data.files import aside_of, remove_left, why_not_written
 from glassformer.data.json_files import read_json
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
@@ -170,9 +170,9 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         "README.md": card,
         **({} if report is None else {REPORT_FILE: report}),
     }
-    aside = folder / f".writing-{os.getpid()}"
+    aside = aside_of(folder / "model")
     try:
-        shutil.rmtree(aside, ignore_errors=True)
+        remove_left(folder / "model")
         aside.mkdir(parents=True)
         _write(aside, texts, trained)
         if taken := [name for name in _written(aside) if (aside / name).is_file() and (folder / name).is_dir()]:
@@ -215,6 +215,9 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     # The library makes the file readable only for its owner. Give it the permissions of the other files.
     for path in place.rglob("*.safetensors"):
         path.chmod((place / "config.json").stat().st_mode)
+    for name in (*KEPT_FILES, REPORT_FILE) if trained.kept is not None else ():
+        if (place / name).is_file():
+            (place / name).chmod(0o600)  # it holds texts
     write_sums(place)
     for path in filter(Path.is_file, place.rglob("*")):
         with path.open("rb+") as file:

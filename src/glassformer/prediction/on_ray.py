@@ -130,7 +130,11 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
                     ray.init(address, **quiet)
                 else:
                     ray.init(
-                        "local", num_cpus=workers, object_store_memory=_OBJECT_STORE_BYTES, _temp_dir=place, **quiet
+                        "local",
+                        num_cpus=workers,
+                        object_store_memory=_OBJECT_STORE_BYTES,
+                        _temp_dir=f"{place}/r",  # Ray lets everyone write into its folder, but nobody gets there
+                        **quiet,
                     )
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             if address:

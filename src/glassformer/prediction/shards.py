@@ -14,8 +14,6 @@ be killed: each row still has exactly one answer.
 from __future__ import annotations
 
 import itertools
-import os
-import platform
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -28,7 +26,7 @@ import polars as pl
 from glassformer.data.checksums import sha256_of
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
-from glassformer.data.files import why_not_written
+from glassformer.data.files import ASIDE, aside_of, make_private, why_not_written
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
 from glassformer.data.formats.compressions import is_compressed
@@ -45,7 +43,6 @@ from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, mo
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
-_ASIDE = ".writing-"
 _SHOWN = 8  # columns in a message
 
 
@@ -203,8 +200,9 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
         GlassformerError: nothing can be written.
     """
     name = answers_name(shard)
-    aside = job.out / f".{name}{_ASIDE}{platform.node()}-{os.getpid()}"
+    aside = aside_of(job.out / name)
     try:
+        make_private(aside)
         before = check_file(shard).stat()
         counts = _write_answers(predictor, job, shard, aside, on_rows)
         line = Finished(
@@ -364,5 +362,5 @@ def _check_names(files: Sequence[Path]) -> None:
 
 def _remove_unfinished(out: Path) -> None:
     """Remove what a stopped run, or a killed worker, was writing."""
-    for path in out.glob(f".*{_ASIDE}*"):
+    for path in out.glob(f".*{ASIDE}*"):
         path.unlink(missing_ok=True)

@@ -48,6 +48,8 @@ class FeedbackFile:
 
     def __post_init__(self) -> None:
         try:
+            if self.path.exists() and not self.path.is_file():
+                raise UsageError(f"`keep_feedback={self.path}` is a folder, a pipe or a device; name a file")
             os.close(self._open())
         except OSError as error:
             raise UsageError(

@@ -58,7 +58,6 @@ class TimeLapse:
             folder.mkdir(exist_ok=True)
             with written_aside(folder / _NUMBERS_FILE) as aside:
                 save_file(numbers, aside)
-            (folder / _NUMBERS_FILE).chmod((model_folder / "config.json").stat().st_mode)
             write_aside(folder / _JSON_FILE, json.dumps(_described(self), indent=2, ensure_ascii=False))
             self.write(folder / TIME_LAPSE_FILE)
         except (SafetensorError, OSError) as error:

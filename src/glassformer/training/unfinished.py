@@ -184,7 +184,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
             )
         return
     shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
+    work.mkdir(parents=True, mode=0o700)  # it holds texts, as tokens
     write_aside(file, json.dumps(identity, indent=2))
 
 
