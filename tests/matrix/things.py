@@ -122,6 +122,20 @@ def encoder(cell: Cell) -> None:
     answers_well(cell, made)
 
 
+@tried("train --rules", "train")
+def rules(cell: Cell) -> None:
+    file = cell.out / "rules.txt"
+    file.write_text('"number 7" -> good always\n/fa+ir/ -> good\n')
+    cell.train(cell.out / "m", "--set", "model.body=none", "--set", "model.counting=auto", "--rules", file)
+    row = cell.rows(7, 1)[0]
+    text = str(row["text"]) if cell.inputs == "one text" else json.dumps(row)
+    (found,) = cell.run("predict", cell.out / "m", text, "--json").document["answers"]
+    assert "good" in found["prediction"]
+    explained = cell.run("explain", cell.out / "m", text, "--label", "good", "--json").document
+    assert explained["rules"][0]["effect"] == "decides"
+    answers_well(cell, cell.out / "m")
+
+
 @tried("train --init", "train")
 def init(cell: Cell) -> None:
     cell.run("train", cell.table, "--out", cell.out / "m", *cell.flags, *SHORT, *ALONE, "--init", cell.alone)

@@ -203,6 +203,8 @@ def _show_explanation(found: Explanation) -> None:
     show_painted(_painted(found))
     show()
     print_table(_table(found))
+    for rule in found.rules:
+        show(str(rule))
     show(f"\n{found.verdict}")
     _show_passage(found)
     if found.counterfactual is not None:

@@ -359,6 +359,7 @@ _SETTINGS = {
     "validation": "validation.file",
     "group": "validation.group",
     "pretrain": "pretraining.max_seconds",
+    "rules": "model.rules",
 }
 """The settings of a recipe that have a flag of their own, by the name of its parameter."""
 

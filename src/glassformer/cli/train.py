@@ -107,6 +107,13 @@ def train(
     add: Add = None,
     replay: Replay = None,
     reads: _WithoutLabels,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<file>",
+            help='Rules that decide or weigh, one on each line: "a phrase" -> label, or /a pattern/ -> label always.',
+        ),
+    ] = None,
     recipe: FromRecipe,
     tuned: Tuned,
     kept: _Kept,
@@ -119,7 +126,7 @@ def train(
     from glassformer.training.unfinished import prepare_out
 
     seconds, unlabelled = None if reads.pretrain is None else seconds_of(reads.pretrain), reads.unlabelled or []
-    overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds)
+    overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds, rules=rules)
     if processes.leads:
         prepare_out(out, **run.again)
     if add is not None:

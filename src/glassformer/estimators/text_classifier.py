@@ -65,6 +65,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             example by `[label.strip().lower() for label in labels]`.
         order: all labels from lowest to highest, if they have an order that is to be learned (see
             docs/how-to/targets.md).
+        rules: a file of rules: phrases and patterns that decide or weigh (see docs/how-to/rules.md).
         text, columns: for rows, as dictionaries or a frame: the columns of their texts, and those beside the texts (see
             docs/how-to/inputs.md).
         settings: any other settings of the recipe by dotted name, for example `{"model.pooling": "max"}`.
@@ -94,6 +95,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
         order: Sequence[Any] | None = None,
+        rules: str | None = None,
         text: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -125,6 +127,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         self.class_weight = class_weight
         self.fold_labels = fold_labels
         self.order = order
+        self.rules = rules
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
@@ -184,6 +187,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             fold_labels=self.fold_labels,
             label_columns=columns,
         )
+
+    def _overrides(self, training: Mapping[str, Any]) -> dict[str, Any]:
+        rules = {} if self.rules is None else {"model.rules": str(self.rules)}
+        return super()._overrides(training) | rules
 
     def _take(self, predictor: Predictor) -> None:
         super()._take(predictor)

@@ -13,7 +13,7 @@ from glassformer.experiments.keeper import run_key
 from glassformer.training.loop import StepReport
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import content_of_body
+from glassformer.training.unfinished import content_of_readers
 
 
 class OutOfTimeError(Exception):
@@ -88,4 +88,4 @@ def run_file(folder: Path, judge: Judge, recipe: Recipe, device: str, rows: Mapp
     """
     settings = recipe.model_dump(mode="json", exclude={"description"})
     decided_by = {"learned as": judge.kind, "recipe": settings, "device": device, **rows}
-    return folder / f"{run_key(decided_by | content_of_body(recipe.model))}.json"
+    return folder / f"{run_key(decided_by | content_of_readers(recipe.model))}.json"

@@ -32,7 +32,7 @@ class ReaderShares:
 
 
 def shares_by_reader(question: Question, method: str | None = None) -> dict[str, ReaderShares]:
-    """Return the shares of each reader that is asked. Those of counting and of the body are exact.
+    """Return the shares of each reader that is asked. Those of counting, of the body and of rules are exact.
 
     Args:
         method: a key of `METHODS`, for the transformer; see `default_method`.
@@ -72,6 +72,12 @@ def _averaged(question: Question, name: str, method: str) -> ReaderShares:  # no
     return ReaderShares(words=shares, nothing=float(reader.bias @ direction))
 
 
+def _ruled(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
+    ruled, direction = question.ruled, question.direction_of(name)
+    assert ruled is not None  # it has a weight
+    return ReaderShares(words=ruled.words @ direction, nothing=float(ruled.nothing @ direction))
+
+
 def _attended(question: Question, name: str, method: str) -> ReaderShares:  # noqa: ARG001
     reading = question.reading
     assert reading is not None  # it has a weight
@@ -96,6 +102,7 @@ def _left_out(question: Question, name: str, method: str) -> ReaderShares:  # no
 _EXPLAINED: Mapping[str, Callable[[Question, str, str], ReaderShares]] = {
     "counting": _counted,
     "body": _averaged,
+    "rules": _ruled,
     "transformer": _attended,
 }
 """How readers are explained that can say more than their scores."""

@@ -104,6 +104,7 @@ def explain(
         without_known_words=without,
         unexplained=margin - without - float(shares.sum()),
         ngrams=_ngrams(question),
+        rules=() if question.ruled is None else question.ruled.told(question.direction_of("rules")),
         method=method,
         faithfulness=_faithfulness(question, shares) if faithfulness else None,
         agreement=_agreement(reading, by_reader, method) if faithfulness and reading else {},

@@ -14,6 +14,7 @@ from glassformer.explanation.asked import Asked
 from glassformer.explanation.counterfactual import Counterfactual
 from glassformer.explanation.faithfulness import Faithfulness
 from glassformer.explanation.neighbours import Neighbour
+from glassformer.explanation.rules import MatchedRule
 from glassformer.explanation.shares import NgramInMargin, Piece, WordShare, pieces_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Explanation:
             transformer's margin for the same text with unknown words.
         unexplained: what the method leaves over. The shares of counting are exact.
         ngrams: those that move the margin most by counting, either way.
+        rules: those that match the text, in the order of their file.
         faithfulness: None if the text has too few words for it, or it was not asked for.
         agreement: method → the rank correlation of its shares with these. Empty for the same reasons, or if
             the transformer does not take part in the answer.
@@ -73,6 +75,7 @@ class Explanation:
     faithfulness: Faithfulness | None
     agreement: Mapping[str, float]
     passages: tuple[Passage, ...]
+    rules: tuple[MatchedRule, ...] = ()
     unlike_training: bool | None = None
     counterfactual: Counterfactual | None = None
     heads: tuple[Head, ...] = ()
@@ -100,13 +103,14 @@ class Explanation:
         return self.asked.headline
 
     def __str__(self) -> str:
-        """The headline, the words with the largest shares, what the margin holds besides, and the verdict."""
+        """The headline, the words with the largest shares, what the margin holds besides, rules, and the verdict."""
         strongest, others = self.strongest(_WORDS_IN_PRINT)
         rows = [(name, sum(word.total for word in words)) for name, words in strongest]
         if others:
             rows.append((f"the other {counted(len(others), 'word')}", sum(word.total for word in others)))
         shares = [f"{self.asked.written(share):>8}  {name}" for name, share in [*rows, *self.rest]]
-        return "\n".join([self.headline, *shares, self.verdict, *([self.caution] if self.caution else [])])
+        rules = list(map(str, self.rules))
+        return "\n".join([self.headline, *shares, *rules, self.verdict, *([self.caution] if self.caution else [])])
 
     def __repr__(self) -> str:
         about = {**self.asked.as_json(), "margin": self.margin, "words": len(self.words), "trusted": self.trusted}
@@ -212,6 +216,7 @@ class Explanation:
         found["words"] = [word.as_json() | self.asked.of_word(word.shares) for word in self.words]
         found["ngrams"] = [ngram.as_json() for ngram in self.ngrams]
         found["faithfulness"] = None if self.faithfulness is None else asdict(self.faithfulness)
+        found["rules"] = list(map(asdict, self.rules))
         found["passages"], found["heads"] = list(map(asdict, self.passages)), list(map(asdict, self.heads))
         found["neighbours"] = {word: list(map(asdict, near)) for word, near in self.neighbours.items()}
         if self.nearest is not None:

@@ -16,8 +16,10 @@ from glassformer.errors import InputError, brief_value
 from glassformer.explanation.asked import Asked, Goal, ask
 from glassformer.explanation.counting import CountedShares, counted_shares
 from glassformer.explanation.reading import TokenReading
+from glassformer.explanation.rules import RuledShares, ruled_shares
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
+from glassformer.readers.rules.reader import RulesReader
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +70,12 @@ class Question:
         """What the n-grams and words of the text add to the logits. None if there is no counting reader."""
         reader = self.predictor.trained.counting
         return None if reader is None else counted_shares(reader, self.text)
+
+    @cached_property
+    def ruled(self) -> RuledShares | None:
+        """What the rules that match the text add to the scores. None if the model has no rules."""
+        reader = self.predictor.trained.readers.get("rules")
+        return ruled_shares(reader, self.text) if isinstance(reader, RulesReader) else None
 
     @cached_property
     def _tokens(self) -> tuple[list[int], list[tuple[int, int]]]:

@@ -78,6 +78,11 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             "the page runs glassformer's own readers alone, and this model also asks "
             f"{' and '.join(theirs)}, which no browser runs; `format='onnx'` exports it for `glassformer predict`"
         )
+    if "rules" in trained.readers:
+        raise UsageError(
+            "it asks a list of rules, whose patterns mean something else in a browser; `format='onnx'` exports it for "
+            "`glassformer predict`"
+        )
     ort = None
     if not trained.config.transformer_is_silent:
         _check_tokenizer(trained)

@@ -142,11 +142,16 @@ class ModelConfig(TrunkConfig):
     readers: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)
     """Readers of other packages that read beside these (see docs/how-to/add-a-reader.md)."""
 
+    rules: str = Field(default="none", exclude_if=lambda file: file == "none")
+    """A file of rules: phrases and patterns that decide or weigh (see docs/how-to/rules.md). With `none` there are
+    none."""
+
     @property
     def beside(self) -> tuple[str, ...]:
         body = "none" if self.body == "auto" and self.counting == "none" else self.body
         own = {"counting": self.counting, "encoder" if body.startswith(HUB) else "body": body}
-        return (*(name for name, kind in own.items() if kind != "none"), *self.readers)
+        rules = () if self.rules == "none" else ("rules",)
+        return (*(name for name, kind in own.items() if kind != "none"), *self.readers, *rules)
 
 
 class SeveralTextsConfig(ModelConfig):

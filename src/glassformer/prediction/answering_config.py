@@ -31,6 +31,8 @@ LEAST_WEIGHT = 1e-9
 
 def named(reader: str) -> str:
     """Return a reader as people call it."""
+    if reader == "rules":
+        return "the list of rules"
     return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
 
 

@@ -13,6 +13,7 @@ from glassformer.prediction.answering_config import TRANSFORMER, AnsweringConfig
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE, CountingReader, n_outputs
 from glassformer.readers.reader import BUILT_IN, Reader, installed
+from glassformer.readers.rules.reader import RulesReader
 
 COUNTING_FILES = (NGRAMS_FILE, WEIGHTS_FILE)
 READERS_FOLDER = "readers"
@@ -70,4 +71,4 @@ def kind_of_reader(name: str) -> type[Reader]:
     return _OURS[name] if name in _OURS else installed(name)
 
 
-_OURS: Mapping[str, type[Reader]] = {"counting": CountingReader, "body": BodyReader}
+_OURS: Mapping[str, type[Reader]] = {"counting": CountingReader, "body": BodyReader, "rules": RulesReader}

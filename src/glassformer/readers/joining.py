@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from glassformer.data.arrays import Array
-from glassformer.readers.reader import HEAVIEST
+from glassformer.data.arrays import Array, BoolArray
+from glassformer.readers.reader import DECIDING, HEAVIEST
 
 _DEVIATION = 0.25  # of the weights of several readers
 
@@ -23,7 +23,14 @@ class Joined:
     loss: float
 
 
-def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weights: Array | None = None) -> Joined:
+def join(
+    logits: Sequence[Array],
+    labels: Array,
+    *,
+    multilabel: bool,
+    row_weights: Array | None = None,
+    fixed: Array | None = None,
+) -> Joined:
     """Find the weights w_r ≥ 0 that minimise the negative log likelihood of Σ_r w_r · logits_r.
 
     This is stacking (Wolpert 1992) with one weight per reader. With a single reader it is temperature scaling with
@@ -35,23 +42,30 @@ def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weight
         logits: (rows, n_classes) of each reader, for rows that it has not learned from.
         labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
         row_weights: (rows,)
+        fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
     """
-    together = np.stack([each.astype(np.float64) for each in logits])
+    first = logits[0] if fixed is None else fixed
+    beside = np.zeros(first.shape) if fixed is None else fixed.astype(np.float64)
+    together = np.stack([each.astype(np.float64) for each in logits]) if logits else np.zeros((0, *first.shape))
     readers, rows = together.shape[:2]
     weigh = np.ones(rows) if row_weights is None else row_weights.astype(np.float64)
+    if fixed is not None:
+        weigh = np.where(open_rows(fixed), weigh, 0)
     truth = (labels > 0).astype(np.float64) if multilabel else np.eye(together.shape[2])[labels]
 
     def loss(weights: Array) -> tuple[float, Array]:
-        total = np.tensordot(weights, together, axes=1)
-        likelihood, gradient = _likelihood(total, truth, multilabel=multilabel)
+        total = np.tensordot(weights, together, axes=1) + beside
+        likely, gradient = likelihood(total, truth, multilabel=multilabel)
         slopes = together.reshape(readers, -1) @ (gradient * weigh[:, None]).reshape(-1)
-        return -float(likelihood @ weigh), slopes
+        return -float(likely @ weigh), slopes
 
     def penalised(weights: Array) -> tuple[float, Array]:
         value, slopes = loss(weights)
         away = (weights - start) / deviation
         return value + float(away @ away) / 2, slopes + away / deviation
 
+    if not readers:
+        return Joined(weights=(), loss=round(loss(np.zeros(0))[0], 6))
     start, deviation = np.full(readers, readers**-0.5), 1.0 if readers == 1 else _DEVIATION
     precise = {"ftol": 1e-14, "gtol": 1e-8}
     found = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=[(0, HEAVIEST)] * readers, options=precise)
@@ -59,7 +73,7 @@ def join(logits: Sequence[Array], labels: Array, *, multilabel: bool, row_weight
     return Joined(weights=tuple(map(float, weights)), loss=round(loss(weights)[0], 6))
 
 
-def _likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:
+def likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:
     """Return the log likelihood of each row, and the gradient of its negative with respect to the logits.
 
     With several labels per text it is the mean over the labels, as in the loss of training.
@@ -68,3 +82,9 @@ def _likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array,
         by_label = np.where(truth > 0, log_expit(total), log_expit(-total))
         return by_label.mean(axis=1), (expit(total) - truth) / truth.shape[1]
     return (log_softmax(total, axis=1) * truth).sum(axis=1), softmax(total, axis=1) - truth
+
+
+def open_rows(scores: Array) -> BoolArray:
+    """Return the rows (rows,) about which a reader with these scores (rows, n_classes) does not decide."""
+    found: BoolArray = np.abs(scores).max(axis=1, initial=0) < DECIDING
+    return found

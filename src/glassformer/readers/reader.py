@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 import numpy as np
 from typing_extensions import TypeVar
@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 
 GROUP = "glassformer.readers"
 """The group of entry points by which packages add readers (see docs/how-to/add-a-reader.md)."""
-BUILT_IN = ("counting", "body", "encoder", "transformer")
+BUILT_IN = ("counting", "body", "encoder", "rules", "transformer")
 HEAVIEST = 20.0
 """The largest factor that the scores of a reader get in the answer (see `joining.py`)."""
+DECIDING = 100.0
+"""The score by which a reader decides. Others give the labels of a text scores that differ by some tens at most."""
 
 
 class Reader(ABC):
     """Gives each text a score for every output of the target. The model adds them up, with a weight for each reader."""
+
+    weighed: ClassVar[bool] = True
+    """Whether held-out rows weigh its scores. Otherwise they are added as they are."""
 
     @abstractmethod
     def scores(self, texts: Sequence[str]) -> FloatArray:

@@ -25,7 +25,9 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief_value
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
-from glassformer.models.model_config import ModelConfig, SeveralTextsConfig
+from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
+from glassformer.readers.rules.parsing import read_rules
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Scored, cross_entropy
 from glassformer.training.classification import Classification, TrainingData
@@ -74,6 +76,7 @@ def prepare(
     )
     labels = labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
+    rules_of(recipe.model, labels)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and can_pretrain(recipe, init)
     own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
@@ -292,6 +295,18 @@ def check_head(recipe: Recipe, labels: LabelSet) -> None:
     """Raise `UsageError` if the head is made for ordered classes, and these are not."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
+
+
+def rules_of(model: DesignConfig, labels: LabelSet) -> RulesReader | None:
+    """Return the rules of a recipe, before rows weigh them. None if it has none.
+
+    Raises:
+        UsageError: their file cannot be read, or has a line that is no rule.
+    """
+    if not isinstance(model, ModelConfig) or model.rules == "none":
+        return None
+    file = Path(model.rules)
+    return RulesReader.of(read_rules(file), labels.names, str(file), several=labels.multilabel)
 
 
 def check_minutes(minutes: Any, recipe: Recipe) -> None:

@@ -26,9 +26,10 @@ from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
+from glassformer.readers.rules.fitting import fit_rules
 from glassformer.training.loop import Observer
 from glassformer.training.own_body import own_body
-from glassformer.training.preparation import Prepared
+from glassformer.training.preparation import Prepared, rules_of
 from glassformer.training.unfinished import keep_held_out, kept_held_out
 
 GAIN = 3.32
@@ -36,7 +37,7 @@ GAIN = 3.32
 halved (the likelihood ratio test). Not 95%, because the same rows chose the best of several epochs. With several labels
 per text, the labels count as independent."""
 TOO_LITTLE = "The first held-out rows promised too little of a transformer"
-_WITHOUT_DOUBT = ("counting", "body", "encoder")
+_WITHOUT_DOUBT = ("counting", "body", "encoder", "rules")
 _DEFAULT_BODY = "english"
 LEAST_KNOWN = 0.5
 """The share of the words of the texts, rare words counting more, that a body must know to be used by itself. `english`
@@ -82,6 +83,17 @@ class LearnedReaders:
         return {name: each.held_out for name, each in self.fitted.items()}
 
     @property
+    def weighed(self) -> dict[str, FloatArray]:
+        """Those that held-out rows weigh."""
+        return {name: each.held_out for name, each in self.fitted.items() if each.reader.weighed}
+
+    @property
+    def fixed(self) -> FloatArray | None:
+        """(rows of the folds, width) the sum of the others. None if there are none."""
+        found = [each.held_out for each in self.fitted.values() if not each.reader.weighed]
+        return np.sum(found, axis=0) if found else None
+
+    @property
     def seconds(self) -> float:
         """The time that fitting took."""
         return sum(each.seconds for each in self.fitted.values())
@@ -119,6 +131,7 @@ def learn_readers(
             names = tuple(name for name in names if name != "body")
     if not names:
         return None
+    rules = rules_of(prepared.recipe.model, prepared.labels) if "rules" in names and "rules" not in kept else None
     lessons = lessons_of(prepared)
     folds, groups = folds_for(prepared, lessons.strata, observer)
 
@@ -130,11 +143,13 @@ def learn_readers(
         if isinstance(body, TextEncoder) and name == "encoder":
             device, tune = prepared.device, prepared.recipe.training.tune_body
             return fit_encoder(body, rows, folds, tune=tune, work=work, device=device, observer=observer)
+        if rules is not None and name == "rules":
+            return fit_rules(rules, rows, folds, [fitted[each].held_out for each in _WITHOUT_DOUBT if each in fitted])
         return fit_installed(name, rows, folds)
 
-    fitted = {
-        name: kept.get(name) or _fitted(prepared, name, lessons, (folds, groups), fit, observer) for name in names
-    }
+    fitted: dict[str, FittedReader] = {}
+    for name in names:  # rules come last
+        fitted[name] = kept.get(name) or _fitted(prepared, name, lessons, (folds, groups), fit, observer)
     held_out = np.concatenate([fold.held_out for fold in folds])
     return LearnedReaders(
         fitted=fitted, folds=folds, truth=lessons.truth[held_out], row_weights=lessons.weights[held_out]
@@ -200,7 +215,11 @@ def _fitted(
     """Fit a reader, and keep it for a run that is resumed."""
     tables = prepared.splits.tables
     some = f", and to {tables[0].frame.height:,} of them to find its weight" if len(tables) > 1 else ""
-    observer.on_message(f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}")
+    observer.on_message(
+        "weighing the rules by the held-out rows"
+        if name == "rules"
+        else f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}"
+    )
     texts = pl.concat([table.frame["text"] for table in tables], rechunk=False)
     if name == "counting":
         fitted = lessons.fit_counting(texts, *cut)

@@ -33,7 +33,7 @@ _FINE_TUNING, _AFTER_PRETRAINING = "fine-tune", "after-pretraining"
 _MOST_BYTES = 1_000_000  # of a recipe's file
 _ROWS_TO_SPLIT = 200  # beside other readers, smaller tables are cross-fitted instead
 _MOST_CLAUSES = 4  # of a message about settings
-_NOT_OF_THE_SHAPE = {"dropout", "attention_dropout", "counting", "body", "readers"}
+_NOT_OF_THE_SHAPE = {"dropout", "attention_dropout", "counting", "body", "readers", "rules"}
 
 
 class AnyRecipe(BaseModel):

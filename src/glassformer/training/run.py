@@ -41,7 +41,7 @@ from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
-from glassformer.training.unfinished import content_of_body, run_to_end, versions, work_in
+from glassformer.training.unfinished import content_of_readers, run_to_end, versions, work_in
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
 
@@ -258,7 +258,7 @@ def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) ->
 
 
 def _trainer(prepared: Prepared, learned: LearnedReaders | None, observer: Observer) -> Trainer[nn.Module]:
-    held_out = {} if learned is None or prepared.splits.validation is None else learned.held_out
+    held_out = {} if learned is None or prepared.splits.validation is None else learned.weighed
     return Trainer(
         prepared.model,
         prepared.task(list(held_out.values())),
@@ -306,7 +306,7 @@ def identity_of(prepared: Prepared) -> dict[str, Any]:
     return (
         replayed
         | order
-        | content_of_body(model)
+        | content_of_readers(model)
         | {
             "train": fingerprint(train),
             "validation": None if validation is None else fingerprint(validation),

@@ -50,6 +50,7 @@ _FINGERPRINTS = {
     "init.fingerprint": "the weights to start from",
     "body": "the files of the body",
     "encoder": "the files of the encoder",
+    "rules": "the rules",
 }
 """Values that identify data. A message names the data, not the value."""
 _READ_ONCE = ("body", "encoder")  # what a run has made of their files is kept, so they may be gone when it goes on
@@ -107,9 +108,10 @@ def content_of(body: str) -> dict[str, str]:
     }
 
 
-def content_of_body(model: DesignConfig) -> dict[str, str]:
-    """Return the same for the body or encoder of a model. Most designs have none."""
-    return content_of(getattr(model, "body", "none"))
+def content_of_readers(model: DesignConfig) -> dict[str, str]:
+    """Return the same for the body or encoder of a model, and for its rules. Most designs have none."""
+    rules = Path(getattr(model, "rules", "none"))
+    return content_of(getattr(model, "body", "none")) | ({"rules": sha256_of([rules])} if rules.is_file() else {})
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from glassformer.training.loop import NotANumberError
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Kept, train_model, train_prepared
-from glassformer.training.unfinished import content_of_body, kept_held_out
+from glassformer.training.unfinished import content_of_readers, kept_held_out
 
 FITTED = "readers"  # how the folders of fitted readers begin
 _TRIAL = "trial"
@@ -193,11 +193,11 @@ def _readers_key(job: Job) -> str:
     """Return a digest of everything that decides the readers beside the transformer of a trial."""
     model, training = job.recipe.model, job.recipe.training
     made_of = {
-        "readers": [getattr(model, name, None) for name in ("counting", "body", "readers")],
+        "readers": [getattr(model, name, None) for name in ("counting", "body", "readers", "rules")],
         "class_weights": training.class_weights,
         "tune_body": training.tune_body,
         "learned": fingerprint(job.part.learned),
         "judged": fingerprint(job.part.judged),
         "seed": job.part.seed,
     }
-    return run_key(made_of | content_of_body(model))
+    return run_key(made_of | content_of_readers(model))

@@ -59,6 +59,7 @@ _DESCRIPTIONS = {
     "counting": "the model’s logistic regression on n-grams of words and characters",
     "body": "the model’s logistic regression on the mean of the vectors of words",
     "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
+    "rules": "the rules of the model’s file, without its other readers",
     "transformer": "the model without the readers beside its transformer",
 }
 

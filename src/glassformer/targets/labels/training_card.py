@@ -22,6 +22,7 @@ _AS_PART = {
     "counting": "a counting reader",
     "body": "a linear model of word vectors",
     "encoder": "a linear model of the vectors of a pre-trained encoder",
+    "rules": "the rules of a file",
     "transformer": "the transformer",
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -17,7 +17,7 @@ from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.answering_config import TRANSFORMER, ReaderConfig, Readers, named
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.counting.fitting import fit_counting
-from glassformer.readers.joining import Joined, join
+from glassformer.readers.joining import Joined, join, open_rows
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.objectives import binary_cross_entropy, cross_entropy
@@ -86,38 +86,46 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
         last[:] = [_nats(learned, without, with_it)]
         return last[0] > GAIN
 
-    chosen, found = helpful(list(held_out), lambda names: _joined(learned, [held_out[name] for name in names]), gains)
-    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
+    chosen, found = helpful(
+        list(held_out), lambda names: _joined(learned, {name: held_out[name] for name in names}), gains
+    )
+    given = {name: 1.0 for name, each in learned.fitted.items() if not each.reader.weighed}
+    weighed = dict(zip([name for name in chosen if name not in given], found.weights, strict=True))
+    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | weighed | given
     if len(chosen) == 1:
         weights[chosen[0]] = max(weights[chosen[0]], _LEAST_WEIGHT)
     nothing = np.zeros_like(next(iter(held_out.values())))
     logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items()}
     together = reduce(np.add, logits.values())
-    readers = {
-        name: ReaderConfig(weight=weights[name], temperature=fit_temperature(each, labels, multilabel=multilabel))
-        for name, each in logits.items()
-    }
+    is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
+
+    def temperature(of: FloatArray) -> float:
+        return fit_temperature(of[is_open], labels[is_open], multilabel=multilabel)
+
+    readers = {name: ReaderConfig(weight=weights[name], temperature=temperature(each)) for name, each in logits.items()}
     figures = {
         "held_out_rows": len(labels),
         "folds": len(learned.folds),
         "gain_in_nats": None if transformer is None else last[0],
-        **{f"{name}_accuracy": _accuracy(each, labels) for name, each in learned.held_out.items()},
+        **{f"{name}_accuracy": _accuracy(each, labels) for name, each in learned.weighed.items()},
+        **dict.fromkeys([f"{name}_accuracy" for name in given]),
         "transformer_accuracy": None if transformer is None else _accuracy(transformer, labels),
         "accuracy": _accuracy(together, labels),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
-    return Readers(readers), fit_temperature(together, labels, multilabel=multilabel), figures
+    return Readers(readers), temperature(together), figures
 
 
 def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
     """Return the nats by which the transformer raises the log likelihood of held-out rows over the other readers."""
-    others = list(learned.held_out.values())
-    return _nats(learned, _joined(learned, others), _joined(learned, [*others, transformer]))
+    others = learned.held_out
+    return _nats(learned, _joined(learned, others), _joined(learned, {**others, TRANSFORMER: transformer}))
 
 
-def _joined(learned: LearnedReaders, scores: Sequence[FloatArray]) -> Joined:
-    multilabel = learned.truth.ndim == 2
-    return join(scores, learned.truth, multilabel=multilabel, row_weights=learned.row_weights)
+def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined:
+    weighed = [each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed]
+    multilabel, weights = learned.truth.ndim == 2, learned.row_weights
+    return join(weighed, learned.truth, multilabel=multilabel, row_weights=weights, fixed=learned.fixed)
 
 
 def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:

@@ -153,6 +153,10 @@ def check_recipe(recipe: Recipe) -> None:
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
     if recipe.training.class_weights != "none":
         raise UsageError("training.class_weights: a number has no classes to weigh; leave it out")
+    if isinstance(recipe.model, ModelConfig) and recipe.model.rules != "none":
+        raise UsageError(
+            f"`model.rules={recipe.model.rules!r}`: rules speak for labels, not for a number; leave it out"
+        )
     if recipe.training.label_smoothing:
         raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
 

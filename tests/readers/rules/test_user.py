@@ -1,0 +1,123 @@
+"""Rules as a user meets them: in training, answers, explanations, exports and messages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer import TextClassifier
+from glassformer.models.model_config import ModelConfig
+from glassformer.training.unfinished import content_of_readers
+from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
+from tests.trained import NEGATIVE, POSITIVE, review_rows, write_csv
+
+RULES = f"""# what people know
+"a sad day" -> {NEGATIVE} always
+/\\bXX-\\d+\\b/ -> {POSITIVE}
+"film" -> {POSITIVE} 1.5
+"day" -> {POSITIVE} always
+"never met" -> not {POSITIVE}
+"""
+TEXT = "good film XX-12"
+QUICK = (*OF_FEW_ROWS, "--set", "training.epochs=0", "--device", "cpu")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("rules")
+    write_csv(place / "reviews.csv", review_rows(60))
+    (place / "rules.txt").write_text(RULES)
+    outcome = glassformer("train", place / "reviews.csv", "--out", place / "m", "--rules", place / "rules.txt", *QUICK)
+    assert outcome.code == 0, outcome.err
+    assert "weighing the rules by the held-out rows" in outcome.err
+    assert "so the model answers by counting and the body and the list of rules" in outcome.err
+    return place
+
+
+def explained(place: Path, text: str, *flags: str) -> Any:
+    return glassformer("explain", place / "m", text, *flags)
+
+
+def test_the_file_is_kept_and_its_scores_are_not_weighed(place: Path) -> None:
+    assert (place / "m" / "readers" / "rules" / "rules.txt").read_text() == RULES
+    config = json.loads((place / "m" / "config.json").read_text())
+    assert config["readers"]["rules"]["weight"] == 1
+    assert "the rules of a file, times 1.000" in (place / "m" / "README.md").read_text()
+
+
+def test_a_rule_decides_whatever_the_other_readers_say(place: Path) -> None:
+    answers = glassformer("predict", place / "m", "good great fine, a sad day", "good", "--json").document["answers"]
+    assert [each["prediction"] for each in answers] == [NEGATIVE, POSITIVE]
+    assert answers[0]["probabilities"][NEGATIVE] > 0.999
+    assert answers[1]["readers"]["rules"] == 0
+
+
+def test_an_explanation_names_the_rules_and_adds_up(place: Path) -> None:
+    shown = explained(place, TEXT).out
+    assert 'rule 3: "film" -> very good, +1.50\n' in shown
+    assert "rule 2: /\\bXX-\\d+\\b/ -> very good, +" in shown
+    found = explained(place, TEXT, "--json").document
+    assert [each["rule"] for each in found["rules"]] == [
+        "rule 2: /\\bXX-\\d+\\b/ -> very good",
+        'rule 3: "film" -> very good',
+    ]
+    assert sum(each["share"] for each in found["rules"]) == pytest.approx(sum(w["rules"] for w in found["words"]))
+    by_word = {each["word"]: each["rules"] for each in found["words"]}
+    assert by_word["film"] == pytest.approx(1.5)
+    assert by_word["good"] == 0
+    assert by_word["XX"] == by_word["12"] > 0
+    assert found["unexplained"] == pytest.approx(0, abs=1e-4)
+
+
+def test_an_explanation_says_which_rule_decides_and_which_is_silent(place: Path) -> None:
+    shown = explained(place, "a sad day, film").out
+    assert 'rule 1: "a sad day" -> not, good always, decides\n' in shown
+    assert 'rule 3: "film" -> very good, silent, as rule 1 decides\n' in shown
+    assert 'rule 4: "day" -> very good always, silent, as rule 1 decides\n' in shown
+
+
+def test_python_trains_explains_and_loads_with_rules(place: Path, tmp_path: Path) -> None:
+    texts, labels = zip(*review_rows(40), strict=True)
+    settings = {"training.epochs": 0, "validation.min_rows": 10}
+    model = TextClassifier("tiny", rules=str(place / "rules.txt"), settings=settings, device="cpu").fit(texts, labels)
+    found = model.explain("a sad day")
+    assert found.rules[0].effect == "decides"
+    assert "rule 1:" in str(found)
+    assert "What each rule adds" in found._repr_html_()
+    model.save(tmp_path / "m")
+    assert TextClassifier.load(tmp_path / "m").predict(["good, a sad day"]) == [NEGATIVE]
+
+
+def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text('"fine" -> good')
+    train = ("train", place / "reviews.csv", "--out", tmp_path / "m", *QUICK)
+    misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt, line 1: no label 'good'")
+    misused(glassformer(*train, "--rules", tmp_path / "no.txt"), f"--rules {tmp_path}/no.txt: No such file")
+    misused(glassformer(*train, "--rules", "a", "--set", "model.rules=b"), "say the same thing twice")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_number_has_no_rules(place: Path, tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "n.csv", [(f"text {n}", str(n / 7)) for n in range(30)])
+    train = ("train", table, "--target", "label", "--task", "number", "--out", tmp_path / "m", *QUICK)
+    misused(glassformer(*train, "--rules", place / "rules.txt"), "rules speak for labels, not for a number")
+
+
+def test_exports_answer_as_the_model_or_say_why_not(place: Path, tmp_path: Path) -> None:
+    assert glassformer("export", place / "m", "--format", "onnx", "--out", tmp_path / "onnx").code == 0
+    texts = (TEXT, "a sad day")
+    folders = (place / "m", tmp_path / "onnx")
+    answers = [glassformer("predict", folder, *texts, "--json").document["answers"] for folder in folders]
+    assert [each["probabilities"] for each in answers[0]] == [each["probabilities"] for each in answers[1]]
+    outcome = glassformer("export", place / "m", "--format", "web", "--out", tmp_path / "web")
+    misused(outcome, "it asks a list of rules, whose patterns mean something else in a browser; --format onnx")
+
+
+def test_the_contents_of_the_file_are_part_of_what_a_run_is(tmp_path: Path) -> None:
+    found = []
+    for content in (RULES, RULES, RULES.replace("1.5", "2")):
+        (tmp_path / "rules.txt").write_text(content)
+        found.append(content_of_readers(ModelConfig(rules=str(tmp_path / "rules.txt"))))
+    assert found[0] == found[1] != found[2]
+    assert content_of_readers(ModelConfig()) == {}
