@@ -186,4 +186,5 @@ async def _broken(_: Request, error: Exception) -> JSONResponse:
 
 def _reason(status: int, reason: str, retry_after: int | None = None) -> JSONResponse:
     headers = None if retry_after is None else {"retry-after": str(retry_after)}
-    return JSONResponse({"reason": reason}, status, headers)
+    sendable = reason.encode(errors="backslashreplace").decode()  # a key may hold half of a surrogate pair
+    return JSONResponse({"reason": sendable}, status, headers)

@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -157,6 +158,13 @@ class Server(uvicorn.Server):
 
 
 def _worth_a_line(record: logging.LogRecord) -> bool:
-    """Whether a line of uvicorn helps: not the trace of a cancelled request, nor a line for each that is not HTTP."""
-    cancelled = record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError)
-    return not (cancelled or record.msg == "Invalid HTTP request received.")
+    """Whether a line of uvicorn helps: not the trace of a cancelled request, nor a line for each that is not HTTP.
+
+    Of an error, its kind and the lines of code remain. What it says may quote a text.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    if error is not None:
+        places = "".join(traceback.format_tb(error.__traceback__))
+        record.msg, record.args = f"{record.getMessage().strip()}: {type(error).__name__}\n{places}", ()
+        record.exc_info = record.exc_text = None
+    return not (isinstance(error, asyncio.CancelledError) or record.msg == "Invalid HTTP request received.")

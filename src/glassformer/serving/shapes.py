@@ -43,7 +43,8 @@ class BodyOfRequest(BaseModel):
     def _check_keys(cls, body: Any) -> Any:
         unknown = [key for key in body if key not in cls.model_fields] if isinstance(body, dict) else []
         if unknown:
-            reason = f"`{unknown[0]}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
+            key = str(unknown[0]).encode(errors="backslashreplace").decode()  # JSON can spell half of a surrogate pair
+            reason = f"`{key}` is no key of this request; its keys are {', '.join(cls.model_fields)}"
             raise PydanticCustomError("unknown_key", "{reason}", {"reason": reason})
         return body
 
