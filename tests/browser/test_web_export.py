@@ -128,6 +128,22 @@ def test_counting_alone_answers_as_in_python(browser: Browser, small: Path, tmp_
         assert ask(page, "answer", " \n\x1f\u3000")["prediction"] is None
 
 
+def test_the_path_of_several_levels_is_that_of_python(browser: Browser, tmp_path: Path) -> None:
+    labels = ("good > fine", "good > great", "bad > dull", "bad")
+    trained = two_readers(transformer=0.0, labels=labels, levels=" > ")
+    model, ends = as_saved(trained, tmp_path), set()
+    with opened(browser, page_of(trained, tmp_path / "out", runtime=None)) as page:
+        for text, expected in zip(TEXTS, model.answer(TEXTS).records(), strict=True):
+            found = ask(page, "answer", text)
+            assert found["path"] == expected["path"], text
+            assert found["path_probability"] == pytest.approx(expected["path_probability"], abs=1e-4), text
+            ends.add(expected["path"] in labels)
+        assert ends == {True, False}
+        assert ask(page, "answer", " ")["path"] is None
+        page.fill("#text", TEXT)
+        expect(page.get_by_text(re.compile("Sure of: (good|bad)"))).to_be_visible()
+
+
 OF_A_NUMBER = "reviews: score"
 
 

@@ -61,6 +61,40 @@ def test_a_head_of_ordered_classes_needs_an_order() -> None:
         small(settings={"model.head": "ordered"}).fit(TEXTS, ORDERED)
 
 
+PATHS = ["up > far", "down > far", "up > near", "down > near"] * 6
+
+
+def test_labels_may_have_levels(tmp_path: Path) -> None:
+    classifier = small(levels=" > ").fit(TEXTS, PATHS)
+    loaded = TextClassifier.load(classifier.save(tmp_path / "m"))
+    assert loaded.levels == " > "
+    assert loaded.classes_.tolist() == sorted(set(PATHS))
+    paths, probs = loaded.paths(TEXTS), loaded.predict_proba(TEXTS)
+    assert paths == classifier.paths(TEXTS)
+    up = probs[:, [label.startswith("up") for label in loaded.classes_]].sum(axis=1)
+    for path, share, of_one in zip(paths, up, probs.max(axis=1), strict=True):
+        assert path is not None  # one of two nodes has a half
+        name, prob = path
+        first = "up" if share >= 0.5 else "down"
+        assert name.split(" > ")[0] == first
+        assert prob == pytest.approx(of_one if " > " in name else max(share, 1 - share), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("labels", "more"), [(PATHS, {"order": sorted(set(PATHS))}), (LISTS, {}), (PATHS, {"levels": ""})]
+)
+def test_levels_are_for_classes(labels: Any, more: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="is for classes, one for each text"):
+        small(**{"levels": " > "} | more).fit(TEXTS, labels)
+
+
+def test_levels_that_no_label_has() -> None:
+    with pytest.raises(UsageError, match="no label holds '::'"):
+        small(levels="::").fit(TEXTS, PATHS)
+    with pytest.raises(UsageError, match="have no levels"):
+        small().fit(TEXTS, PATHS).paths(TEXTS[:1])
+
+
 def test_a_matrix_of_labels(tmp_path: Path) -> None:
     classifier = small(learning_rate=1e-2, epochs=6).fit(TEXTS, MATRIX)
     loaded = TextClassifier.load(classifier.save(tmp_path / "m"))

@@ -45,6 +45,15 @@ def test_answers_are_those_of_the_model(client: TestClient) -> None:
     assert alone[0]["prediction"] == found["answers"][0]["prediction"]
 
 
+def test_an_answer_of_several_levels_has_its_path() -> None:
+    trained = two_readers(labels=("good > fine", "good > great", "bad > dull"), levels=" > ")
+    with TestClient(create_app(served(trained=trained))) as client:
+        first, empty = client.post("/predict", json={"texts": [TEXT, " "]}).json()["answers"]
+    expected, _ = Predictor(trained).answer([TEXT, " "]).records()
+    assert (first["path"], first["path_probability"]) == (expected["path"], expected["path_probability"])
+    assert (empty["path"], empty["path_probability"]) == (None, None)
+
+
 def test_it_is_said_how_a_text_was_read(client: TestClient) -> None:
     def reading(text: str) -> Any:
         return client.post("/predict", json={"text": text}).json()["answers"][0]["reading"]

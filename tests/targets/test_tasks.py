@@ -10,7 +10,7 @@ from glassformer.data.labels import LabelSet, ordered_labels
 from glassformer.data.sources import SourceConfig, Task, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
-from glassformer.targets.tasks import find_task, is_scale, separator_of
+from glassformer.targets.tasks import find_task, is_scale, levels_separator_of, separator_of
 from tests.data.samples import table_of
 
 
@@ -32,7 +32,7 @@ GENRES = ["drama|comedy", "drama", "comedy", "crime", "comedy|crime", "drama|cri
         (['["drama"]', '["drama", "comedy"]', "[]"], "|"),
         ([["drama"], ["drama", "comedy"]], "|"),
         (["very good", "not, good"] * 9, None),
-        (["food/pizza", "food/pasta", "drink/beer"] * 9, None),  # one class within another
+        (["food/pizza", "food/pasta", "drink/beer"] * 9, None),  # levels
         (["billing, refund", "billing, invoice", "shipping, delay"] * 9, None),
         (["and/or", "and", "or"], None),  # too few cells
         (["drama|", "drama", "comedy", "drama|comedy"] * 9, None),  # an empty part
@@ -42,6 +42,41 @@ GENRES = ["drama|comedy", "drama", "comedy", "crime", "comedy|crime", "drama|cri
 )
 def test_a_separator_needs_clear_evidence(cells: list[object], separator: str | None) -> None:
     assert separator_of(pl.Series(cells)) == separator
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        (["food/fruit", "food/bread", "drink/tea", "drink/beer"] * 3, "/"),
+        (["food > fruit > apple", "food > fruit > lime", "food > bread", "drink > tea", "drink > beer"] * 3, " > "),
+        (["food::fruit", "food::bread", "drink::tea", "drink::beer"] * 3, "::"),
+        (["food / fruit", "food / bread", "drink / tea", "drink / beer"] * 3, " / "),
+        ([*["food/fruit", "food/bread", "drink/tea", "drink/beer"] * 5, "other"], "/"),  # nearly all
+        (["food/fruit", "food/bread", "drink/tea", "drink/beer", "other"] * 3, None),  # a fifth without
+        (["food/fruit", "food/bread"] * 6, None),  # one name at the first level
+        (["km/h", "m/s", "l/min"] * 6, None),  # no two labels begin alike
+        (["drama/comedy", "comedy/drama", "drama/crime", "crime/drama", "comedy/crime", "crime/comedy"] * 3, None),
+        (["food/", "food/bread", "drink/tea", "drink/beer"] * 3, None),  # an empty part
+        (["food/fruit", "food/bread", "drink/tea", "drink/beer"], None),  # too few cells
+        (["2024/01/02", "2024/01/03", "2023/01/02", "2023/01/03"] * 3, None),
+        ([1, 2, 3], None),
+    ],
+)
+def test_levels_need_clear_evidence(cells: list[object], separator: str | None) -> None:
+    assert levels_separator_of(pl.Series(cells)) == separator
+
+
+def test_levels_are_found_unless_each_cell_is_to_be_a_class(tmp_path: Path) -> None:
+    source = written(tmp_path, ["food/fruit", "food/bread", "drink/tea", "drink/beer"] * 3)
+    for by_content in (True, False):
+        found = find_task(source, by_content=by_content)
+        assert (found.source.task, found.source.levels) == ("classes", "/")
+        assert "task: classes with levels" in str(found.said)
+    assert read_sources(found.source, ValidationConfig(), None).train.levels == "/"
+    kept = source.model_copy(update={"task": "classes"})
+    assert find_task(kept) == (kept, None)
+    named = find_task(source.model_copy(update={"levels": "f"}))
+    assert (named.source.task, named.source.levels, named.said) == ("classes", "f", None)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +133,10 @@ def test_an_input_is_not_taken_for_what_is_learned(tmp_path: Path) -> None:
         ({"task": "number", "order": ("a", "b")}, "has no order of classes"),
         ({"multilabel": "|", "order": ("a", "b")}, "have no order"),
         ({"task": "several"}, "not clear what separates"),
+        ({"levels": "/", "multilabel": "|"}, "is for classes"),
+        ({"levels": "/", "task": "number"}, "is for classes"),
+        ({"levels": "/", "order": ("a", "b")}, "is for classes"),
+        ({"levels": ""}, "is empty"),
     ],
 )
 def test_settings_that_contradict_each_other(settings: dict[str, object], words: str, tmp_path: Path) -> None:

@@ -254,6 +254,12 @@ class Reading:
             help="Texts may have several labels, with this separator in between: '|' for drama|comedy.",
         ),
     ] = None
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<separator>", help="Separator of levels: ' > ' for Food > Fruit. Default: found by content."
+        ),
+    ] = None
     fold_labels: FoldLabels = False
     query: Query = None
 
@@ -276,15 +282,14 @@ class Reading:
             test=test,
             label=self.label,
             multilabel=self.multilabel,
+            levels=self.levels,
             fold_labels=self.fold_labels,
             **given_inputs(self.text, self.columns),
         ).with_inputs(None if start is None else start.inputs, str(init))
         return _chosen_task(source, self.target, self.task, self.order)
 
 
-def _chosen_task(
-    source: SourceConfig, target: str | None = None, task: str | None = None, order: str | None = None
-) -> SourceConfig:
+def _chosen_task(source: SourceConfig, target: str | None, task: str | None, order: str | None) -> SourceConfig:
     """Return the source with its task, and say what was found by content.
 
     Raises:

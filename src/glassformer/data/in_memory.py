@@ -58,6 +58,7 @@ def as_table(
     text: Any = None,
     columns: Any = None,
     order: Any = None,
+    levels: str | None = None,
     known: Inputs | None = None,
 ) -> tuple[Table, dict[str, Any]]:
     """Return the rows as a table, and the label value behind each label name.
@@ -68,6 +69,7 @@ def as_table(
     Args:
         texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
         order: all labels, the lowest first, if their order is to be learned.
+        levels: what separates the levels of a label, if labels have levels.
         known: see `learned_rows`.
 
     Raises:
@@ -81,7 +83,10 @@ def as_table(
     names = _names(values, multilabel=multilabel)
     table = _table(learned_rows(texts, text, columns, known), names, weights, multilabel=multilabel)
     check_classes(table.frame["label"], multilabel=multilabel)
-    return replace(table, order=None if order is None else ordered_names(order, by_name, values)), by_name
+    if levels is not None and (multilabel or order is not None or not levels):
+        raise InputError(f"`levels={levels!r}` is for classes, one for each text, such as levels=' > '; leave it out")
+    order = None if order is None else ordered_names(order, by_name, values)
+    return replace(table, order=order, levels=levels), by_name
 
 
 def as_added_table(

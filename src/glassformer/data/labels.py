@@ -22,12 +22,13 @@ LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
 class LabelSet:
     """The classes, in the order of the logits. With `multilabel` a text may have several classes, or none.
 
-    With `ordered`, each class is more than the one before it.
+    With `ordered`, each class is more than the one before it. `levels` separates the levels of a name, if it has some.
     """
 
     names: tuple[str, ...]
     multilabel: bool = False
     ordered: bool = False
+    levels: str | None = None
 
     @classmethod
     def from_table(cls, table: Table) -> "LabelSet":
@@ -66,7 +67,12 @@ class LabelSet:
             )
         if table.order is not None:
             return cls(names=table.order, ordered=True)
-        return cls(names=names, multilabel=table.multilabel)
+        if table.levels is not None and not any(table.levels in name for name in names):
+            raise UsageError(
+                f"{place}: no label holds {table.levels!r}, for example {quoted(names[0])}; name what stands between "
+                f"two levels, or leave out `levels={table.levels!r}`"
+            )
+        return cls(names=names, multilabel=table.multilabel, levels=table.levels)
 
     def encode(self, table: Table) -> np.ndarray:
         """Return class numbers, int64 (n_rows,), or with `multilabel` ones and zeros, uint8 (n_rows, n_classes).

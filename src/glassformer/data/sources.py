@@ -90,6 +90,8 @@ class SourceConfig(BaseModel):
     """None means classes, or several labels with `multilabel`."""
     order: tuple[str, ...] | None = None
     """Ordered classes from lowest to highest. None means that they are numbers, ordered by size."""
+    levels: str | None = Field(default=None, exclude_if=not_)
+    """What separates the levels of a class, such as ` > `. None means classes without levels."""
     other_texts: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The columns of the second text and all further ones."""
     columns: tuple[str, ...] = Field(default=(), exclude_if=not_)
@@ -190,6 +192,7 @@ def read_sources(
         read_like_training(name, config, data_dir, labels=labels, inputs=train.inputs, split="train")
         for name in config.added
     )
+    train = replace(train, levels=config.levels)
     if config.task == "ordered":
         train = replace(train, order=ordered_labels(reduce(joined, added, train), config.order))
     return Sources(

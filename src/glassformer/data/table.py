@@ -41,11 +41,12 @@ class Table:
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
     `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
-    that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `notes` are
-    sentences about what was detected. `like_labels` are other columns that look like labels, if the label column holds
-    decimal numbers. `inputs` says how the texts were composed, if a row has several inputs. Before that, the frame
-    holds the other inputs as strings, under their `kept_name`. `unlabelled` are the rows with a text and without a
-    label, if there are some: they have the columns of `frame`. With `multilabel` there are none.
+    that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `levels`
+    separates the levels of a label, such as ` > `, if it has some. `notes` are sentences about what was detected.
+    `like_labels` are other columns that look like labels, if the label column holds decimal numbers. `inputs` says how
+    the texts were composed, if a row has several inputs. Before that, the frame holds the other inputs as strings,
+    under their `kept_name`. `unlabelled` are the rows with a text and without a label, if there are some: they have the
+    columns of `frame`. With `multilabel` there are none.
     """
 
     frame: pl.DataFrame
@@ -54,6 +55,7 @@ class Table:
     label_column: str | None
     multilabel: bool = False
     order: tuple[str, ...] | None = None
+    levels: str | None = None
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()

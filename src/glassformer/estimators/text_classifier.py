@@ -65,6 +65,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             example by `[label.strip().lower() for label in labels]`.
         order: all labels from lowest to highest, if they have an order that is to be learned (see
             docs/how-to/targets.md).
+        levels: what separates the levels of a label, such as ` > ` in `Food > Fruit`, if labels have levels. `paths`
+            then answers with a path that ends where the model is not sure any more.
         rules: a file of rules: phrases and patterns that decide or weigh (see docs/how-to/rules.md).
         text, columns: for rows, as dictionaries or a frame: the columns of their texts, and those beside the texts (see
             docs/how-to/inputs.md).
@@ -95,6 +97,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
         order: Sequence[Any] | None = None,
+        levels: str | None = None,
         rules: str | None = None,
         text: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
@@ -127,6 +130,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         self.class_weight = class_weight
         self.fold_labels = fold_labels
         self.order = order
+        self.levels = levels
         self.rules = rules
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
@@ -150,7 +154,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         given = given_labels(y)
         labels = folded(given.values) if self.fold_labels and given.columns is None else given.values
         start, read_as = self._start()
-        table, by_name = as_table(X, labels, sample_weight, order=self.order, **read_as)
+        table, by_name = as_table(X, labels, sample_weight, order=self.order, levels=self.levels, **read_as)
         given.check_columns(by_name)
         if several := table_spellings(table):
             warn_caller(several)
@@ -207,7 +211,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
     @classmethod
     def _parameters_of(cls, config: Any) -> dict[str, Any]:
         fold, order = config.remembered.fold_labels, list(config.target.labels) if config.target.ordered else None
-        return super()._parameters_of(config) | {"fold_labels": fold, "order": order}
+        levels = None if config.target.tree is None else config.target.tree.separator
+        return super()._parameters_of(config) | {"fold_labels": fold, "order": order, "levels": levels}
 
     def predict_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
@@ -280,6 +285,17 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         check_is_fitted(self)
         below = self.predictor_.thresholds.rule(automatic).below
         return self._answer(X).confidences() < below
+
+    def paths(self, X: Iterable[Any]) -> list[tuple[str, float] | None]:  # noqa: N803
+        """Return the path of each text to the last level that is more likely right than wrong, with its probability.
+
+        None if no level is. docs/how-to/targets.md says how.
+
+        Raises `UsageError` if the labels have no levels.
+        """
+        answers = self._answer(X)
+        found: list[tuple[str, float] | None] = answers.paths
+        return found
 
     def label_sets(self, X: Iterable[Any], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
         """Return the labels that each text may have: this share of such sets hold the right label.

@@ -74,8 +74,9 @@ def labels_command(config: FolderConfig) -> str | None:
     order = None if read_as.order is None else ",".join(map(in_option, read_as.order))
     named += [
         ("multilabel", read_as.multilabel),
-        ("task", None if read_as.multilabel else read_as.task),
+        ("task", None if read_as.multilabel or read_as.levels else read_as.task),
         ("order", order),
+        ("levels", read_as.levels),
     ]
     settings = [f"`{name}={value!r}`" for name, value in [*named, ("group", group)] if value is not None]
     settings += ["`fold_labels=True`"] if read_as.fold_labels else []

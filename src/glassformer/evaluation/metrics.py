@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
+from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import ClassScores, Metrics, Reliability, ReliabilityBin, Scores
 from glassformer.targets.probabilities import THRESHOLD, one_hot
 
@@ -38,9 +39,6 @@ def measure(
         patterns, row_counts = _confusion_patterns(confusion)
     n_classes = len(class_names)
 
-    def macro_f1(sums: Float[np.ndarray, "resamples k"]) -> NDArray[np.float64]:
-        return _macro(_scores(sums.reshape(-1, 3, n_classes))[2], sums.reshape(-1, 3, n_classes))
-
     counts = (row_counts @ patterns.astype(np.int64)).reshape(1, 3, n_classes)
     per_class = _scores(counts)[:, 0]
     average = _average_precisions(probs, labels)
@@ -48,7 +46,7 @@ def measure(
     return Metrics(
         rows=len(labels),
         accuracy=share_right(correct_rows(probs, labels, multilabel=multilabel), seed=seed, resamples=resamples),
-        macro_f1=bootstrap(patterns, row_counts, macro_f1, seed=seed, resamples=resamples),
+        macro_f1=_macro_f1(patterns, row_counts, seed=seed, resamples=resamples),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
         weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
         micro=_as_scores(_scores(counts.sum(axis=2, keepdims=True))[:, 0, 0]) if multilabel else None,
@@ -68,6 +66,26 @@ def measure(
         roc_auc=auc,
         roc_auc_missing_because=reason,
     )
+
+
+def macro_f1(
+    answers: Int[np.ndarray, " n"], labels: Int[np.ndarray, " n"], n_classes: int, *, seed: int, resamples: int
+) -> Estimate:
+    """Return the macro F1 of answers that are class numbers."""
+    confusion = confusion_matrix(labels, answers, labels=np.arange(n_classes))
+    return _macro_f1(*_confusion_patterns(confusion), seed=seed, resamples=resamples)
+
+
+def _macro_f1(
+    patterns: Shaped[np.ndarray, "m k"], counts: Int[np.ndarray, " m"], *, seed: int, resamples: int
+) -> Estimate:
+    """Return the macro F1 of rows by their `_label_counts`."""
+
+    def of(sums: Float[np.ndarray, "resamples k"]) -> NDArray[np.float64]:
+        by_class = sums.reshape(len(sums), 3, -1)
+        return _macro(_scores(by_class)[2], by_class)
+
+    return bootstrap(patterns, counts, of, seed=seed, resamples=resamples)
 
 
 def correct_rows(

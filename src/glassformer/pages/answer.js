@@ -16,6 +16,7 @@ export function drawAnswer({ model, answer, changed }) {
   return el("div", {},
     el("p", { className: "label", dir: "auto" }, large, ...(confidence ? [" ", el("span", { className: "confidence" }, confidence)] : [])),
     before,
+    surePath(now),
     (model.target ? scale : bars)(model, now, changed ? answer : null), // in the order of the written text, so that no bar jumps
     notes(now));
 }
@@ -23,6 +24,12 @@ export function drawAnswer({ model, answer, changed }) {
 /** The answer, and the confidence of a label. */
 function inLarge({ prediction, confidence }) {
   return confidence === undefined ? [short(prediction), ""] : [said(prediction), percent(confidence)];
+}
+
+/** Of labels with levels: the path as far as the model is sure. */
+function surePath({ path, path_probability: probability }) {
+  if (path === undefined) return null;
+  return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path}, ${percent(probability)}`);
 }
 
 const range = ({ lowest, highest }) => el("p", { className: "soft" }, `Numbers of training: ${short(lowest)} to ${short(highest)}.`);

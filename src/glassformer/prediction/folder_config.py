@@ -215,8 +215,7 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 
     @property
     def label_set(self) -> LabelSet:
-        target = self.target
-        return LabelSet(names=target.outputs, multilabel=target.multilabel, ordered=target.ordered)
+        return LabelSet(**self.target.as_labels)
 
 
 class LanguageFolderConfig(AnyFolderConfig):

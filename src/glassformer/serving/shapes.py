@@ -148,6 +148,12 @@ class Answer(BaseModel):
     """The answer to a text. An empty text has nulls."""
 
     prediction: Label | list[Label] | None
+    path: str | None = Field(
+        default=None,
+        description="Of labels with levels: the path to the last level that is more likely right than wrong. Null if "
+        "none is.",
+    )
+    path_probability: float | None = None
     confidence: float | None = Field(default=None, description="The confidence and the probabilities of labels.")
     probabilities: dict[str, float] | None = Field(default=None, description="The most probable label first.")
     interval_low: float | None = Field(

@@ -40,8 +40,8 @@ class Answers(ABC):
 
     per_text: ClassVar[tuple[str, ...]]
     """The names of the arrays with a row for each text, besides `empty`."""
-    in_words: ClassVar[bool]
-    """Whether a prediction is a word, and not a number."""
+    text_columns: ClassVar[tuple[str, ...]]
+    """The columns that hold words, and not numbers."""
 
     empty: BoolArray
     readers: Mapping[str, Scores]
@@ -165,7 +165,7 @@ class Answers(ABC):
         if (review := self.needs_review) is not None:
             columns["needs_review"] = review.tolist()
         types: dict[str, Any] = {"unlike_training": pl.Boolean, "needs_review": pl.Boolean}
-        types |= {"prediction": pl.String} if self.in_words else {}
+        types |= dict.fromkeys(self.text_columns, pl.String)
         unknown = [None] * len(self.empty)
         added = pl.DataFrame(
             {name: unknown if values is None else values for name, values in columns.items()},

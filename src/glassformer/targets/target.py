@@ -69,6 +69,11 @@ class Target(BaseModel, ABC):
         """The name of each score, if they are labels."""
         return None
 
+    @property
+    def as_labels(self) -> dict[str, Any]:
+        """The scores as labels: the fields of a `LabelSet`."""
+        return {"names": self.outputs, "multilabel": self.multilabel, "ordered": self.ordered}
+
     @abstractmethod
     def held_out(self, metrics: Mapping[str, Any]) -> Any:
         """Return the figures of the answers to held-out rows in the contents of `metrics.json`, or None."""

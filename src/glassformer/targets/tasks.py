@@ -22,6 +22,8 @@ from glassformer.errors import UsageError, quoted
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes
 _FEWEST_CELLS, _LEAST_SHARE = 5, 0.05  # cells with a separator
 _IN_OTHER_CELLS, _ALONE = 0.9, 0.5  # shares of the parts of such cells
+LEVELS = (" > ", " / ", "::", ">", "/")
+_IN_LEVELS = 0.9  # share of the cells with a separator
 
 
 class Found(NamedTuple):
@@ -50,8 +52,9 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
     _check(source)
     if source.train in KNOWN or source.multilabel is not None:
         return Found(source, None)
-    if source.task in ("classes", "ordered", "number") or source.order is not None:
-        return Found(source if source.task else source.model_copy(update={"task": "ordered"}), None)
+    if source.task in ("classes", "ordered", "number") or source.order is not None or source.levels is not None:
+        named = source.task or ("classes" if source.levels is not None else "ordered")
+        return Found(source.model_copy(update={"task": named}), None)
     check_source(source.train)
     sample = first_rows(local_path(source.train))
     asked = "|" if source.task == "several" else None
@@ -68,6 +71,12 @@ def _found(source: SourceConfig, *, by_content: bool) -> Found:
         raise UsageError(
             f"{source.train}, {place}: it is not clear what separates several labels; name it: `multilabel='|'`"
         )
+    if levels := levels_separator_of(values):
+        said = (
+            f"task: classes with levels ({place} holds paths with {levels!r} in between). `task='classes'` takes each "
+            "cell as a class without levels"
+        )
+        return Found(source.model_copy(update={"task": "classes", "levels": levels}), said)
     return _by_content(source, values, place) if by_content else Found(source, None)
 
 
@@ -129,8 +138,34 @@ def _separates(separator: str, cells: Counter[str]) -> bool:
     return len(elsewhere) >= _IN_OTHER_CELLS * len(found) and len(alone) >= _ALONE * len(found)
 
 
+def levels_separator_of(values: pl.Series) -> str | None:
+    """Return what separates the levels of labels, if the evidence is clear, or None.
+
+    Of the cells, nine in ten must hold it. The names of the first level must have two labels each on average, and
+    most of them must not be names of other levels, as in "food/fruit", "food/bread" and "drink/tea".
+    """
+    if values.dtype != pl.String or kind_of(values) != "words":
+        return None
+    cells = Counter(cell for cell in values.drop_nulls().str.strip_chars() if cell)
+    return next((separator for separator in LEVELS if _makes_levels(separator, cells)), None)
+
+
+def _makes_levels(separator: str, cells: Counter[str]) -> bool:
+    paths = {cell: [part.strip() for part in cell.split(separator)] for cell in cells if separator in cell}
+    if sum(cells[cell] for cell in paths) < max(_FEWEST_CELLS, _IN_LEVELS * cells.total()):
+        return False
+    if any("" in parts for parts in paths.values()):
+        return False
+    first, lower = {parts[0] for parts in paths.values()}, {part for parts in paths.values() for part in parts[1:]}
+    return len(first) > 1 and len(paths) >= 2 * len(first) and 2 * len(first & lower) < len(first)
+
+
 def _check(source: SourceConfig) -> None:
     task, several, ordered = source.task, source.multilabel is not None, source.order is not None
+    if source.levels == "":
+        raise UsageError("`levels=` is empty; name what stands between two levels: `levels=' > '`")
+    if source.levels is not None and (several or ordered or task not in (None, "classes")):
+        raise UsageError(f"`levels={source.levels!r}` is for classes, one for each text; leave it out")
     if several and task not in (None, "several"):
         raise UsageError(f"`task={task!r}` and `multilabel={source.multilabel!r}` contradict each other; leave one out")
     if ordered and task not in (None, "ordered"):

@@ -84,8 +84,7 @@ class Teacher:
 
     @property
     def labels(self) -> LabelSet:
-        target = self.target
-        return LabelSet(names=target.outputs, multilabel=target.multilabel, ordered=target.ordered)
+        return LabelSet(**self.target.as_labels)
 
     @cached_property
     def rows(self) -> Remembered:

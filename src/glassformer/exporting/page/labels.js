@@ -3,9 +3,9 @@
 const THRESHOLD = 0.5;
 
 export class TargetOf {
-  constructor({ labels, multilabel, temperature }) {
-    Object.assign(this, { labels, multilabel, temperature });
-    this.none = { prediction: null, confidence: null, probabilities: null };
+  constructor({ labels, multilabel, temperature, levels }) {
+    Object.assign(this, { labels, multilabel, temperature, levels });
+    this.none = { prediction: null, ...(levels ? { path: null, path_probability: null } : {}), confidence: null, probabilities: null };
   }
 
   /** The keys of a record that are about labels. `byReader`: the weighted logits of each reader. */
@@ -13,10 +13,23 @@ export class TargetOf {
     const { labels, multilabel } = this, probs = this.probabilities(total(byReader));
     return {
       prediction: multilabel ? labels.filter((_, label) => probs[label] >= THRESHOLD) : labels[ranked(probs)[0]],
+      ...(this.levels ? this.path(probs) : {}),
       confidence: multilabel ? Math.min(...probs.map((prob) => Math.max(prob, 1 - prob))) : Math.max(...probs),
       probabilities: Object.fromEntries(ranked(probs).map((label) => [labels[label], probs[label]])),
       readers: this.margins(byReader, probs),
     };
+  }
+
+  /** The deepest node with a probability of at least a half: the sum of those of its labels (see targets/labels/levels.py). */
+  path(probs) {
+    const sums = new Map(), names = (label) => label.split(this.levels).map((name) => name.trim()).filter(Boolean);
+    this.labels.forEach((label, number) => names(label).forEach((_, depth, all) => {
+      const node = all.slice(0, depth + 1).join(this.levels), { sum = 0 } = sums.get(node) ?? {};
+      sums.set(node, { sum: sum + probs[number], depth });
+    }));
+    const sure = [...sums].filter(([, { sum }]) => sum >= THRESHOLD).sort(([, one], [, other]) => other.depth - one.depth);
+    const [path, { sum }] = sure[0] ?? [null, { sum: null }];
+    return { path, path_probability: sum === null ? null : Math.min(1, sum) };
   }
 
   /** Calibrated probabilities, as float32. */

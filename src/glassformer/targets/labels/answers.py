@@ -11,8 +11,17 @@ import numpy as np
 
 from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.wording import decimals, label_cell, label_text
+from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
+from glassformer.targets.labels.levels import Tree
 from glassformer.targets.probabilities import THRESHOLD, confidences_of
+
+PATH = ["path", "path_probability"]
+"""The keys of an answer with levels, after the prediction."""
+ABOUT_PATHS = (
+    "the path ends at the last level that is more likely right than wrong; its probability is the sum of those of its "
+    "labels"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +39,7 @@ class LabelAnswers(Answers):
     """
 
     per_text: ClassVar = ("probs",)
-    in_words: ClassVar = True
+    text_columns: ClassVar[tuple[str, ...]] = ("prediction",)
 
     labels: tuple[Any, ...]
     multilabel: bool
@@ -74,6 +83,11 @@ class LabelAnswers(Answers):
             least: see `Thresholds.label_threshold`.
         """
         return [[label for label, prob in self.ranked(row) if prob >= least] for row in range(len(self.probs))]
+
+    @property
+    def paths(self) -> list[tuple[str, float] | None]:
+        """See `PathAnswers`. Raises `UsageError`: the labels have no levels."""
+        raise UsageError("the labels of this model have no levels; train with `levels=' > '`, or what separates them")
 
     def margins(self) -> dict[str, FloatArray]:
         """Return what each reader adds to the margin of each prediction, in logits: (texts,).
@@ -132,6 +146,47 @@ class LabelAnswers(Answers):
             name: [round(value, 6) for value in values.tolist()]
             for name, values in zip(probability_columns(self.labels), [self.confidences(), *self.probs.T], strict=True)
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PathAnswers(LabelAnswers):
+    """Answers whose labels have levels.
+
+    The prediction is the most probable label. The path ends where the model is not sure any more.
+    """
+
+    text_columns: ClassVar = ("prediction", "path")
+
+    tree: Tree
+
+    @cached_property
+    def paths(self) -> list[tuple[str, float] | None]:
+        """The deepest node of each text with a probability of at least a half, with this probability; or None."""
+        found = zip(*(each.tolist() for each in self.tree.surest(self.probs)), strict=True)
+        return [None if node < 0 else (self.tree.nodes[node], prob) for node, prob in found]
+
+    def cells(self, row: int, top_k: int | None) -> list[str]:
+        """Return the label, the path that is sure, the most likely labels, and whether the answer needs review."""
+        label, *others = super().cells(row, top_k)
+        path = "" if self.empty[row] else "no level is sure"
+        if not self.empty[row] and (found := self.paths[row]):
+            path = f"sure: {found[0]} {decimals(found[1])}"
+        return [label, path, *others]
+
+    @property
+    def _keys(self) -> list[str]:
+        return [*PATH, *super()._keys]
+
+    def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
+        path, prob = self.paths[row] or (None, None)
+        sure = {"path": path, "path_probability": None if prob is None else round(prob, 6)}
+        return {"prediction": self._read[row]} | sure | super()._record(row, top_k)
+
+    def _columns(self) -> dict[str, Any]:
+        columns = super()._columns()
+        paths = [path or (None, None) for path in self.paths]
+        sure = {"path": [path for path, _ in paths], "path_probability": [prob and round(prob, 6) for _, prob in paths]}
+        return {"prediction": columns["prediction"]} | sure | columns
 
 
 def probability_columns(labels: tuple[Any, ...]) -> list[str]:

@@ -43,6 +43,7 @@ from glassformer.targets.labels.evaluation_comparison import (
     some,
     which_is_more_accurate,
 )
+from glassformer.targets.labels.evaluation_levels import measure_levels
 from glassformer.targets.labels.evaluation_result import (
     DoubtfulLabel,
     LabelComparison,
@@ -51,6 +52,7 @@ from glassformer.targets.labels.evaluation_result import (
     LabelInputShare,
 )
 from glassformer.targets.labels.evaluation_steps import label_steps
+from glassformer.targets.labels.levels import Tree
 from glassformer.targets.labels.target import Labels, labels_of
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
@@ -71,6 +73,7 @@ class LabelledRows(MeasuredRows):
     Attributes:
         logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
         ordered: whether each class is more than the one before it.
+        tree: the levels of the classes, if they have some.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
     """
 
@@ -83,6 +86,7 @@ class LabelledRows(MeasuredRows):
     class_names: Sequence[str]
     multilabel: bool
     ordered: bool = False
+    tree: Tree | None = None
     temperature: float = 1.0
     thresholds: Thresholds | None = None
 
@@ -140,6 +144,7 @@ class LabelledRows(MeasuredRows):
             "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
             "class_curves": class_curves(probs, self.truth, names, **kind),
             "ranks": ranks_of(by_name, self.truth, **drawn) if self.ordered else (),
+            "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **drawn),
             "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
             "review": review(probs, self.truth, names, thresholds=self.thresholds, **kind, **drawn),
             "slices": find_slices([texts_alone(text) for text in self.texts], self.right(probs), self.columns),
@@ -260,8 +265,9 @@ class LabelledRows(MeasuredRows):
     @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         target = labels_of(trained.config.target)
-        kind = {"multilabel": target.multilabel, "ordered": target.ordered, "temperature": target.temperature}
-        return super().of(trained, table, truth, class_names=target.names, **kind, **about)
+        kind = {"multilabel": target.multilabel, "ordered": target.ordered, "tree": target.tree}
+        about |= {"class_names": target.names, "temperature": target.temperature}
+        return super().of(trained, table, truth, **kind, **about)
 
     @classmethod
     def answered(

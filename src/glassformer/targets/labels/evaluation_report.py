@@ -26,6 +26,7 @@ from glassformer.evaluation.verdict import how_far_off, rarely_found, share, whe
 from glassformer.evaluation.weak_spots import WorstError
 from glassformer.explanation.page import MARKED_STYLE, marked
 from glassformer.explanation.shares import pieces_of
+from glassformer.targets.labels.evaluation_levels import level_by_level
 from glassformer.targets.labels.evaluation_result import LabelContestant, LabelEvaluation
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
@@ -62,6 +63,7 @@ def _sentences(evaluation: LabelEvaluation) -> list[str | None]:
         evaluation.duel.verdict,
         evaluation.duel.reader_verdict,
         how_far_off(evaluation.ranks) if evaluation.ranks else None,
+        level_by_level(evaluation.levels) if evaluation.levels else None,
         rarely_found(metrics),
         where_worse(evaluation.slices),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import (
     Calibration,
     ClassCurve,
@@ -61,6 +62,54 @@ class DoubtfulLabel(DoubtedLabel):
     text: str | None
 
 
+class LevelScores(Record):
+    """The most probable node of a level, of the rows whose label has this level."""
+
+    level: int
+    nodes: int
+    rows: int
+    accuracy: Estimate
+    macro_f1: Estimate
+
+
+class Hierarchical(Record):
+    """The nodes on the path of the answer against those on the path of the truth, of all rows together.
+
+    Precision: the share of the nodes of the answers that is right. Recall: the share of those of the truth that is
+    answered. F1: their harmonic mean (Kiritchenko et al. 2005).
+    """
+
+    precision: float
+    recall: float
+    f1: Estimate
+
+
+class LevelMeasures(Record):
+    """The most probable label of a contestant, level by level."""
+
+    name: str
+    levels: tuple[LevelScores, ...]
+    hierarchical: Hierarchical
+
+
+class EndOfPaths(Record):
+    """The paths of the model that end at a level, 0 for those of no level: their share, and the right share of them."""
+
+    level: int
+    rows: int
+    share: float
+    right: float | None
+
+
+class Levels(Record):
+    """The measures of classes with levels. `paths` are the answers of the model as far as it is sure."""
+
+    separator: str
+    contestants: tuple[LevelMeasures, ...]
+    paths: Hierarchical
+    ends: tuple[EndOfPaths, ...]
+
+
 class LabelEvaluation(Evaluation):
     """The results for labels.
 
@@ -75,6 +124,7 @@ class LabelEvaluation(Evaluation):
     duel: Duel[LabelContestant, LabelComparison]
     class_curves: tuple[ClassCurve, ...] = ()
     ranks: tuple[RankMeasures, ...] = ()
+    levels: Levels | None = None
     class_thresholds: tuple[ClassThresholds, ...] = ()
     review: Review | None = None
     slices: Slices | None = None

@@ -73,7 +73,8 @@ def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
 def _page(trained: TrainedModel) -> dict[str, Any]:
     target = labels_of(trained.config.target)
     labels = [str(label) for label in target.labels]
-    return {"multilabel": target.multilabel, "temperature": target.temperature, "labels": labels}
+    levels = None if target.tree is None else target.tree.separator
+    return {"multilabel": target.multilabel, "temperature": target.temperature, "labels": labels, "levels": levels}
 
 
 PART = Expressed(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,8 +13,9 @@ from pydantic import Field, model_validator
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import UNLIKE, Scores
-from glassformer.targets.labels.answers import LabelAnswers, probability_columns
+from glassformer.targets.labels.answers import ABOUT_PATHS, PATH, LabelAnswers, PathAnswers, probability_columns
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.levels import Tree
 from glassformer.targets.number.held_out import share_of
 from glassformer.targets.probabilities import TEMPERATURE_BOUNDS, probabilities
 from glassformer.targets.review import Thresholds
@@ -61,13 +63,22 @@ class Labels(Target):
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
         total = np.sum(list(scores.values()), axis=0)
         probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
-        return LabelAnswers(
+        return self._answers(
             labels=self.labels,
             multilabel=self.multilabel,
             probs=probs.astype(np.float32),
             readers={name: logits / self.temperature for name, logits in scores.items()},
             **about,
         )
+
+    @property
+    def _answers(self) -> Callable[..., LabelAnswers]:
+        return LabelAnswers
+
+    @property
+    def tree(self) -> Tree | None:
+        """The levels of the labels, if they have some."""
+        return None
 
     def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
         if held_out is None or held_out.thresholds is None:
@@ -123,9 +134,36 @@ class Labels(Target):
 
 
 class Classes(Labels):
-    """One label per text."""
+    """One label per text. It may be a path through levels, such as `Food > Fruit > Apple`."""
 
     kind: Literal["classes"] = "classes"
+    levels: str | None = Field(default=None, min_length=1, exclude_if=lambda levels: levels is None)
+    """What separates two levels. None: labels have no levels."""
+
+    @property
+    def tree(self) -> Tree | None:
+        return None if self.levels is None else _tree(self.names, self.levels)
+
+    @property
+    def as_labels(self) -> dict[str, Any]:
+        return {**super().as_labels, "levels": self.levels}
+
+    @property
+    def _answers(self) -> Callable[..., LabelAnswers]:
+        return LabelAnswers if self.tree is None else partial(PathAnswers, tree=self.tree)
+
+    @property
+    def columns(self) -> list[str]:
+        first, *others = super().columns
+        return [first, *([] if self.tree is None else PATH), *others]
+
+    def notes(self, held_out: Any) -> list[str]:  # noqa: ARG002
+        return [] if self.tree is None else [ABOUT_PATHS]
+
+
+@lru_cache(maxsize=4)
+def _tree(names: tuple[str, ...], levels: str) -> Tree:
+    return Tree.of(names, levels)
 
 
 class OrderedClasses(Labels):
@@ -152,8 +190,15 @@ def labels_of(target: Target) -> Labels:
 
 
 def labels_target(
-    labels: Sequence[LabelValue], *, multilabel: bool = False, ordered: bool = False, temperature: float = 1.0
+    labels: Sequence[LabelValue],
+    *,
+    multilabel: bool = False,
+    ordered: bool = False,
+    levels: str | None = None,
+    temperature: float = 1.0,
 ) -> Classes | OrderedClasses | SeveralLabels:
     """Return the target that these labels are."""
+    if levels is not None:
+        return Classes(labels=tuple(labels), levels=levels, temperature=temperature)
     kind = SeveralLabels if multilabel else OrderedClasses if ordered else Classes
     return kind(labels=tuple(labels), temperature=temperature)

@@ -75,7 +75,11 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     held_out = HeldOutLabels.of(prepared, readers, learned, logits)
     figures |= held_out_figures(held_out, prepared, run.source, temperature, unseen, threshold)
     target = labels_target(
-        prepared.label_values, multilabel=labels.multilabel, ordered=labels.ordered, temperature=temperature
+        prepared.label_values,
+        multilabel=labels.multilabel,
+        ordered=labels.ordered,
+        levels=labels.levels,
+        temperature=temperature,
     )
     return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
 

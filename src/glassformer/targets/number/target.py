@@ -35,7 +35,7 @@ class NumberAnswers(Answers):
     """
 
     per_text: ClassVar = ("values",)
-    in_words: ClassVar = False
+    text_columns: ClassVar = ()
 
     values: Numbers
     distance: float | None
