@@ -215,11 +215,7 @@ def _fitted(
     """Fit a reader, and keep it for a run that is resumed."""
     tables = prepared.splits.tables
     some = f", and to {tables[0].frame.height:,} of them to find its weight" if len(tables) > 1 else ""
-    observer.on_message(
-        "weighing the rules by the held-out rows"
-        if name == "rules"
-        else f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}"
-    )
+    observer.on_message(f"fitting the {name} reader to all {len(lessons.truth):,} rows{some}")
     texts = pl.concat([table.frame["text"] for table in tables], rechunk=False)
     if name == "counting":
         fitted = lessons.fit_counting(texts, *cut)

@@ -37,7 +37,7 @@ def test_weights_follow_from_held_out_rows_and_a_prior() -> None:
     weights, (held_out, place) = fitted(WORDS, TRUTH)
     assert weights["right"] > 2
     assert weights["wrong"] == 0
-    assert weights["rare"] == pytest.approx(1)  # no row says anything about it
+    assert weights["rare"] == 1  # no row says anything about it
     assert weights["given"] == 3
     assert weights["always"] == 0  # it decides
     assert weights["against"] > 2
@@ -49,14 +49,13 @@ def test_weights_follow_from_held_out_rows_and_a_prior() -> None:
 
 def test_a_row_is_scored_by_weights_that_were_found_without_it() -> None:
     weights, (held_out, place) = fitted([*WORDS, "rare"], [*TRUTH, 1])
-    assert weights["rare"] < 0.9
-    assert held_out[place == len(WORDS), 0] == pytest.approx(1)
+    assert 0 < weights["rare"] < 0.8 * held_out[place == len(WORDS), 0]  # both times the weight of the reader
 
 
 def test_a_rule_adds_what_other_readers_do_not_say_already() -> None:
     knows = 4.0 * np.eye(2)[TRUTH]
     alone, with_others = fitted(WORDS, TRUTH)[0], fitted(WORDS, TRUTH, [knows])[0]
-    assert abs(with_others["right"] - 1) < 0.2 < alone["right"] - 1
+    assert 0 < with_others["right"] < 0.7 * alone["right"]
 
 
 def test_rows_that_a_rule_decides_say_nothing_about_weights() -> None:

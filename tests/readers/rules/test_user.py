@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "rules.txt").write_text(RULES)
     outcome = glassformer("train", place / "reviews.csv", "--out", place / "m", "--rules", place / "rules.txt", *QUICK)
     assert outcome.code == 0, outcome.err
-    assert "weighing the rules by the held-out rows" in outcome.err
+    assert "fitting the rules reader to all 60 rows" in outcome.err
     assert "so the model answers by counting and the body and the list of rules" in outcome.err
     return place
 
@@ -102,6 +102,22 @@ def test_a_number_has_no_rules(place: Path, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "n.csv", [(f"text {n}", str(n / 7)) for n in range(30)])
     train = ("train", table, "--target", "label", "--task", "number", "--out", tmp_path / "m", *QUICK)
     misused(glassformer(*train, "--rules", place / "rules.txt"), "rules speak for labels, not for a number")
+
+
+def test_the_reports_of_training_and_of_evaluate_measure_each_rule(place: Path, tmp_path: Path) -> None:
+    of_training = (place / "m" / "report.html").read_text()
+    assert "Rule by rule" in of_training
+    assert "rule 3: &#34;film&#34; -&gt; very good</th><td>+1.50</td>" in of_training
+    rows = [("good film", POSITIVE), ("bad film", NEGATIVE), ("great, a sad day", POSITIVE), ("a fine book", POSITIVE)]
+    table = write_csv(tmp_path / "test.csv", rows)
+    out = tmp_path / "evaluation"
+    said = glassformer("evaluate", place / "m", table, "--out", out)
+    assert "The rules match 3 texts and change 1 answer: 0 of them became right, 1 wrong; 2 of 5 rules match none." in (
+        said.out
+    )
+    found = json.loads((out / "metrics.json").read_text())["rules"]
+    assert [(each["rows"], each["right"]) for each in found["rules"]] == [(1, 0), (0, 0), (2, 1), (1, 1), (0, 0)]
+    assert "the first decides" in (out / "report.html").read_text()
 
 
 def test_exports_answer_as_the_model_or_say_why_not(place: Path, tmp_path: Path) -> None:

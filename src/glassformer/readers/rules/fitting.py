@@ -1,10 +1,11 @@
-"""Find the weights of rules by rows that the other readers have not learned."""
+"""Find the weights of the rules whose file gives none."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +17,6 @@ from glassformer.readers.reader import HEAVIEST, FittedReader, Fold, Rows
 from glassformer.readers.rules.reader import RulesReader
 
 _MEAN = _DEVIATION = 1.0  # of a weight before any row is seen: whoever wrote the rule knows something
-_PARTS = 5
 
 
 def fit_rules(
@@ -24,70 +24,69 @@ def fit_rules(
 ) -> FittedReader[RulesReader]:
     """Find the weights that the file does not give.
 
-    A weight is what the rule adds to what the other readers say already: with theirs, joined as `join` does, the
-    weights minimise the negative log likelihood of the held-out rows. A Gaussian prior keeps the weight of a rule that
-    matches few rows near 1, and none is below 0.
+    They are those of a logistic regression on which rules match, times the weight that held-out rows give to these
+    scores beside those of the other readers (see `join`). A Gaussian prior keeps a rule that matches few rows near 1
+    before that. One that matches no row gets 1. No weight is below 0.
 
     Args:
         others: the scores of the other readers for the held-out rows.
 
     Returns:
-        The reader, and scores for the held-out rows by weights that were found without the row.
+        The reader, and scores for the held-out rows by weights that were found without them.
     """
-    began = time.perf_counter()
-    held_out = rows.take(np.concatenate([fold.held_out for fold in folds]))
-    scores = reader.scores(held_out.texts)
-    found = reader
-    if any(rule.weight is None and not rule.always for rule in reader.rules):
-        is_open = open_rows(scores)
-        weigh = np.where(is_open, held_out.weights, 0)
-        said = np.zeros(scores.shape)
-        if others:
-            joined = join(others, held_out.truth, multilabel=held_out.truth.ndim == 2, row_weights=weigh)
-            said = np.tensordot(joined.weights, np.stack(others).astype(np.float64), axes=1)
-        problem = _Problem(reader, held_out, said, weigh)
-        parts = np.random.default_rng(rows.seed).permutation(len(scores)) % _PARTS
-        for part in range(_PARTS) if len(scores) > _PARTS else ():
-            without = replace(reader, weights=problem.weights(parts != part))
-            places = np.flatnonzero(parts == part).tolist()
-            scores[places] = without.scores([held_out.texts[place] for place in places])
-        found = replace(reader, weights=problem.weights(np.ones(len(scores), bool)))
-    return FittedReader(reader=found, held_out=scores, seconds=time.perf_counter() - began)
+    began, place = time.perf_counter(), np.concatenate([fold.held_out for fold in folds])
+    matches = reader.matcher.matches(rows.texts)
+    if all(rule.weight is not None or rule.always for rule in reader.rules):
+        held_out = reader.scores_of([matches[row] for row in place.tolist()])
+        return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
+    problem = _Problem(reader, rows, matches)
+
+    def scores(weights: FloatArray, rows: IntArray) -> FloatArray:
+        return replace(reader, weights=weights).scores_of([matches[row] for row in rows.tolist()])
+
+    given = scores(problem.given, place)
+    found = np.concatenate([scores(problem.weights(fold.learned), fold.held_out) for fold in folds]) - given
+    how = {"row_weights": rows.weights[place], "fixed": given}
+    joined = join([found, *others], rows.truth[place], multilabel=problem.several, **how)
+    scale = np.float32(joined.weights[0])
+    weights = problem.weights(np.arange(len(matches)))
+    weights[problem.is_free & problem.is_met] *= scale
+    return FittedReader(
+        reader=replace(reader, weights=weights.round(4)),  # the digits beyond differ between machines
+        held_out=given + scale * found,
+        seconds=time.perf_counter() - began,
+    )
 
 
 class _Problem:
-    """The weights that explain some rows best.
+    """The weights that explain some rows best, by rules alone.
 
     Attributes:
-        matches: (rows, rules) 1 where a rule without a given weight matches, −1 if it speaks against its label.
+        is_free: (rules,) which weights are to be found.
+        given: (rules,) the others, and 0.
+        is_met: (rules,) which rules match some row.
+        matches: (rows, rules) 1 where such a rule matches, −1 if it speaks against its label.
     """
 
-    def __init__(self, reader: RulesReader, rows: Rows, said: Array, weigh: FloatArray) -> None:
-        self.reader, self.weigh = reader, weigh
-        self.free: IntArray = np.array(
-            [number for number, rule in enumerate(reader.rules) if rule.weight is None and not rule.always]
-        )
-        signs = np.array([-1.0 if reader.rules[rule].negated else 1.0 for rule in self.free.tolist()])
-        self.labels = np.array([reader.rules[rule].label for rule in self.free.tolist()])
-        place = {int(rule): column for column, rule in enumerate(self.free)}
-        cells = [
-            (row, place[rule])
-            for row, matched in enumerate(reader.matcher.matches(rows.texts))
-            for rule in matched
-            if rule in place
-        ]
-        at = np.array(cells, np.int64).reshape(-1, 2)
-        shape = (len(rows.texts), len(self.free))
-        self.matches = sparse.csr_matrix((signs[at[:, 1]], (at[:, 0], at[:, 1])), shape=shape)
-        given = np.where(np.isin(np.arange(len(reader.rules)), self.free), 0, reader.weights).astype(np.float32)
-        self.said = said + replace(reader, weights=given).scores(rows.texts)
+    def __init__(self, reader: RulesReader, rows: Rows, matches: Sequence[Sequence[int]]) -> None:
+        self.is_free: BoolArray = np.array([rule.weight is None and not rule.always for rule in reader.rules])
+        self.given: FloatArray = np.where(self.is_free, 0, reader.weights).astype(np.float32)
         self.several = rows.truth.ndim == 2
-        self.truth = (rows.truth > 0).astype(np.float64) if self.several else np.eye(said.shape[1])[rows.truth]
-        self.to_label = sparse.csr_matrix(
-            (np.ones(len(self.free)), (np.arange(len(self.free)), self.labels)), shape=(len(self.free), said.shape[1])
-        )
+        width = len(reader.labels)
+        self.truth = (rows.truth > 0).astype(np.float64) if self.several else np.eye(width)[rows.truth]
+        scores = replace(reader, weights=self.given).scores_of(matches)
+        self.said = scores + _usual(self.truth, several=self.several)
+        self.weigh = np.where(open_rows(scores), rows.weights, 0).astype(np.float64)
+        signs = np.array([-1.0 if rule.negated else 1.0 for rule in reader.rules]) * self.is_free
+        rule = np.fromiter(chain.from_iterable(matches), np.int64)
+        row = np.repeat(np.arange(len(matches)), [len(matched) for matched in matches])
+        self.matches = sparse.csr_matrix((signs[rule], (row, rule)), shape=(len(matches), len(signs)))
+        self.is_met: BoolArray = np.bincount(rule, minlength=len(signs)) > 0
+        self.labels = np.array([rule.label for rule in reader.rules])
+        every = np.arange(len(reader.rules))
+        self.to_label = sparse.csr_matrix((np.ones(len(every)), (every, self.labels)), shape=(len(every), width))
 
-    def weights(self, chosen: BoolArray) -> FloatArray:
+    def weights(self, chosen: IntArray) -> FloatArray:
         """Return the weight of each rule, by the chosen rows."""
         matches, said, truth, weigh = self.matches[chosen], self.said[chosen], self.truth[chosen], self.weigh[chosen]
         labels = self.truth.shape[1] if self.several else 1  # with several labels, the likelihood is their mean
@@ -99,9 +98,14 @@ class _Problem:
             away = (weights - _MEAN) / _DEVIATION
             return -labels * float(likely @ weigh) + float(away @ away) / 2, labels * slopes + away / _DEVIATION
 
-        start = np.full(len(self.free), _MEAN)
-        bounds = [(0, HEAVIEST)] * len(self.free)
+        start = np.full(len(self.labels), _MEAN)
+        bounds = [(0, HEAVIEST)] * len(start)
         found = minimize(penalised, start, jac=True, method="L-BFGS-B", bounds=bounds)
-        weights = self.reader.weights.copy()
-        weights[self.free] = found.x.round(4)  # the digits beyond differ between machines
-        return weights
+        return np.where(self.is_free, found.x, self.given).astype(np.float32)
+
+
+def _usual(truth: Array, *, several: bool) -> Array:
+    """Return the scores that a text without a match has: how frequent each label is."""
+    share = (truth.sum(axis=0) + 1) / (len(truth) + 2)
+    usual: Array = np.log(share / (1 - share)) if several else np.log(share)
+    return usual

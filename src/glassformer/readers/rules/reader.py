@@ -66,8 +66,12 @@ class RulesReader(Reader):
         return Matcher.of(self.rules)
 
     def scores(self, texts: Sequence[str]) -> FloatArray:
-        scores = np.zeros((len(texts), len(self.labels)), np.float32)
-        for row, matched in enumerate(self.matcher.matches(texts)):
+        return self.scores_of(self.matcher.matches(texts))
+
+    def scores_of(self, matches: Sequence[Sequence[int]]) -> FloatArray:
+        """Return the scores of texts that these rules match."""
+        scores = np.zeros((len(matches), len(self.labels)), np.float32)
+        for row, matched in enumerate(matches):
             for rule, added in self.added(matched).items():
                 scores[row, self.rules[rule].label] += added
         return scores

@@ -27,6 +27,7 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Calibration, Duel
 from glassformer.evaluation.review import review
 from glassformer.evaluation.robustness import EXAMPLES, SEED
+from glassformer.evaluation.rules import MeasuredRules, measure_rules
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import verdict
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
@@ -35,6 +36,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.answers import Scores
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
@@ -74,6 +76,8 @@ class LabelledRows(MeasuredRows):
         logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
         ordered: whether each class is more than the one before it.
         tree: the levels of the classes, if they have some.
+        rules: those of the model. None if it has none.
+        by_rules: (n, n_classes) what they add to the logits. None if it is not known.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
     """
 
@@ -89,6 +93,8 @@ class LabelledRows(MeasuredRows):
     tree: Tree | None = None
     temperature: float = 1.0
     thresholds: Thresholds | None = None
+    rules: RulesReader | None = None
+    by_rules: Array | None = None
 
     @cached_property
     def answers(self) -> DoubleArray:
@@ -146,10 +152,17 @@ class LabelledRows(MeasuredRows):
             "ranks": ranks_of(by_name, self.truth, **drawn) if self.ordered else (),
             "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **drawn),
             "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
+            "rules": self._measured_rules(),
             "review": review(probs, self.truth, names, thresholds=self.thresholds, **kind, **drawn),
             "slices": find_slices([texts_alone(text) for text in self.texts], self.right(probs), self.columns),
             "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **kind),
         }
+
+    def _measured_rules(self) -> MeasuredRules | None:
+        if self.rules is None or self.by_rules is None:
+            return None
+        without = probabilities(self.logits - self.by_rules, multilabel=self.multilabel)
+        return measure_rules(self.rules, self.texts, self.truth, self._given(self.answers), self._given(without))
 
     def _calibration(self) -> Calibration:
         raw = probabilities(self.logits, multilabel=self.multilabel)
@@ -266,16 +279,19 @@ class LabelledRows(MeasuredRows):
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         target = labels_of(trained.config.target)
         kind = {"multilabel": target.multilabel, "ordered": target.ordered, "tree": target.tree}
+        rules = trained.readers.get("rules")
         about |= {"class_names": target.names, "temperature": target.temperature}
+        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
         return super().of(trained, table, truth, **kind, **about)
 
     @classmethod
     def answered(
         cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
     ) -> Self:
-        logits = np.sum(list(predictor.weighed(scores, len(truth)).values()), axis=0)
+        weighed = predictor.weighed(scores, len(truth))
+        about |= {"logits": np.sum(list(weighed.values()), axis=0), "by_rules": weighed.get("rules")}
         thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
-        return cls.of(predictor.trained, table, truth, logits=logits, thresholds=thresholds, **about)
+        return cls.of(predictor.trained, table, truth, thresholds=thresholds, **about)
 
     @classmethod
     def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:

@@ -66,6 +66,7 @@ def _sentences(evaluation: LabelEvaluation) -> list[str | None]:
         level_by_level(evaluation.levels) if evaluation.levels else None,
         rarely_found(metrics),
         where_worse(evaluation.slices),
+        None if evaluation.rules is None else evaluation.rules.sentence,
     ]
 
 

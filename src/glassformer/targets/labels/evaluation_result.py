@@ -18,6 +18,7 @@ from glassformer.evaluation.result import (
     RankMeasures,
     Review,
 )
+from glassformer.evaluation.rules import MeasuredRules
 from glassformer.evaluation.weak_spots import (
     DoubtfulRows,
     InputShare,
@@ -130,5 +131,6 @@ class LabelEvaluation(Evaluation):
     slices: Slices | None = None
     robustness: Robustness[TextChange] | None = None
     inputs: tuple[LabelInputShare, ...] = ()
+    rules: MeasuredRules | None = None
     label_doubts: DoubtfulRows[DoubtfulLabel] | None = None
     worst_errors: tuple[WorstError, ...]

@@ -79,8 +79,9 @@ class HeldOutLabels(HeldOut):
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> LabelledRows:
         assert self.labels is not None
         thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
-        logits = reduce(np.add, self.by_reader(which).values())
-        return LabelledRows.of(trained, table, self.labels[which], logits=logits, thresholds=thresholds)
+        scores = self.by_reader(which)
+        about = {"logits": reduce(np.add, scores.values()), "by_rules": scores.get("rules")}
+        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, **about)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         if self.readers is None or self.labels is None:
