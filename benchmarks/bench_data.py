@@ -130,7 +130,7 @@ def read_rows(data: str, split: Split) -> Table:
     """
     if data not in FILES:
         return resolve(data, split, group=group_column(data) if split == "train" else None)
-    table = read_table(_find(data, FILES[data][split]), text="text", label="label")
+    table = read_table(find_file(data, FILES[data][split]), text="text", label="label")
     table = replace(table, source=data)
     if FILES[data]["train"] != FILES[data]["test"]:
         return table
@@ -138,7 +138,8 @@ def read_rows(data: str, split: Split) -> Table:
     return train if split == "train" else test
 
 
-def _find(data: str, file: str) -> Path:
+def find_file(data: str, file: str) -> Path:
+    """Return the path of a file of a data set. Raises `UsageError` if it is not on this machine."""
     folders = data_folders()
     for folder in folders:
         if (folder / data / file).is_file():
