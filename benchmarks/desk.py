@@ -82,7 +82,7 @@ def _rounds(
         lesson = project.write_lesson()
         model = TextClassifier(random_state=seed).fit(lesson["text"].to_list(), lesson["label"].to_list())
         if way == "desk":
-            store.suggest(suggestions(model.predictor_, store.unlabelled()), number=number)
+            store.suggest(suggestions(model.predictor_, store.unlabelled(), store.labelling), number=number)
         store.write_round(number, "done", {"labels": number})
         yield [number, float(np.mean(np.array(model.predict(texts)) == labels))]
 

@@ -141,6 +141,62 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
         page.close()
 
 
+def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40))
+    project.read(without_labels=True, task="several")
+    desk = create_desk(project, learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        given, keys = page.locator("#given"), page.keyboard
+        expect(given).to_contain_text("film")
+        for name in ("mood", "price"):
+            keys.type(name)
+            keys.press("Enter")
+        expect(page.locator(".classes [aria-pressed=true]")).to_have_count(2)
+        text = str(given.text_content())
+        keys.press("Enter")
+        expect(given).not_to_have_text(text)
+        text = str(given.text_content())
+        keys.press("Enter")
+        expect(page.locator("#alert")).to_contain_text("press 0 if none of them fits")
+        for key in ("2", "1", "2", "Enter"):
+            keys.press(key)
+        expect(given).not_to_have_text(text)
+        text = str(given.text_content())
+        keys.press("0")
+        expect(given).not_to_have_text(text)
+        cells = [row["label"] for row in project.store.rows("SELECT label FROM decisions ORDER BY id")]
+        assert cells == ["mood|price", "mood", ""]
+        keys.press("ArrowLeft")
+        keys.press("ArrowLeft")
+        expect(page.locator(".classes [aria-pressed=true]")).to_have_count(0)
+        page.close()
+
+
+def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40), given=["1.25", "", "", ""] * 10)
+    desk = create_desk(project, learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        given, keys = page.locator("#given"), page.keyboard
+        expect(given).to_contain_text("film")
+        text = str(given.text_content())
+        keys.type("-2,5")
+        keys.press("Enter")
+        expect(given).not_to_have_text(text)
+        keys.type("many")
+        keys.press("Enter")
+        expect(page.locator("#alert")).to_contain_text("'many' is not a number")
+        keys.press("Escape")
+        keys.press("Delete")
+        expect(page.locator("#alert")).to_be_hidden()
+        decided = project.store.rows("SELECT kind, label FROM decisions WHERE batch > 0 ORDER BY id")
+        assert [tuple(row) for row in decided] == [("label", "-2.5"), ("drop", None)]
+        page.close()
+
+
 @pytest.fixture
 def long_words(tmp_path: Path) -> Project:
     """A project in which everything is shown, with texts, labels and names that do not break."""

@@ -1,7 +1,7 @@
 """A project with a model, for tests of the desk."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,6 @@ def trained_already(monkeypatch: pytest.MonkeyPatch, reviews: Trained, reason: s
     monkeypatch.setattr(Rounds, "_trained", copied)
 
 
-def learn(table: str, out: str) -> list[str]:
+def learn(table: str, out: str, settings: Mapping[str, Any]) -> list[str]:
     """Stands for the command that trains."""
-    return ["learn", table, out]
+    return ["learn", table, out, *settings.values()]

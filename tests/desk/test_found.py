@@ -1,6 +1,7 @@
 import polars as pl
 
 from glassformer.desk.found import described
+from glassformer.desk.store import labelling_of
 
 
 def test_what_a_person_should_know_is_said() -> None:
@@ -11,7 +12,7 @@ def test_what_a_person_should_know_is_said() -> None:
         "лампа сломалась",
         "лампа сломалась",
     ]
-    said = described(pl.DataFrame({"text": texts, "label": ["bad", "good", None, None, None]}))
+    said = described(pl.DataFrame({"text": texts, "label": ["bad", "good", None, None, None]}), labelling_of({}))
     assert said == [
         "5 texts; half of them have 95 characters or less, one in twenty has more than 95",
         "written in Latin, Cyrillic letters",

@@ -37,6 +37,43 @@ def test_columns_are_found_and_can_be_corrected(tmp_path: Path) -> None:
     assert [column["name"] for column in project.columns()] == ["text", "remark", "useful"]
 
 
+@pytest.mark.parametrize(
+    ("given", "task", "kept", "counts", "settings"),
+    [
+        (["praise", "", "blame", "praise"], "classes", ["praise", "blame", "praise"], {"praise": 2, "blame": 1}, {}),
+        (
+            ["b; a", "", "a", "b"],
+            "several",
+            ["a|b", "a", "b"],
+            {"a": 2, "b": 2},
+            {"multilabel": "|"},
+        ),
+        (["3", "", "1", "2"], "ordered", ["3", "1", "2"], {"1": 1, "2": 1, "3": 1}, {"order": ""}),
+        (["3.5", "", "1,250.0", "2"], "number", ["3.5", "1250", "2"], {}, {}),
+    ],
+)
+def test_the_kind_of_labels_is_found(
+    tmp_path: Path, given: list[str], task: str, kept: list[str], counts: dict[str, int], settings: dict[str, str]
+) -> None:
+    project = project_of(tmp_path, some_texts(40), given=[given[number % 4] for number in range(40)])
+    labelled = project.store.labelled()["label"].to_list()
+    assert labelled == kept * 10
+    assert project.store.counts() == {name: 10 * count for name, count in counts.items()}
+    assert project.settings() == {"task": task} | {name: value or "1,2,3" for name, value in settings.items()}
+    assert project.store.left() == 10
+
+
+def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4))
+    label(project, [2], "praise")
+    for statement in ("ALTER TABLE texts DROP COLUMN beside", "PRAGMA user_version = 1"):
+        project.store.rows(statement)
+    project.store.close()
+    again = Project.open(tmp_path / "desk")
+    assert again.store.counts() == {"praise": 1}
+    assert again.store.value("SELECT count(beside) FROM texts") == 0
+
+
 def test_a_table_that_is_not_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UsageError, match="is empty"):

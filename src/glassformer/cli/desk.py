@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,7 +81,8 @@ def _answer(project: Project, address: Address, settings: Sequence[str], *, open
         desk.rounds.stop()
 
 
-def _command(settings: Sequence[str], table: str, out: str) -> list[str]:
+def _command(settings: Sequence[str], table: str, out: str, asked: Mapping[str, Any]) -> list[str]:
     """Return the command of a round of training."""
+    named = [part for name, value in asked.items() for part in (f"--{name}", value)]
     changed = [part for setting in settings for part in ("--set", setting)]
-    return ["glassformer", "train", table, "--out", out, "--task", "classes", *changed]
+    return ["glassformer", "train", table, "--out", out, *named, *changed]

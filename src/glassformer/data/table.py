@@ -213,7 +213,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separat
         if name == "text":
             in_use[name] = batch[column].cast(pl.String)
         elif name == "label" and separator is not None:
-            in_use[name] = _split_labels(batch[column], separator)
+            in_use[name] = split_labels(batch[column], separator)
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
@@ -255,7 +255,7 @@ def tidy_values(values: pl.Series) -> pl.Series:
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
 
 
-def _split_labels(values: pl.Series, separator: str) -> pl.Series:
+def split_labels(values: pl.Series, separator: str) -> pl.Series:
     """Return lists of stripped labels without repeats, in the order of the cell."""
     cells = (
         values.to_list()

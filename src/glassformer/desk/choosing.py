@@ -10,7 +10,7 @@ import polars as pl
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from glassformer.data.arrays import FloatArray
+from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store
 from glassformer.labels.to_label import unlike_each_other
 from glassformer.prediction.answering import Answering
@@ -37,11 +37,11 @@ _SECOND = (
 )
 
 
-def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
+def suggestions(predictor: Answering, texts: pl.DataFrame, labelling: Labelling) -> pl.DataFrame:
     """Return what a model says of each text, and which texts are most worth labelling.
 
-    Those with the least difference between the two most probable classes come first. Of them, each next one is as
-    unlike the ones before as possible (see `to_label`).
+    Those that it doubts most come first (see `Said`). Of them, each next one is as unlike the ones before as possible
+    (see `to_label`).
 
     Args:
         texts: the columns id, text and draw.
@@ -50,10 +50,8 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
         The columns id, label, probability and place (from 0; null for a text that is not among the chosen ones).
     """
     given = texts["text"].to_list()
-    answers: Any = predictor.answer(given)
-    probs: FloatArray = answers.probs
-    ordered = np.sort(probs, axis=1)
-    doubtful = np.argsort(ordered[:, -1] - ordered[:, -2], kind="stable")
+    said = labelling.said(predictor.answer(given))
+    doubtful = np.argsort(-said.doubt, kind="stable")
     doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]
     chosen = doubtful[unlike_each_other(word_vectors([given[place] for place in doubtful]), _CHOSEN)]
     places = np.full(len(given), -1)
@@ -61,8 +59,8 @@ def suggestions(predictor: Answering, texts: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "id": texts["id"],
-            "label": [str(label) for label in answers.predictions()],
-            "probability": probs.max(axis=1),
+            "label": said.cells,
+            "probability": pl.Series(said.probabilities or [None] * len(given), dtype=pl.Float64),
             "place": pl.Series(places).replace(-1, None),
         }
     )

@@ -10,6 +10,7 @@ import polars as pl
 
 from glassformer.audit.patterns import personal_data
 from glassformer.data.wording import counted
+from glassformer.desk.labelling import Labelling
 from glassformer.labels.repeats import Repeats
 
 _MOST = 10_000  # texts that are looked through for near repeats and personal data, which take a second
@@ -28,11 +29,12 @@ _SCRIPTS = (
 )
 
 
-def described(texts: pl.DataFrame) -> list[str]:
+def described(texts: pl.DataFrame, labelling: Labelling) -> list[str]:
     """Return sentences about the texts: lengths, writing, repeats, personal data, and the labels that they came with.
 
     Args:
         texts: the columns text and label.
+        labelling: the kind of the labels.
     """
     column = texts["text"]
     lengths = column.str.len_chars().to_numpy()
@@ -45,8 +47,9 @@ def described(texts: pl.DataFrame) -> list[str]:
         *_personal(column),
     ]
     if labels := len(given := texts["label"].drop_nulls()):
-        classes = counted(given.n_unique(), "class", "classes")
-        said.append(f"{counted(labels, 'text has', 'texts have')} a label already: {classes}")
+        classes = len({name for cell in given.unique() for name in labelling.classes_of(cell)})
+        of_classes = f": {counted(classes, 'class', 'classes')}" if classes else ""
+        said.append(f"{counted(labels, 'text has', 'texts have')} a label already{of_classes}")
     return said
 
 

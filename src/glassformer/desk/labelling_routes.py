@@ -52,16 +52,15 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
         """Keep a decision. If there are enough new labels, the next round of training begins."""
         if (body.label is None) == (body.kind == "label"):
             raise UsageError("a decision of the kind `label` has a label, and no other has one")
-        label = None if body.label is None else body.label.strip()
-        if label == "":
-            raise UsageError("the label is empty; type a name, or skip the text")
+        label = None if body.label is None else store.labelling.cell(body.label)
         texts = _meant(store, body)
-        batch = store.decide(
-            Decision(
-                texts=texts, kind=body.kind, label=label, note=body.note.strip(),
-                who=body.who, way=body.way, shown=body.shown,
-            )
+        decision = Decision(
+            texts=texts, kind=body.kind, label=label, note=body.note.strip(),
+            who=body.who, way=body.way, shown=body.shown,
         )  # fmt: skip
+        batch = (
+            store.give(decision, instead=body.instead) if body.beside and label is not None else store.decide(decision)
+        )
         return {"batch": batch, "texts": len(texts), "round": rounds.begin_if_due()}
 
     @app.post("/desk/undo")
@@ -113,7 +112,7 @@ def _condition(search: Search) -> tuple[str, list[str]]:
         where.append("t.text LIKE ? ESCAPE '\\'")
         values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
     if search.label is not None:
-        where.append("coalesce(c.label, s.label) = ?")
+        where.append("is_of(coalesce(c.label, s.label), ?)")
         values.append(search.label)
     return " AND ".join(where), values
 

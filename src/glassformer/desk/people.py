@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from itertools import combinations
+from collections.abc import Callable, Sequence
+from itertools import combinations, permutations
 from typing import Any
 
-from sklearn.metrics import cohen_kappa_score
-
+from glassformer.desk.labelling import Difference
 from glassformer.desk.store import Store
+
+Differences = Callable[[Counter[str]], Difference]
 
 
 def labels_by_person(store: Store) -> dict[int, dict[str, str]]:
@@ -35,41 +37,57 @@ def disagreements(store: Store) -> list[dict[str, Any]]:
 def agreement(store: Store) -> dict[str, Any] | None:
     """Return how far people agree: Krippendorff's alpha of all, and for each two of them Cohen's kappa.
 
-    Both are 1 if they always agree, and about 0 if they agree as often as by chance (Cohen 1960; Krippendorff 2011,
-    "Computing Krippendorff's Alpha-Reliability", nominal data). None if no text was labelled by two people; a figure is
-    None if all labels are the same.
+    Both are 1 if they always agree, and about 0 if they agree as often as by chance. None if no text was labelled by
+    two people; a figure is None if all labels are the same.
     """
     by_text = labels_by_person(store)
     if not by_text:
         return None
+    classes = list(dict.fromkeys([*store.classes, *(label for each in by_text.values() for label in each.values())]))
+
+    def difference(totals: Counter[str]) -> Difference:
+        return store.labelling.difference(totals, classes)
+
     people = sorted({who for labels in by_text.values() for who in labels})
     pairs = []
     for one, other in combinations(people, 2):
         both = [(labels[one], labels[other]) for labels in by_text.values() if one in labels and other in labels]
         if both:
-            first, second = zip(*both, strict=True)
-            kappa = None if len({*first, *second}) == 1 else float(cohen_kappa_score(first, second))
             same = sum(left == right for left, right in both)
-            pairs.append({"people": [one, other], "texts": len(both), "same": same, "kappa": kappa})
+            figure = kappa(both, difference)
+            pairs.append({"people": [one, other], "texts": len(both), "same": same, "kappa": figure})
     return {
         "texts": len(by_text),
-        "alpha": alpha([list(labels.values()) for labels in by_text.values()]),
+        "alpha": alpha([list(labels.values()) for labels in by_text.values()], difference),
         "pairs": pairs,
     }
 
 
-def alpha(units: list[list[str]]) -> float | None:
-    """Return Krippendorff's alpha of nominal labels, or None if all are the same.
+def kappa(both: Sequence[tuple[str, str]], difference: Differences) -> float | None:
+    """Return Cohen's kappa of two people, weighted by the differences of labels (Cohen 1968). None if all are the same.
+
+    Args:
+        both: the labels of each text.
+        difference: given how often each label occurs, the difference of two.
+    """
+    first, second = (Counter(labels) for labels in zip(*both, strict=True))
+    between = difference(first + second)
+    observed = sum(between(*labels) for labels in both) / len(both)
+    expected = sum(n * m * between(one, other) for one, n in first.items() for other, m in second.items())
+    return 1 - observed * len(both) ** 2 / expected if expected else None
+
+
+def alpha(units: list[list[str]], difference: Differences) -> float | None:
+    """Return Krippendorff's alpha (2011, "Computing Krippendorff's Alpha-Reliability"), or None if all are the same.
 
     Args:
         units: the labels of each text, two or more.
+        difference: given how often each label occurs, the difference of two.
     """
     totals = Counter(label for unit in units for label in unit)
-    values = totals.total()
-    expected = values**2 - sum(count**2 for count in totals.values())
+    between = difference(totals)
+    expected = sum(n * m * between(one, other) for one, n in totals.items() for other, m in totals.items())
     if not expected:
         return None
-    observed = sum(
-        (len(unit) ** 2 - sum(count**2 for count in Counter(unit).values())) / (len(unit) - 1) for unit in units
-    )
-    return 1 - (values - 1) * observed / expected
+    observed = sum(sum(between(*pair) for pair in permutations(unit, 2)) / (len(unit) - 1) for unit in units)
+    return 1 - (totals.total() - 1) * observed / expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +19,17 @@ from glassformer.data.inputs import BLANK
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_file
 from glassformer.data.shards import files_of
-from glassformer.data.table import ROWS_PER_BATCH, first_rows, tidy_values
+from glassformer.data.sources import SourceConfig, Task
+from glassformer.data.table import ROWS_PER_BATCH, first_rows
 from glassformer.data.wording import counted
 from glassformer.desk.found import described
-from glassformer.desk.store import Store
+from glassformer.desk.labelling import Labelling
+from glassformer.desk.store import Store, labelling_of
 from glassformer.errors import UsageError, quoted
+from glassformer.targets.tasks import find_task
 
 LABELS_FILE = "labels.csv"
 """The texts that have a label, as the next round of training reads them."""
-FEWEST_OF_CLASS = 2
-"""So many texts of a class are needed to learn it."""
 
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "label": pl.String})
 _STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
@@ -40,6 +41,7 @@ class Project:
     """A project that is open. `store` holds everything but the table and the models.
 
     Facts of the store: `table` (its file name), `text` and `label` (its columns; `label` is null if there is none),
+    `task` and `separator` (see `labelling_of`),
     `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why).
     """
 
@@ -134,12 +136,20 @@ class Project:
         except UsageError:
             self.store.note(found=["it is not clear which columns hold the texts and the labels: choose them here"])
 
-    def read(self, *, text: str | None = None, label: str | None = None, without_labels: bool = False) -> None:
+    def read(
+        self,
+        *,
+        text: str | None = None,
+        label: str | None = None,
+        without_labels: bool = False,
+        task: Task | None = None,
+    ) -> None:
         """Read the texts and labels of the table.
 
         Args:
             text, label: columns. By default they are found.
             without_labels: there is no column of labels, or it is not read.
+            task: the kind of labels. By default it is found too.
 
         Raises:
             UsageError: a column holds no text, it is not clear which one does, or people have decided already.
@@ -151,7 +161,13 @@ class Project:
         batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH)
         first = next(batches)
         found_text, found_label, said = _columns(first, table.name, text, label, without_labels=without_labels)
-        texts = pl.concat(_texts(itertools.chain([first], batches), found_text, found_label))
+        facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
+        if found_label is not None:
+            source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
+            source = find_task(source, by_content=True).source
+            facts |= {"task": source.task, "separator": source.multilabel}
+        labelling = labelling_of(facts)
+        texts = pl.concat(_texts(itertools.chain([first], batches), found_text, found_label, labelling))
         rows = texts.height
         texts = texts.filter(~pl.col("text").fill_null("").str.contains(BLANK))
         if texts.is_empty():
@@ -160,10 +176,9 @@ class Project:
             said.append(
                 f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"
             )
-        said += described(texts)
+        said += described(texts, labelling)
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
-        facts = {"table": table.name, "text": found_text, "label": found_label, "found": said}
-        self.store.fill(texts, draws, facts)
+        self.store.fill(texts, draws, facts | {"found": said})
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""
@@ -176,8 +191,14 @@ class Project:
         return self._write(self.store.labelled(), "all-labels.csv")
 
     def lesson(self) -> pl.DataFrame:
-        """Return the labelled texts that a model can learn from: a class needs two texts."""
-        return self.store.labelled().filter(pl.len().over("label") >= FEWEST_OF_CLASS)
+        """Return the labelled texts that a model can learn from."""
+        return self.store.labelling.lesson(self.store.labelled())
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings by which the next round reads them."""
+        labelling = self.store.labelling
+        learned = {name for cell in self.lesson()["label"].unique() for name in labelling.classes_of(cell)}
+        return labelling.settings([name for name in self.store.classes if name in learned])
 
     def write_lesson(self) -> pl.DataFrame:
         """Write them as the table that the next round reads, and return them."""
@@ -196,22 +217,29 @@ def _columns(
 ) -> tuple[str, str | None, list[str]]:
     """Return the columns of the texts and the labels, and sentences that say how they were found."""
     wanted: Wanted = {"text": text, "label": label, "group": None, "multilabel": None}
-    if not without_labels:
+    for number in () if without_labels else (None, True):  # a number is taken only by its name: it may be a price
         try:
-            columns = find_columns(first, name, labelled=True, **wanted)
-            return columns.text, columns.label, list(columns.notes)
+            asked: Wanted = {**wanted, "number": True} if number else wanted
+            columns = find_columns(first, name, labelled=True, **asked)
         except UsageError:
             if label is not None:
                 raise
+        else:
+            if not number or f"number column: {quoted(columns.label)} (by its name)" in columns.notes:
+                return columns.text, columns.label, list(columns.notes)
     columns = find_columns(first, name, labelled=False, **(wanted | {"label": None}))
     return columns.text, None, [*columns.notes, "no column of labels is read: every label is yours to give"]
 
 
-def _texts(batches: Iterator[pl.DataFrame], text: str, label: str | None) -> Iterator[pl.DataFrame]:
+def _texts(
+    batches: Iterator[pl.DataFrame], text: str, label: str | None, labelling: Labelling
+) -> Iterator[pl.DataFrame]:
     """Yield the texts with their row numbers and labels."""
     begun = 1
     for batch in batches:
-        labels = pl.Series([None] * batch.height, dtype=pl.String) if label is None else tidy_values(batch[label])
+        labels = (
+            pl.Series([None] * batch.height, dtype=pl.String) if label is None else labelling.from_table(batch[label])
+        )
         yield pl.DataFrame(
             {
                 "id": pl.Series(range(begun, begun + batch.height), dtype=pl.Int64),

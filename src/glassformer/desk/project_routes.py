@@ -53,17 +53,19 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
     @app.post("/desk/columns")
     def choose(body: ColumnsChosen) -> dict[str, Any]:
         """Read the table with these columns."""
-        project.read(text=body.text, label=body.label, without_labels=body.label is None)
+        project.read(text=body.text, label=body.label, without_labels=body.label is None, task=body.task)
         return asked.state()
 
     @app.post("/desk/classes")
     def classes(body: ClassChanged) -> dict[str, Any]:
         """Add a class, or give all texts of a class another one."""
         names = project.store.classes
-        if body.to is None:
-            project.store.add_class(body.name.strip())
+        if body.to is None and not body.up:
+            project.store.add_classes(project.store.labelling.classes_of(body.name.strip()))
         elif body.name not in names:
             raise UsageError(f"there is no class {quoted(body.name)}")
+        elif body.to is None:
+            project.store.raise_class(body.name)
         elif body.to.strip() != body.name:
             project.store.move_class(body.name, body.to.strip(), body.who)
         return asked.state()
@@ -133,11 +135,14 @@ class _Project:
             "table": facts.get("table"),
             "text": facts.get("text"),
             "label": facts.get("label"),
+            "task": store.labelling.task,
+            "panel": store.labelling.panel,
+            "ordered": store.labelling.ordered,
             "found": facts.get("found", []),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
             "texts": store.value("SELECT count(*) FROM texts"),
-            "labelled": sum(counts.values()),
+            "labelled": store.value("SELECT count(*) FROM current WHERE kind = 'label'"),
             "left": store.left(),
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),

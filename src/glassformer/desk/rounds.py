@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.desk.choosing import suggestions
-from glassformer.desk.project import FEWEST_OF_CLASS, LABELS_FILE, Project
+from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
 from glassformer.prediction.answering import Answering
@@ -23,15 +23,15 @@ from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.load_answering import load_answering
 
 FEWEST_LABELS = 16
-"""What the first round needs, beside `FEWEST_OF_CLASS` texts of at least two classes."""
+"""What the first round needs, besides what its labels need (see `Labelling.missing`)."""
 
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
 _DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
 _WAITING = 1.0  # seconds, for space on the disk
 
-Command = Callable[[str, str], list[str]]
-"""Given the name of a table and of a folder, both in the project's, the command that trains a model on the one into
-the other."""
+Command = Callable[[str, str, Mapping[str, Any]], list[str]]
+"""Given the name of a table and of a folder, both in the project's, and settings of `SourceConfig`, the command that
+trains a model on the one into the other."""
 OnModel = Callable[[Answering, Path], None]
 
 
@@ -61,9 +61,9 @@ class Rounds:
 
     def refusal(self) -> str | None:
         """Say what is missing for a round. None if one can begin."""
-        lesson = self.project.lesson()
-        if lesson["label"].n_unique() < 2:
-            return f"a model needs at least two classes with {FEWEST_OF_CLASS:,} texts each"
+        lesson, labelling = self.project.lesson(), self.project.store.labelling
+        if (why := labelling.missing(lesson)) is not None:
+            return why
         missing = FEWEST_LABELS - lesson.height
         return f"{missing:,} more labels, and the first model is trained" if missing > 0 else None
 
@@ -125,7 +125,8 @@ class Rounds:
         return folder
 
     def _command(self, number: int) -> list[str]:
-        return self.command(LABELS_FILE, str(self.project.model(number).relative_to(self.project.folder)))
+        out = str(self.project.model(number).relative_to(self.project.folder))
+        return self.command(LABELS_FILE, out, self.project.settings())
 
     def _run(self, number: int, record: dict[str, Any]) -> None:
         try:
@@ -193,16 +194,22 @@ class Rounds:
         self.on_model(predictor, folder)
         texts = store.unlabelled()
         if texts.height:
-            store.suggest(suggestions(predictor, texts), number=number)
+            store.suggest(suggestions(predictor, texts, store.labelling), number=number)
         self.said = "checking the labels"
         labelled = store.labelled()
+        cells, labelling = labelled["label"].to_list(), store.labelling
         try:
-            check = check_labels(labelled["text"].to_list(), labelled["label"].to_list())
+            check = check_labels(labelled["text"].to_list(), list(map(labelling.to_check, cells)), task=labelling.task)
         except UsageError:  # nearly all texts are the same, or there are too few
             return {}
         ids, found = labelled["id"].to_list(), check.findings.filter(check.findings["suggested_label"].is_not_null())
         doubts = [
-            {"id": ids[row["row"] - 1], "label": row["label"], "suggested": row["suggested_label"], "why": row["why"]}
+            {
+                "id": ids[at := row["row"] - 1],
+                "label": cells[at],
+                "suggested": labelling.checked(row["suggested_label"]),
+                "why": row["why"],
+            }
             for row in found.head(_DOUBTS).iter_rows(named=True)
         ]
         store.note(doubts=doubts)

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from glassformer.data.sources import Task
 from glassformer.serving.shapes import BodyOfRequest
 
 MOST_AT_ONCE = 10_000  # texts that are labelled together
@@ -17,6 +18,7 @@ class ColumnsChosen(BodyOfRequest):
 
     text: str
     label: str | None = None
+    task: Task
 
 
 class Search(BodyOfRequest):
@@ -40,6 +42,10 @@ class Decided(BodyOfRequest):
 
     texts: list[int] | None = Field(default=None, min_length=1, max_length=MOST_AT_ONCE)
     found: Search | None = None
+    beside: bool = False
+    """Whether the label comes beside those that a text has, if it may have several."""
+    instead: str | None = None
+    """The class in whose place the label comes then."""
     kind: Literal["label", "skip", "unsure", "drop"]
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     note: str = Field(default="", max_length=_LONGEST_NOTE)
@@ -55,10 +61,11 @@ class Undone(BodyOfRequest):
 
 
 class ClassChanged(BodyOfRequest):
-    """A new class, or a class whose texts get another one, which may be new."""
+    """A new class, one that changes places with the one before, or one whose texts get another, maybe new, one."""
 
     name: str = Field(min_length=1, max_length=_LONGEST_NAME)
     to: str | None = Field(default=None, min_length=1, max_length=_LONGEST_NAME)
+    up: bool = False
     who: str = Field(max_length=_LONGEST_NAME)
 
 

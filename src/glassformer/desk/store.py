@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
+from glassformer.data.labels import in_order
+from glassformer.desk.labelling import Labelling
 from glassformer.errors import UsageError
+from glassformer.targets.parts import part_of
 
 Kind = Literal["label", "skip", "unsure", "drop"]
 """What a person decided: a label, not now, a doubt that the model does not learn from, or to leave the text out."""
@@ -22,12 +26,12 @@ Kind = Literal["label", "skip", "unsure", "drop"]
 OF_TABLE = "table"
 """Who decided about the labels that the table brought."""
 
-_VERSION = 1
+_VERSION = 2
 # `texts.decision` is the last decision about a text that is not undone. It could be looked up each time, but that takes
 # seconds with 50,000 texts.
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER, beside TEXT);
 CREATE INDEX open_texts ON texts (draw) WHERE decision IS NULL;
 CREATE TABLE classes (name TEXT PRIMARY KEY, place INTEGER NOT NULL);
 CREATE TABLE decisions (
@@ -38,11 +42,6 @@ CREATE TABLE decisions (
 CREATE INDEX decisions_of_text ON decisions (text);
 CREATE INDEX decisions_of_batch ON decisions (batch);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT NULL);
-CREATE TABLE suggestions (
-    text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL NOT NULL, place INTEGER,
-    round INTEGER NOT NULL
-);
-CREATE INDEX suggestions_by_place ON suggestions (place);
 CREATE VIEW current AS SELECT d.* FROM texts t JOIN decisions d ON d.id = t.decision;
 CREATE VIEW opinions AS
     SELECT * FROM decisions WHERE kind = 'label' AND id IN (
@@ -53,6 +52,15 @@ CREATE VIEW disputed AS
     SELECT o.text FROM opinions o JOIN current c ON c.text = o.text
     WHERE c.way NOT IN ('settle', 'doubt', 'class') GROUP BY o.text HAVING count(DISTINCT o.label) > 1;
 """
+_SUGGESTIONS = """
+CREATE TABLE suggestions (
+    text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL, place INTEGER,
+    round INTEGER NOT NULL
+);
+CREATE INDEX suggestions_by_place ON suggestions (place);
+"""
+# The next round fills the suggestions again.
+_FROM_1 = "ALTER TABLE texts ADD COLUMN beside TEXT; DROP TABLE suggestions;"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +68,7 @@ class Decision:
     """What a person decided about some texts at once.
 
     Attributes:
-        label: as a cell of the table would hold it. None unless the kind is `label`.
+        label: as it is kept (see `Labelling`). None unless the kind is `label`.
         way: why the texts were shown: "random" (they measure the model), "any" (drawn from the others), "unsure",
             "second" (another person has labelled them), "search", "alike", "table"; or one person decides for all:
             "settle" (different labels), "doubt", "class".
@@ -79,6 +87,9 @@ class Decision:
 class Store:
     """The file of a project. Its methods may be called from any thread. Each change is on the disk when it returns.
 
+    Attributes:
+        labelling: the kind of labels that are given.
+
     Raises:
         UsageError: the file is none of a desk, or was written by a newer version.
     """
@@ -88,18 +99,25 @@ class Store:
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
+            self._connection.create_function("is_of", 2, self._is_of)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-            if not version:
+            if version < _VERSION:
                 with self._change() as change:
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                    statements = (_FROM_1 if version else _SCHEMA) + _SUGGESTIONS
+                    for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
                     change.execute(f"PRAGMA user_version = {_VERSION}")
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
         if version > _VERSION:
             raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
+        self.labelling = labelling_of(self.facts)
+
+    def _is_of(self, label: str | None, name: str) -> bool:
+        """Whether a label is of a class, or one of its classes is it."""
+        return label is not None and name in self.labelling.classes_of(label)
 
     def close(self) -> None:
         """Write everything into the one file, and close it."""
@@ -161,9 +179,11 @@ class Store:
                 ((text, label, OF_TABLE, now) for text, label in zip(labelled["id"], labelled["label"], strict=True)),
             )
             _look_up(change, 0)
-            names = labelled["label"].unique().sort()
-            change.executemany("INSERT INTO classes VALUES (?, ?)", zip(names, range(len(names)), strict=True))
             _write_facts(change, facts)
+            labelling = labelling_of(facts)
+            names = {name for cell in labelled["label"].unique() for name in labelling.classes_of(cell)}
+            _add_classes(change, in_order(sorted(names)))
+        self.labelling = labelling
 
     @property
     def classes(self) -> list[str]:
@@ -171,15 +191,17 @@ class Store:
         return [row["name"] for row in self.rows("SELECT name FROM classes ORDER BY place")]
 
     def counts(self) -> dict[str, int]:
-        """Return how many texts have each label."""
-        found = self.rows("SELECT label, count(*) AS texts FROM current WHERE kind = 'label' GROUP BY label")
-        return {row["label"]: row["texts"] for row in found}
+        """Return how many texts have each class."""
+        found = Counter[str]()
+        for row in self.rows("SELECT label, count(*) AS texts FROM current WHERE kind = 'label' GROUP BY label"):
+            found.update(dict.fromkeys(self.labelling.classes_of(row["label"]), row["texts"]))
+        return found
 
-    def decide(self, decision: Decision) -> int:
-        """Keep a decision, and what the model said about each text. A new label becomes a class.
+    def decide(self, *decisions: Decision) -> int:
+        """Keep decisions, and what the model said about each text. A new label becomes a class.
 
         Returns:
-            The number of the batch, by which it can be undone.
+            The number of the batch, by which all of them can be undone.
         """
         with self._change() as change:
             (batch,) = change.execute("SELECT coalesce(max(batch), 0) + 1 FROM decisions").fetchone()
@@ -191,17 +213,22 @@ class Store:
                 (
                     (text, decision.kind, decision.label, decision.note, decision.who, now, batch, decision.way,
                      decision.shown, text)
-                    for text in decision.texts
+                    for decision in decisions for text in decision.texts
                 ),
             )  # fmt: skip
             _look_up(change, batch)
-            if decision.label is not None:
-                change.execute(
-                    "INSERT INTO classes SELECT ?, (SELECT coalesce(max(place), -1) + 1 FROM classes) "
-                    "WHERE NOT EXISTS (SELECT 1 FROM classes WHERE name = ?)",
-                    (decision.label, decision.label),
-                )
+            for label in {decision.label for decision in decisions if decision.label is not None}:
+                _add_classes(change, self.labelling.classes_of(label))
             return int(batch)
+
+    def give(self, decision: Decision, *, instead: str | None = None) -> int:
+        """Give texts a label beside those that they have, or in the place of one (see `Labelling.moved`)."""
+        assert decision.label is not None
+        having: dict[str, list[int]] = {}
+        for text in decision.texts:
+            before = self.value("SELECT label FROM current WHERE text = ? AND kind = 'label'", text)
+            having.setdefault(self.labelling.moved(before, decision.label, instead), []).append(text)
+        return self.decide(*(replace(decision, texts=texts, label=label) for label, texts in having.items()))
 
     def undo(self, who: str) -> list[int]:
         """Undo the last decision of a person, and return its texts. They have the label of before again."""
@@ -214,26 +241,34 @@ class Store:
             found = change.execute("SELECT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
             change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
             _look_up(change, batch)
-            change.execute(  # a class that was renamed or joined is there again
-                "INSERT INTO classes SELECT DISTINCT label, (SELECT max(place) + 1 FROM classes) FROM current "
-                "WHERE kind = 'label' AND label NOT IN (SELECT name FROM classes)"
-            )
+            _add_classes(change, list(self.counts()))  # a class that was renamed or joined is there again
             return [row["text"] for row in found]
 
-    def add_class(self, name: str) -> None:
-        """Add a class that no text has yet."""
+    def add_classes(self, names: Sequence[str]) -> None:
+        """Add classes that no text has yet."""
         with self._change() as change:
-            change.execute("INSERT OR IGNORE INTO classes SELECT ?, coalesce(max(place), -1) + 1 FROM classes", (name,))
+            _add_classes(change, names)
+
+    def raise_class(self, name: str) -> None:
+        """Let a class change places with the one before it."""
+        with self._change() as change:
+            for place, each in enumerate(names := self.classes):
+                if each == name and place:
+                    names[place - 1 : place + 1] = [name, names[place - 1]]
+                    break
+            change.executemany("UPDATE classes SET place = ? WHERE name = ?", enumerate(names))
 
     def move_class(self, name: str, to: str, who: str) -> int:
         """Give all texts of a class another one, which may be new, and forget the class. Return how many moved."""
-        texts = [row["text"] for row in self.rows("SELECT text FROM current WHERE kind = 'label' AND label = ?", name)]
+        texts = [
+            row["text"] for row in self.rows("SELECT text FROM current WHERE kind = 'label' AND is_of(label, ?)", name)
+        ]
         with self._lock:
             place = self.value("SELECT place FROM classes WHERE name = ?", name)
             is_new = to not in self.classes
-            self.add_class(to)
+            self.add_classes([to])
             if texts:
-                self.decide(Decision(texts=texts, kind="label", label=to, who=who, way="class"))
+                self.give(Decision(texts=texts, kind="label", label=to, who=who, way="class"), instead=name)
             with self._change() as change:
                 change.execute("DELETE FROM classes WHERE name = ?", (name,))
                 if is_new:
@@ -286,12 +321,25 @@ class Store:
         return [{"number": row["number"], "state": row["state"], **json.loads(row["record"])} for row in found]
 
 
+def labelling_of(facts: Mapping[str, Any]) -> Labelling:
+    """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
+    found: Labelling = part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
+    return found
+
+
 def _look_up(change: sqlite3.Connection, batch: int) -> None:
     """Find the last decision about each text of a batch anew."""
     change.execute(
         "UPDATE texts SET decision = (SELECT max(id) FROM decisions d WHERE d.text = texts.id AND d.undone IS NULL) "
         "WHERE id IN (SELECT text FROM decisions WHERE batch = ?)",
         (batch,),
+    )
+
+
+def _add_classes(change: sqlite3.Connection, names: Sequence[str]) -> None:
+    """Add those that there are not yet, behind all others."""
+    change.executemany(
+        "INSERT OR IGNORE INTO classes SELECT ?, coalesce(max(place), -1) + 1 FROM classes", [(name,) for name in names]
     )
 
 

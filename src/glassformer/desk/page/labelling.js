@@ -1,24 +1,25 @@
-// The second step: a text, and the classes under the keys 1 to 9 or by typing.
+// The second step: a text, and what its label is given by.
 
 import { counted, el, percent } from "/page/dom.js";
 import { appendWords, colour } from "/page/marked.js";
-import { ask, get, once, person, post } from "./server.js";
+import { giving as givingClass } from "./giving_class.js";
+import { giving as givingClasses } from "./giving_classes.js";
+import { giving as givingNumber } from "./giving_number.js";
+import { ask, get, labelOf, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
+const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
 
 export function labelling(desk) {
   let shown = null; // the text on the screen
-  let offered = []; // the classes that fit what is typed
+  let panel = null, panelName = null; // what labels are given by
 
   const text = el("p", { className: "words given", dir: "auto", tabIndex: 0, id: "given" });
   const why = el("p", { className: "soft" });
   const suggestion = el("p", { className: "suggestion", hidden: true });
-  const classes = el("ol", { className: "classes", "aria-label": "Classes" });
-  const typed = el("input", { id: "typed", type: "text", autocomplete: "off", spellcheck: false, "aria-describedby": "keys" });
+  const given = el("div", {}), keys = el("p", { className: "soft keys", id: "keys" });
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
   const noting = el("p", { hidden: true }, el("label", { for: "note" }, "Note "), note);
-  const keys = el("p", { className: "soft keys", id: "keys" },
-    "1–9: that class. Enter: the suggested one. Type and Enter: a class by its name, or a new one. → skip, ? unsure, - leave out, + note, ← undo.");
   const button = (name, act) => el("button", { type: "button", onclick: act }, name);
   const others = el("p", { className: "others" },
     button("Skip →", () => decide("skip")), " ", button("Unsure ?", () => decide("unsure")), " ",
@@ -33,7 +34,7 @@ export function labelling(desk) {
   const progress = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
     el("div", {}, why, text, suggestion),
-    el("div", {}, el("label", { for: "typed" }, "Class"), typed, classes, noting, others));
+    el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings);
 
@@ -44,7 +45,18 @@ export function labelling(desk) {
       desk.toLabel = undefined;
       if (found) show({ ...found.text, way: "search" });
     } else if (!shown) await next();
-    typed.focus();
+    panel.input.focus();
+  }
+
+  /** Takes the panel of the kind of labels. It may change as long as no label is given. */
+  function choosePanel() {
+    if (panelName === desk.state.panel) return;
+    panelName = desk.state.panel;
+    panel = PANELS[panelName](desk, (label) => decide("label", label));
+    given.replaceChildren(...panel.place);
+    keys.textContent = panel.keys;
+    panel.input.addEventListener("keydown", onKey);
+    panel.show(shown);
   }
 
   async function next(leaving) {
@@ -55,7 +67,7 @@ export function labelling(desk) {
 
   /** Goes on if the text was decided elsewhere, and nothing has been typed. */
   async function changed() {
-    if (!shown || shown.going || typed.value || note.value !== (shown.note ?? "")) return;
+    if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
     const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}`))];
     if (now && shown === before && now.text.decision !== before.decision) await next();
   }
@@ -66,24 +78,22 @@ export function labelling(desk) {
     done.hidden = Boolean(found);
     note.value = found?.note ?? "";
     noting.hidden = !note.value;
-    typed.value = "";
-    offer();
+    if (found) found.shown = found.suggested !== null && !person.blind && !["random", "second"].includes(found.way);
+    panel.show(found);
     if (!found) return;
     text.replaceChildren(found.text);
     text.scrollTop = 0;
     const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
-    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${found.label}` : found.kind ?? ""].filter(Boolean).join(" · ");
+    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text);
   }
 
   /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
   async function suggest(found) {
-    found.shown = Boolean(found.suggested) && !person.blind && !["random", "second"].includes(found.way);
     suggestion.hidden = !found.shown;
     if (!found.shown) return;
-    suggestion.textContent = `Suggested: ${found.suggested} (${percent(found.probability)})`;
-    offer();
+    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null ? "" : ` (${percent(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
     const reasons = await ask("/explain", { text: found.text }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
@@ -96,36 +106,22 @@ export function labelling(desk) {
     });
   }
 
-  /** Shows the classes that fit what is typed: the suggested one first, then in their order. */
-  function offer() {
-    const wanted = typed.value.trim().toLowerCase();
-    const all = desk.state.classes.map((each) => each.name);
-    offered = wanted ? [...all.filter((each) => each.toLowerCase().startsWith(wanted)), ...all.filter((each) => each.toLowerCase().includes(wanted) && !each.toLowerCase().startsWith(wanted))] : all;
-    const items = offered.slice(0, 50).map((each, number) => el("li", {},
-      el("button", { type: "button", className: shown?.shown && each === shown.suggested ? "suggested" : "", onclick: () => decide("label", each) },
-        number < 9 && !wanted ? el("kbd", {}, String(number + 1)) : null, ` ${each}`,
-        el("small", {}, ` ${desk.state.classes.find(({ name: known }) => known === each).texts.toLocaleString("en")}`))));
-    const isNew = wanted && !all.some((each) => each.toLowerCase() === wanted);
-    if (isNew) items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => decide("label", typed.value) }, `New class: ${typed.value.trim()}`)));
-    classes.replaceChildren(...items);
-  }
-
   async function decide(kind, label = null) {
     if (!shown || shown.going) return;
     const { id, way } = shown;
     shown.going = true; // a key that is held down decides once
-    typed.focus(); // now, and not when the answer comes: a note to the next text may be typed by then
+    panel.input.focus(); // now, and not when the answer comes: a note to the next text may be typed by then
     const kept = await desk.ask(() => post("/desk/decisions", {
       texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown,
     }));
     shown.going = false;
     if (!kept) return;
-    desk.speak(kind === "label" ? `${label}.` : `${kind}.`);
+    desk.speak(kind === "label" ? `${labelOf(label)}.` : `${kind}.`);
     await Promise.all([next(id), desk.refresh()]);
   }
 
   async function undo() {
-    typed.focus();
+    panel.input.focus();
     const found = await desk.ask(() => post("/desk/undo", { who: person.name }));
     if (!found) return;
     if (found.text) show(found.text);
@@ -140,44 +136,29 @@ export function labelling(desk) {
 
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const empty = !typed.value;
-    const acts = { ArrowRight: () => decide("skip"), ArrowLeft: undo, "?": () => decide("unsure"), "-": () => decide("drop"), "+": openNote };
-    if (empty && event.key in acts) acts[event.key]();
-    else if (empty && /^[1-9]$/.test(event.key)) {
-      if (offered[event.key - 1] !== undefined) decide("label", offered[event.key - 1]);
-    } else if (event.key === "Enter") enterTyped();
-    else if (event.key === "Escape") { typed.value = ""; offer(); } else return;
+    const drop = () => decide("drop");
+    const acts = { ArrowRight: () => decide("skip"), ArrowLeft: undo, "?": () => decide("unsure"), "-": drop, Delete: drop, "+": openNote };
+    if (panel.types?.test(event.key)) return;
+    if (!panel.onKey(event)) {
+      if (!panel.input.value && event.key in acts) acts[event.key]();
+      else if (event.key === "Escape") panel.clear();
+      else return;
+    }
     event.preventDefault();
   }
 
-  /** Takes the class that is typed: by its whole name, or the only one that begins so. Otherwise it is a new one. */
-  function enterTyped() {
-    const wanted = typed.value.trim();
-    if (!wanted) {
-      if (shown?.shown) decide("label", shown.suggested);
-      return;
-    }
-    const same = offered.find((each) => each.toLowerCase() === wanted.toLowerCase());
-    const begin = offered.filter((each) => each.toLowerCase().startsWith(wanted.toLowerCase()));
-    if (same !== undefined || begin.length === 1) decide("label", same ?? begin[0]);
-    else if (!begin.length) decide("label", wanted);
-  }
-
-  const offerOnce = once(offer);
-
   function update() {
-    offerOnce(desk.state.classes);
+    choosePanel();
+    panel.update();
     if (document.activeElement !== name) name.value = person.name;
     twice.checked = desk.state.twice;
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
-    const right = measured ? `Right on ${measured.right} of the last ${counted(measured.of, "text")} drawn at random (${percent(measured.low)} to ${percent(measured.high)}).` : "";
+    const right = measured ? `The model is ${measured.said} drawn at random.` : "";
     progress.textContent = [`${counted(labelled, "label")}, ${counted(left, "text")} left.`, right, model].filter(Boolean).join(" ");
   }
 
-  typed.addEventListener("keydown", onKey);
-  typed.addEventListener("input", offer);
-  note.addEventListener("keydown", (event) => { if (event.key === "Enter") typed.focus(); });
+  note.addEventListener("keydown", (event) => { if (event.key === "Enter") panel.input.focus(); });
   name.addEventListener("change", () => { person.name = name.value; next(); });
   blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });
   twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });

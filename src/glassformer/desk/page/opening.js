@@ -3,6 +3,8 @@
 import { el } from "/page/dom.js";
 import { get, post, send } from "./server.js";
 
+const TASKS = { classes: "one class", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
+
 export function opening(desk) {
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
   const part = el("input", { type: "text", id: "part", autocomplete: "off" });
@@ -11,9 +13,10 @@ export function opening(desk) {
     el("p", {}, "or drop it here: Excel, CSV, TSV, JSON lines, Parquet. Labels may be missing."),
     el("p", { className: "soft" }, el("label", { for: "part" }, "The sheet, if it is a workbook of several: "), part));
   const found = el("ul", { className: "notes" });
-  const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" });
+  const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
+  task.append(...Object.entries(TASKS).map(([value, name]) => el("option", { value }, name)));
   const columns = el("form", { className: "naming" },
-    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("button", {}, "Read these columns"));
+    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task), el("button", {}, "Read these columns"));
   const values = el("dl", { className: "facts" });
   const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
   const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, el("details", {}, el("summary", {}, "The columns"), values), onward);
@@ -37,6 +40,7 @@ export function opening(desk) {
     label.replaceChildren(el("option", { value: "" }, "none: I give them all"), ...all.map(option));
     text.value = desk.state.text ?? "";
     label.value = desk.state.label ?? "";
+    task.value = desk.state.task;
     values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""))]));
   }
 
@@ -59,7 +63,7 @@ export function opening(desk) {
   });
   columns.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null }));
+    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value }));
     if (state) await desk.refresh(state);
   });
   return { place, enter, update };

@@ -19,6 +19,11 @@ export const send = (path, body) => change(reach(path, { method: "POST", body })
 
 export const remove = (path) => change(reach(path, { method: "DELETE" }).then(read));
 
+export const classesOf = (label) => (label ? label.split("|") : []);
+
+/** Writes a label that may name several classes, or none. */
+export const labelOf = (label) => (label === "" ? "none" : label?.replaceAll("|", ", "));
+
 /** Returns a function that draws what it is given, unless it drew the same before: a focus or a choice would be lost. */
 export function once(draw) {
   let before;

@@ -1,7 +1,7 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
 import { counted, el, percent } from "/page/dom.js";
-import { get, once, person, post } from "./server.js";
+import { get, labelOf, once, person, post } from "./server.js";
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
@@ -65,7 +65,7 @@ export function texts(desk) {
   }
 
   function line({ id, text, kind, label: given, note, suggested, probability }) {
-    const said = kind === "label" ? given : kind ?? (suggested ? `${suggested}? ${percent(probability)}` : "");
+    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null ? "" : ` ${percent(probability)}`}`);
     return el("li", {}, el("label", { className: "tick" }, el("input", { type: "checkbox", value: id, className: "mark" }),
       el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[said, note].filter(Boolean).join(" · ")} `,
       el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));
@@ -81,7 +81,7 @@ export function texts(desk) {
     const marked = [...list.querySelectorAll(".mark:checked")].map(({ value }) => Number(value));
     if (!marked.length) return desk.say("Mark some texts first.");
     const meant = all.checked && way !== "alike" ? { found: asked } : { texts: marked }; // all of them, on other pages too
-    const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: to.value, who: person.name, way }));
+    const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: to.value, beside: true, instead: way === "class" ? asked.label : null, who: person.name, way }));
     if (!kept) return undefined;
     desk.speak(`${counted(kept.texts, "text")} labelled as ${to.value}.`);
     await desk.refresh();

@@ -1,6 +1,6 @@
 // The rounds of training: what runs, how good each model is, and what more labels would bring.
 
-import { counted, el, percent, table } from "/page/dom.js";
+import { el, table } from "/page/dom.js";
 import { post, remove } from "./server.js";
 
 export function training(desk) {
@@ -23,21 +23,21 @@ export function training(desk) {
   /** What a person should do next. */
   function said({ missing, measured, rounds: all, swayed }) {
     if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
-    const right = measured ? `The model is right on ${percent(measured.value)} of texts drawn at random (likely ${percent(measured.low)} to ${percent(measured.high)}, from ${counted(measured.of, "text")}).` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
+    const right = measured ? `The model is ${measured.said} drawn at random.` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
     const curve = all.findLast(({ curve: found }) => found)?.curve;
     const more = curve ? ` ${curve.more.toLocaleString("en")} more labels would add about ${(100 * curve.gain.value).toFixed(1)} points${curve.gain.high < 0.01 ? ": you can stop" : ""}.` : "";
-    const sway = swayed ? ` Your labels agree with ${swayed.shown.same} of ${swayed.shown.texts} suggestions that you saw, and with ${swayed.hidden.same} of ${swayed.hidden.texts} that were hidden.` : "";
+    const sway = swayed ? ` By your labels, suggestions that you saw are ${swayed.shown}, and hidden ones ${swayed.hidden}.` : "";
     return right + more + sway;
   }
 
   function tableOf(all) {
     const row = ({ number, state, labels, seconds, reason, measured }) => [
       String(number), labels.toLocaleString("en"), state === "done" ? el("a", { href: `/desk/report/${number}`, target: "_blank" }, "report") : state + (reason ? `: ${reason}` : ""),
-      measured ? `${percent(measured.value)} (${percent(measured.low)} to ${percent(measured.high)}; ${measured.of})` : "–",
+      measured ?? "–",
       seconds === undefined ? "" : `${Math.round(seconds)} s`,
     ];
-    return table("Rounds. Right: of the texts drawn at random and labelled while this model answered, with how many they are.",
-      ["round", "labels", "model", "right", "took"], all.toReversed().map(row));
+    return table("Rounds. How good: on the texts drawn at random and labelled while this model answered, with how many they are.",
+      ["round", "labels", "model", "how good", "took"], all.toReversed().map(row));
   }
 
   begin.addEventListener("click", async () => { const state = await desk.ask(() => post("/desk/rounds", {})); if (state) desk.refresh(state); });

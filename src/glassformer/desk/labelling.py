@@ -1,0 +1,112 @@
+"""How labels of a kind are given, kept, suggested, measured and learned at the desk. `targets/` has each kind."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import polars as pl
+
+from glassformer.data.arrays import Array
+
+Difference = Callable[[str, str], float]
+
+
+class Said(NamedTuple):
+    """What a model says of texts.
+
+    Attributes:
+        cells: labels as they are kept (texts,).
+        probabilities: of these labels (texts,). None if they have none.
+        doubt: (texts,) the larger, the more a label of this text would teach the model.
+    """
+
+    cells: list[str]
+    probabilities: list[float] | None
+    doubt: Array
+
+
+class Figure(NamedTuple):
+    """How good suggestions are, in words: in a sentence about the model, and in a cell of a table."""
+
+    said: str
+    short: str
+
+
+class Labelling(ABC):
+    """A kind of label. A label is kept as a string, as a cell of a table would hold it."""
+
+    task: ClassVar[str]
+    panel: ClassVar[str]
+    """The name of what the page gives labels by: `page/giving_NAME.js`."""
+    ordered: ClassVar[bool] = False
+    """Whether classes have an order, which a person may change."""
+
+    @abstractmethod
+    def from_table(self, values: pl.Series) -> pl.Series:
+        """Return the labels of a column of the table. Null: there is none yet, or it is none of this kind."""
+
+    @abstractmethod
+    def cell(self, given: str) -> str:
+        """Return a label that a person gave as it is kept.
+
+        Raises:
+            UsageError: it is none of this kind.
+        """
+
+    @abstractmethod
+    def classes_of(self, cell: str) -> Sequence[str]:
+        """Return the classes of a label."""
+
+    def moved(self, before: str | None, to: str, instead: str | None) -> str:  # noqa: ARG002
+        """Return the label of a text to which a class is given beside others, or in the place of one of them.
+
+        Args:
+            before: the label that it has. None if it has none.
+            to: the label to give.
+            instead: the class in whose place it comes. None if it comes beside the others.
+        """
+        return to
+
+    @abstractmethod
+    def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows (with a column label) that a model can learn from."""
+
+    @abstractmethod
+    def missing(self, lesson: pl.DataFrame) -> str | None:
+        """Return what a model needs besides more labels, or None."""
+
+    def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the settings of training besides the table.
+
+        Args:
+            classes: those of the lesson, in their order.
+        """
+        return {"task": self.task}
+
+    @abstractmethod
+    def said(self, answers: Any) -> Said:
+        """Return what a model says, from its answers."""
+
+    @abstractmethod
+    def to_check(self, cell: str) -> Any:
+        """Return a label as `check_labels` takes it."""
+
+    def checked(self, suggested: str) -> str:
+        """Return a label that `check_labels` suggests as it is kept."""
+        return suggested
+
+    @abstractmethod
+    def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
+        """Return how good suggestions are: pairs of a label that a person gave and what the model suggested."""
+
+    def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
+        """Return the difference of two labels for measures of agreement. Of unordered classes, it is 0 or 1.
+
+        Args:
+            totals: how often each label was given.
+            classes: in their order.
+        """
+        return lambda one, other: float(one != other)

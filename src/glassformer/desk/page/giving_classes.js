@@ -1,0 +1,43 @@
+// Several classes for each text, or none: the keys 1 to 9 mark and unmark them, Enter confirms.
+
+import { el } from "/page/dom.js";
+import { classList } from "./giving_class.js";
+import { classesOf } from "./server.js";
+
+export function giving(desk, decide) {
+  const marked = new Set();
+  const list = classList(desk, toggle, { isPressed: (name) => marked.has(name) });
+  const confirm = el("button", { type: "button", onclick: () => give() }, "Confirm Enter"), none = el("button", { type: "button", onclick: () => decide("") }, "None of them 0");
+
+  function toggle(name) {
+    if (!marked.delete(name)) marked.add(name);
+    if (!desk.state.classes.some((each) => each.name === name)) desk.state.classes.push({ name, texts: 0 }); // a new one
+    desk.speak(`${name}: ${marked.has(name) ? "marked" : "not marked"}.`);
+    list.clear();
+    list.input.focus();
+  }
+
+  function give() {
+    if (marked.size) decide([...marked].join("|"));
+    else desk.say("No class is marked. Mark some, or press 0 if none of them fits.");
+  }
+
+  return {
+    ...list,
+    place: [...list.place, el("p", {}, confirm, " ", none)],
+    keys: "1–9: mark or unmark that class. Type and Enter: mark a class by its name, or a new one. Enter: confirm the marked ones. 0: none of them. → skip, ? unsure, - leave out, + note, ← undo.",
+    show(found) {
+      marked.clear();
+      const suggested = found?.shown ? classesOf(found.suggested) : [];
+      (found?.kind === "label" ? classesOf(found.label) : suggested).forEach((name) => marked.add(name));
+      list.clear(suggested);
+    },
+    update: () => list.update(desk.state.classes),
+    onKey(event) {
+      if (list.onKey(event)) return true;
+      if (event.key === "0" && !list.input.value) decide("");
+      else if (event.key === "Enter") { if (!list.input.value) give(); } else return false;
+      return true;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+"""Labels at the desk: one class for each text, ordered classes, or several classes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.table import split_labels, tidy_values
+from glassformer.data.wording import counted, in_option
+from glassformer.desk.labelling import Difference, Figure, Labelling, Said
+from glassformer.errors import UsageError
+from glassformer.evaluation.intervals import wilson
+from glassformer.labels.findings import NONE
+from glassformer.targets.labels.answers import LabelAnswers
+
+_FEWEST = 2  # texts of a class that are needed to learn it
+_BETWEEN = "|"  # several classes in a cell
+
+
+class OneClass(Labelling):
+    """One class for each text."""
+
+    task: ClassVar = "classes"
+    panel: ClassVar = "class"
+
+    def from_table(self, values: pl.Series) -> pl.Series:
+        return tidy_values(values)
+
+    def cell(self, given: str) -> str:
+        name = given.strip()
+        if not name:
+            raise UsageError("the label is empty; type a name, or skip the text")
+        return name
+
+    def classes_of(self, cell: str) -> Sequence[str]:
+        return [cell]
+
+    def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
+        return labelled.filter(pl.len().over("label") >= _FEWEST)
+
+    def missing(self, lesson: pl.DataFrame) -> str | None:
+        return (
+            None
+            if lesson["label"].n_unique() > 1
+            else f"a model needs at least two classes with {_FEWEST:,} texts each"
+        )
+
+    def said(self, answers: LabelAnswers) -> Said:
+        ordered = np.sort(answers.probs, axis=1)
+        cells = [str(label) for label in answers.read()]
+        return Said(cells, answers.confidences().tolist(), ordered[:, -2:][:, 0] - ordered[:, -1])
+
+    def to_check(self, cell: str) -> Any:
+        return cell
+
+    def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
+        right, rows = sum(label == suggested for label, suggested in pairs), len(pairs)
+        share = wilson(right, rows)
+        between = f"{share.low:.0%} to {share.high:.0%}"
+        said = f"right on {right:,} of {counted(rows, 'text')} (likely {between})"
+        return Figure(said, f"right on {share.value:.0%} ({between}; {rows:,})")
+
+
+class OrderedClass(OneClass):
+    """One class for each text. Each class is more than the one before it."""
+
+    task: ClassVar = "ordered"
+    ordered: ClassVar = True
+
+    def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:
+        return {"task": self.task, "order": ",".join(map(in_option, classes))}
+
+    def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:
+        """Return the square of how many labels lie between two (the ordinal metric of Krippendorff 2011)."""
+        until = dict(zip(classes, accumulate(totals[name] for name in classes), strict=True))
+        middle = {name: until[name] - totals[name] / 2 for name in classes}
+        return lambda one, other: (middle[one] - middle[other]) ** 2
+
+
+class SeveralClasses(OneClass):
+    """Several classes for each text, or none. Each is a yes or no of its own."""
+
+    task: ClassVar = "several"
+    panel: ClassVar = "classes"
+
+    def __init__(self, separator: str | None) -> None:
+        self.separator = separator or _BETWEEN
+
+    def from_table(self, values: pl.Series) -> pl.Series:
+        cells = [_BETWEEN.join(sorted(names)) or None for names in split_labels(values, self.separator)]
+        return pl.Series(values.name, cells, pl.String)
+
+    def cell(self, given: str) -> str:
+        return _BETWEEN.join(sorted({name.strip() for name in given.split(_BETWEEN)} - {""}))
+
+    def classes_of(self, cell: str) -> Sequence[str]:
+        return cell.split(_BETWEEN) if cell else []
+
+    def moved(self, before: str | None, to: str, instead: str | None) -> str:
+        return self.cell(_BETWEEN.join([*(name for name in self.classes_of(before or "") if name != instead), to]))
+
+    def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
+        counts = Counter(name for cell in labelled["label"] for name in self.classes_of(cell))
+        learned = [
+            _BETWEEN.join(name for name in self.classes_of(cell) if counts[name] >= _FEWEST)
+            for cell in labelled["label"]
+        ]
+        return labelled.with_columns(label=pl.Series(learned, dtype=pl.String))
+
+    def missing(self, lesson: pl.DataFrame) -> str | None:
+        found = "a class with two texts, and texts without it"
+        return None if lesson["label"].n_unique() > 1 else f"a model needs {found}"
+
+    def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:  # noqa: ARG002
+        return {"task": self.task, "multilabel": _BETWEEN}
+
+    def said(self, answers: LabelAnswers) -> Said:
+        confidences = answers.confidences()
+        cells = [_BETWEEN.join(sorted(map(str, names))) for names in answers.read()]
+        return Said(cells, confidences.tolist(), -confidences)
+
+    def to_check(self, cell: str) -> Any:
+        return list(self.classes_of(cell))
+
+    def checked(self, suggested: str) -> str:
+        return "" if suggested == NONE else self.cell(suggested)
+
+    def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
+        """Return the share of the classes of both labels that one of them lacks (Jaccard's distance)."""
+
+        def distance(one: str, other: str) -> float:
+            first, second = set(self.classes_of(one)), set(self.classes_of(other))
+            return len(first ^ second) / len(first | second) if first | second else 0.0
+
+        return distance
+
+
+def _labelling(task: str | None, separator: str | None) -> Labelling:
+    if task == "several":
+        return SeveralClasses(separator)
+    return OrderedClass() if task == "ordered" else OneClass()
+
+
+PART = _labelling

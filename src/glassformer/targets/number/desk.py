@@ -1,0 +1,72 @@
+"""A number for each text at the desk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import polars as pl
+
+from glassformer.data.inputs import as_number
+from glassformer.data.table import tidy_values
+from glassformer.data.wording import counted, short
+from glassformer.desk.labelling import Difference, Figure, Labelling, Said
+from glassformer.errors import UsageError, quoted
+from glassformer.evaluation.intervals import normal
+from glassformer.targets.number.target import NumberAnswers
+
+
+class ANumber(Labelling):
+    """A number for each text. No suggestion is surer than another, so those with the most unseen words are doubted."""
+
+    task: ClassVar = "number"
+    panel: ClassVar = "number"
+
+    def from_table(self, values: pl.Series) -> pl.Series:
+        return pl.Series(values.name, list(map(_cell, tidy_values(values))), pl.String)
+
+    def cell(self, given: str) -> str:
+        if (cell := _cell(given)) is None:
+            raise UsageError(f"{quoted(given)} is not a number; type one, or skip the text")
+        return cell
+
+    def classes_of(self, cell: str) -> Sequence[str]:  # noqa: ARG002
+        return []
+
+    def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
+        return labelled
+
+    def missing(self, lesson: pl.DataFrame) -> str | None:
+        return None if lesson["label"].n_unique() > 1 else "a model needs at least two different numbers"
+
+    def said(self, answers: NumberAnswers) -> Said:
+        unseen = np.zeros(len(answers.values)) if answers.unseen is None else answers.unseen
+        return Said([short(value).replace(",", "") for value in answers.values.tolist()], None, unseen)
+
+    def to_check(self, cell: str) -> Any:
+        return float(cell)
+
+    def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
+        off = np.array([abs(float(label) - float(suggested)) for label, suggested in pairs])
+        error = off.std(ddof=1) / np.sqrt(len(off)) if len(off) > 1 else np.inf
+        mean = normal(float(off.mean()), float(error), lowest=0.0)
+        between = f"{short(mean.low)} to {short(mean.high)}" if len(off) > 1 else "one text says little"
+        said = f"off by {short(mean.value)} on average on {counted(len(off), 'text')} (likely {between})"
+        return Figure(said, f"off by {short(mean.value)} ({between}; {len(off):,})")
+
+    def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
+        return lambda one, other: (float(one) - float(other)) ** 2
+
+
+def _cell(given: str | None) -> str | None:
+    number = as_number(given)
+    return None if number is None else str(number).removesuffix(".0")
+
+
+def _labelling(task: str | None, separator: str | None) -> Labelling:  # noqa: ARG001
+    return ANumber()
+
+
+PART = _labelling
