@@ -83,4 +83,4 @@ def test_the_training_of_several_is_counted_beside_the_epoch() -> None:
         view.on_step(report)
         view.on_step(replace(report, training=2, trainings=5))
     assert shown[0].startswith("epoch 1/4, 50%: loss 0.500  1 min 15 s left")
-    assert shown[1].startswith("training 2/5 epoch 1/4, 50%: loss 0.500")
+    assert shown[1].startswith("training 2/5 epoch 1/4, 50%: loss 0.500  at most 1 min 15 s left")

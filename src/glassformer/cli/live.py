@@ -123,7 +123,8 @@ class LiveView(Live):
         """Move the bar."""
         self._speed = f"{report.speed:,.0f} {report.unit}/s"
         accuracy = "" if report.accuracy is None else f"  accuracy {report.accuracy:.0%}"
-        figures = f"loss {report.loss:.3f}{accuracy}  {duration(report.seconds_left)} left"
+        left = ("at most " if report.at_most else "") + duration(report.seconds_left)
+        figures = f"loss {report.loss:.3f}{accuracy}  {left} left"
         if is_wide():
             figures += f"  {self._speed}  padding {report.padding:.0%}"
         epoch = f"epoch {report.epoch}/{report.epochs}"

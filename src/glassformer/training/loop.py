@@ -81,6 +81,11 @@ class StepReport:
     training: int = 1
     trainings: int = 1
 
+    @property
+    def at_most(self) -> bool:
+        """Whether the run may take less than `seconds_left`: cross-fitting may end before its last training."""
+        return self.training < self.trainings
+
 
 class Observer(Protocol):
     """Receives the progress of training."""

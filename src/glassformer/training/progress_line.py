@@ -28,7 +28,8 @@ class ProgressLine:
         minutes, seconds = divmod(round(report.seconds_left), 60)
         which = f"training {report.training}/{report.trainings} " if report.trainings > 1 else ""
         epoch = f"{which}epoch {report.epoch}/{report.epochs}"
-        line = f"{epoch} {bar} loss {report.loss:.3f}, {minutes}:{seconds:02d} left"
+        most = "at most " if report.at_most else ""
+        line = f"{epoch} {bar} loss {report.loss:.3f}, {most}{minutes}:{seconds:02d} left"
         self._write("\r" + line.ljust(self._length))
         self._length = len(line)
 
