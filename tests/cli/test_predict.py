@@ -321,7 +321,7 @@ def test_a_file_that_breaks_on_the_way_leaves_nothing(
     said = glassformer(
         "predict", reviews.folder, "--file", tmp_path / "t.csv", "--out", tmp_path / "a.csv", "--overwrite"
     )
-    misused(said, "row 4 (line 5)")
+    misused(said, "row 5 of the file")
     assert (tmp_path / "a.csv").read_text() == "of yesterday"
     assert {path.name for path in tmp_path.iterdir()} == {"t.csv", "a.csv"}
 

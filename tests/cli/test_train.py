@@ -149,7 +149,7 @@ def test_group_and_validation_table(tmp_path: Path) -> None:
         (b"text,label\n", ["no rows"]),
         (b"text,label\na,x\nb,x\n", ["every row has the label 'x'", "two classes"]),
         (b"text,label\na,x\nb,y\nc,x\n", ["'y' (row 2)", "at least two rows"]),
-        (b"text,label\na,x\nb,y,z\n", ["row 2 (line 3)", "3 fields", "header has 2"]),
+        (b"text,label\na,x\nb,y,z\n", ["row 3 of the file", "3 fields", "header has 2"]),
         (b"text,label\nol\xc3\xa9,x\ncaf\xe9,x\n", ["line 3", "0xe9", "mixes encodings"]),
         (b"text,label\n ,x\n,y\n", ["no usable row", "empty text"]),
         (b"one two,three four\n1,2\n3,4\n", ["--text"]),

@@ -1,6 +1,5 @@
 import csv
 import io
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -8,6 +7,7 @@ from hypothesis import strategies as st
 
 from glassformer.data.headers import unique_names, without_repeats
 from glassformer.data.rows import iterate_rows
+from glassformer.data.surroundings import Row
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_header_that_is_repeated_is_left_out_and_counted() -> None:
     table = b"text,label\na,1\nb,2\ntext,label\nc,1\ntext,label\n"
     (frame,) = iterate_rows(io.BytesIO(table), rows_per_batch=9, on_note=notes.append)
     assert frame.rows() == [("a", "1"), ("b", "2"), ("c", "1")]
-    assert notes == ["left out: 2 × the header again, after rows 2, 3"]
+    assert notes == ["left out: 2 × the header again, in rows 4, 6 of the file"]
     (frame,) = iterate_rows(io.BytesIO(b"text\na\ntext\n"), rows_per_batch=9)
     assert frame["text"].to_list() == ["a", "text"]
 
@@ -52,15 +52,12 @@ def tables(draw: st.DrawFn) -> list[list[str]]:
 @given(tables())
 def test_a_table_without_a_mess_is_unchanged(table: list[list[str]]) -> None:
     notes: list[str] = []
-    header, *rows = table
+    header = table[0]
     assert unique_names(header, notes.append) == header
-    assert list(without_repeats(header, _each(rows), notes.append)) == rows
+    numbered = [Row(number, cells) for number, cells in enumerate(table, 1)]
+    assert list(without_repeats(iter(numbered), notes.append)) == numbered
     assert notes == []
     buffer = io.StringIO(newline="")
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows(table)
     (frame,) = iterate_rows(io.BytesIO(buffer.getvalue().encode()), rows_per_batch=9)
     assert [frame.columns, *map(list, frame.rows())] == table
-
-
-def _each(rows: list[list[str]]) -> Iterator[list[str]]:
-    yield from rows

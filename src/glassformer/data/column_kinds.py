@@ -85,5 +85,11 @@ def holds_some_numbers(values: pl.Series) -> bool:
     return 2 * present.str.contains(_NUMBER).sum() >= len(present)
 
 
+def is_number_or_date(cell: str) -> bool:
+    """Whether a cell is spelled as a number or a date."""
+    found = cell.strip().lower()
+    return bool(re.search(_NUMBER, found) or re.search(_DATE, found))
+
+
 def _most(values: pl.Series, pattern: str) -> bool:
     return float(values.str.contains(pattern).mean() or 0) >= MOST  # type: ignore[arg-type]

@@ -1,8 +1,6 @@
 """Find the columns of the text and of the label: as requested, by name, or by content."""
 
 import difflib
-import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -10,24 +8,9 @@ from typing import TypedDict, Unpack
 import polars as pl
 
 from glassformer.data.column_kinds import holds_some_numbers, is_named_as_id, is_near_unique, is_opaque, kind_of
+from glassformer.data.column_names import LABEL_NAMES, MEASURE_NAMES, TEXT_NAMES, folded, tidy
 from glassformer.errors import UsageError, quoted
 
-TEXT_NAMES = (
-    *("text", "review", "sentence", "tweet", "content", "comment", "message", "body", "document", "post"),
-    *("review_text", "reviewtext", "review_body", "comment_text", "tweet_text", "utterance", "question"),
-    *("description", "headline", "title"),
-    *("texte", "kommentar", "bewertungstext", "nachricht", "avis", "commentaire"),  # German and French
-    *("texto", "comentario", "resena", "mensaje", "mensagem", "avaliacao"),  # Spanish and Portuguese
-    *("van_ban", "nhan_xet", "binh_luan", "noi_dung", "文本", "评论", "内容"),  # Vietnamese and Chinese
-)
-LABEL_NAMES = (
-    *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity"),
-    *("tag", "tags", "topic", "emotion", "intent", "y"),
-    *("kategorie", "klasse", "thema", "etiquette", "categorie", "classe"),  # German and French
-    *("etiqueta", "categoria", "clase", "rotulo"),  # Spanish and Portuguese
-    *("nhan", "loai", "cam_xuc", "标签", "类别", "情感"),  # Vietnamese and Chinese
-)
-MEASURE_NAMES = ("stars", "rating", "score", "bewertung", "评分")  # a label if no column has one of the names above
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
 MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or measurements
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
@@ -167,7 +150,7 @@ def same_column(column: str | None, columns: Sequence[str]) -> str | None:
         return None
     if column in columns:
         return column
-    near = [other for other in columns if _tidy(other) == _tidy(column)]
+    near = [other for other in columns if tidy(other) == tidy(column)]
     return near[0] if len(near) == 1 else None
 
 
@@ -194,19 +177,9 @@ def _described(values: pl.Series) -> str:
     return f"{shown}{more} ({what})"
 
 
-def _tidy(name: str) -> str:
-    return re.sub(r"[\s_-]+", "_", name.strip().lower())
-
-
-def _folded(name: str) -> str:
-    """A name as the lists above spell it: without accents too."""
-    letters = unicodedata.normalize("NFKD", _tidy(name))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("đ", "d")
-
-
 def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, refusal: Refusal) -> str | None:
     """Return the column with the first of the known names. Columns whose values do not fit the name are skipped."""
-    by_tidy_name = {_folded(name): name for name in reversed(columns)}
+    by_tidy_name = {folded(name): name for name in reversed(columns)}
     found = (by_tidy_name[name] for name in known if name in by_tidy_name)
     return next((name for name in found if refusal(sample[name]) is None), None)
 
@@ -214,7 +187,7 @@ def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, r
 def _not_a_text(values: pl.Series) -> str | None:
     """Why a column is not guessed as the text. A column named `text` always is: it may hold codes to classify."""
     kind = kind_of(values)
-    return None if kind in ("words", "lists or records") or _tidy(values.name) == "text" else kind
+    return None if kind in ("words", "lists or records") or tidy(values.name) == "text" else kind
 
 
 def _text_by_content(sample: pl.DataFrame, source: str, candidates: list[str], kept: Sequence[str]) -> str:
@@ -282,7 +255,7 @@ class _Labels:
             return None if kind in _NUMBERS else kind
         if kind not in ("words", "whole numbers"):
             return kind
-        measure = kind == "whole numbers" and _folded(values.name) not in LABEL_NAMES
+        measure = kind == "whole numbers" and folded(values.name) not in LABEL_NAMES
         if measure and values.n_unique() > MOST_NUMBERS:
             return "many different numbers"
         return "nearly all differ" if is_near_unique(values) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from glassformer.data.lines import OnNote
+from glassformer.data.surroundings import Row
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
 
@@ -40,24 +41,25 @@ def unique_names(header: Sequence[str], on_note: OnNote | None = None) -> list[s
     return names
 
 
-def without_repeats(
-    header: Sequence[str], records: Iterator[list[str]], on_note: OnNote | None = None
-) -> Iterator[list[str]]:
-    """Yield the rows that are not the header again, as in pages that were glued together.
+def without_repeats(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row]:
+    """Yield the header and the rows that are not the header again, as in pages that were glued together.
 
     A table of one column keeps such a row, which may be a text.
     """
-    rows, after = 0, []
-    again = list(header)
-    for record in records:
-        if record == again and len(again) > 1:
-            after.append(rows)
+    header = next(rows, None)
+    if header is None:
+        return
+    yield header
+    again: list[int] = []
+    for row in rows:
+        if row.cells == header.cells and len(row.cells) > 1:
+            again.append(row.number)
         else:
-            rows += 1
-            yield record
-    if after and on_note:
-        more = f" and {len(after) - _SHOWN:,} more" if len(after) > _SHOWN else ""
-        places = ", ".join(f"{row:,}" for row in after[:_SHOWN])
+            yield row
+    if again and on_note:
+        more = f" and {len(again) - _SHOWN:,} more" if len(again) > _SHOWN else ""
+        places = ", ".join(f"{row:,}" for row in again[:_SHOWN])
         on_note(
-            f"left out: {len(after):,} × the header again, after {'row' if len(after) == 1 else 'rows'} {places}{more}"
+            f"left out: {len(again):,} × the header again, in {'row' if len(again) == 1 else 'rows'} {places}{more} "
+            "of the file"
         )

@@ -96,9 +96,19 @@ def test_blank_rows_and_columns_without_a_name_are_left_out(tmp_path: Path) -> N
     assert rows_of(path).to_dicts() == [{"text": "x", "n": "1"}]
 
 
-def test_a_title_above_the_header_is_said(tmp_path: Path) -> None:
-    path = write_workbook(tmp_path / "a.xlsx", {"S": [["Feedback of 2024"], [], *ROWS]})
-    with pytest.raises(UsageError, match="is 'Feedback of 2024', and names no column for 'label' in row 1 below it"):
+def test_what_stands_around_a_table_is_left_out_and_said(tmp_path: Path) -> None:
+    around = [["Feedback of 2024"], [], *ROWS, [], ["Source: the shop"]]
+    path, notes = write_workbook(tmp_path / "a.xlsx", {"S": around}), list[str]()
+    assert rows_of(path, notes=notes).rows() == [tuple(row) for row in ROWS[1:]]
+    assert notes == [
+        "left out: 1 row above the header, which is row 3: row 1 ('Feedback of 2024')",
+        "left out: 1 row at the end: row 8 ('Source: the shop')",
+    ]
+
+
+def test_a_value_without_a_column_name_is_said(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", {"S": [["text"], [], ["good", "yes"], ["bad", "no"]]})
+    with pytest.raises(UsageError, match="is 'text', and names no column for 'yes' in row 3 of the file"):
         rows_of(path)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -14,9 +14,12 @@ from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.headers import unique_names, without_repeats
 from glassformer.data.lines import LONGEST
+from glassformer.data.surroundings import Row, rows_above, table_in
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_SNIFFED_LINES = 40
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -34,52 +37,69 @@ class DelimitedText(TextFormat):
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """Yield the batches of lines."""
-        separator = self.separator or _sniffed(lines.first)
+        whole, start = lines.whole, list(itertools.islice(lines.whole, _SNIFFED_LINES))
+        whole = itertools.chain(start, whole)
+        separator = self.separator or _sniffed(lines.first, start)
         if place.on_note and self.separator is None and separator != ",":
             place.on_note(f"columns are separated by {DELIMITERS[separator]} (counted in the header)")
         if place.on_delimited:
             place.on_delimited(Delimited(separator=separator, mark=lines.mark))
-        whole = lines.whole
         if _SEPARATOR_TOLD.fullmatch(lines.first.rstrip("\r\n")):
             whole = ("\n" if line is lines.first else line for line in whole)
-        records = _csv_records(whole, place.name, separator)
-        yield from frames_of(records, place, rows_per_batch)
+        rows = table_in(_csv_rows(whole, place.name, separator), place.on_note)
+        yield from frames_of(_of_one_width(rows, place.name), place, rows_per_batch)
 
 
 CSV = DelimitedText("csv", (".csv",))
 TSV = DelimitedText("tsv", (".tsv",), "\t")
 
 
-def _sniffed(header: str) -> str:
-    """Return the delimiter that occurs most often in the header line outside quotes, or the comma if none occurs.
+def _sniffed(first: str, start: Sequence[str]) -> str:
+    """Return the delimiter that occurs most often in the first line outside quotes, or the comma if none occurs.
 
-    Excel may name the delimiter in an extra line above the header: `sep=;`.
+    Excel may name the delimiter in an extra line above the header: `sep=;`. If the first line does not fit those below
+    it, it may be a title, and the delimiter is that of the header which then follows.
     """
-    if told := _SEPARATOR_TOLD.fullmatch(header.rstrip("\r\n")):
+    if told := _SEPARATOR_TOLD.fullmatch(first.rstrip("\r\n")):
         return str(told[1])
-    bare = "".join(header.split('"')[::2])
-    return max(DELIMITERS, key=bare.count)
+    bare = "".join(first.split('"')[::2])
+    most = max(DELIMITERS, key=bare.count)
+    start_of = {each: _start_of(start, each) for each in (most, *DELIMITERS)}
+    widths = [len(row.cells) for row in start_of[most]]
+    if widths and widths[0] > 1 and widths.count(widths[0]) > 1:
+        return most
+    return next((each for each, rows in start_of.items() if rows_above(rows)), most)
 
 
-def frames_of(records: Iterator[list[str]], place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
+def _start_of(lines: Sequence[str], delimiter: str) -> list[Row]:
+    """Return the first rows as they are with this delimiter. The last one may go on, and is left out."""
+    try:
+        rows = [Row(at, cells) for at, cells in enumerate(csv.reader(lines, delimiter=delimiter), 1) if any(cells)]
+    except csv.Error:
+        return []
+    return rows[:-1] if len(lines) == _SNIFFED_LINES else rows
+
+
+def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     """Yield the rows below a header as frames of strings.
 
     Args:
-        records: the header and then the rows, all of one length.
+        rows: the header and then the rows, all of one length.
 
     Raises:
         UsageError: there is no header.
     """
-    header = next(records, None)
+    rows = without_repeats(rows, place.on_note)
+    header = next(rows, None)
     if header is None:
         raise UsageError(f"{place.name} is empty.")
-    columns = unique_names(header, place.on_note)
-    records = without_repeats(header, records, place.on_note)
-    while rows := list(itertools.islice(records, rows_per_batch)):
+    columns = unique_names(header.cells, place.on_note)
+    records = (row.cells for row in rows)
+    while batch := list(itertools.islice(records, rows_per_batch)):
         yield pl.DataFrame(
             [
                 pl.Series(column, values, pl.String)
-                for column, values in zip(columns, zip(*rows, strict=True), strict=True)
+                for column, values in zip(columns, zip(*batch, strict=True), strict=True)
             ]
         )
 
@@ -102,21 +122,20 @@ class _RowLines:
         return line
 
 
-def _csv_records(lines: Iterator[str], name: str, delimiter: str) -> Iterator[list[str]]:
-    """Yield the header and then the rows, all of one length."""
+def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
+    """Yield all rows of a file."""
     csv.field_size_limit(LONGEST)
     row_lines = _RowLines(lines)
     reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
-    row, width = 0, 0
-    while True:
+    for number in itertools.count(1):
         row_lines.held = 0
         line = reader.line_num + 1
-        place = f"{name}, row {row} (line {line})" if row else f"{name}, header (line {line})"
         try:
-            fields = next(reader)
+            yield Row(number, next(reader), line)
         except StopIteration:
             return
         except csv.Error as error:
+            place = _place(name, number, line)
             if "unexpected end of data" in str(error):
                 raise UsageError(
                     f"{place}: a quote that opens there is not closed. If it is part of the text, write it twice, and "
@@ -126,13 +145,24 @@ def _csv_records(lines: Iterator[str], name: str, delimiter: str) -> Iterator[li
                 f"{place} is malformed: {error}. A field with a quote, a line break or the separator in it is put in "
                 f'double quotes, and a quote inside it is written twice: "".'
             ) from None
-        if not fields or (len(fields) != width and not any(map(str.strip, fields))):
-            continue  # a blank line
-        width = width or len(fields)
-        if len(fields) != width:
+
+
+def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
+    """Yield the rows, without blank ones. Raises `UsageError` if one has not as many fields as the header."""
+    width = 0
+    for row in rows:
+        fields = len(row.cells)
+        width = width or fields
+        if fields != width:
+            if not any(map(str.strip, row.cells)):
+                continue
             raise UsageError(
-                f"{place} has {len(fields):,} field{'' if len(fields) == 1 else 's'} where the header has {width:,}. "
+                f"{_place(name, row.number, row.line)} has {counted(fields, 'field')} where the header has {width:,}. "
                 f"A field that contains the separator or a line break must be in double quotes."
             )
-        yield fields
-        row += 1
+        yield row
+
+
+def _place(name: str, number: int, line: int) -> str:
+    """Return where a row is, as a spreadsheet and, if that differs, as an editor shows it."""
+    return f"{name}, row {number:,} of the file" + (f" (line {line:,})" if line != number else "")

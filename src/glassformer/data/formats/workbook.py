@@ -6,6 +6,7 @@ Another process reads the file (`sheets.py` says why), and its rows arrive as li
 from __future__ import annotations
 
 import difflib
+import itertools
 import json
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from glassformer.data.formats.format import Place
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import MARK, with_part
+from glassformer.data.surroundings import Row, table_in
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -47,7 +49,9 @@ class Workbook:
         _check_start(place)
         with _cells_of(place) as lines:
             _check(place, json.loads(next(lines)))
-            yield from frames_of(_records(_rows(lines, place), place.name), place, rows_per_batch)
+            yield from frames_of(
+                _named(table_in(_rows(lines, place), place.on_note), place.name), place, rows_per_batch
+            )
 
 
 WORKBOOK = Workbook()
@@ -119,11 +123,12 @@ def _check(place: Place, about: dict[str, Any]) -> None:
     raise UsageError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing)
 
 
-def _rows(lines: Iterator[str], place: Place) -> Iterator[list[str]]:
-    """Yield the rows of a sheet, and note how many of its cells hold an error."""
-    for found in map(json.loads, lines):
+def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:
+    """Yield the rows of a sheet that are not blank, and note how many of its cells hold an error."""
+    for number, found in enumerate(map(json.loads, lines), 1):
         if isinstance(found, list):
-            yield found
+            if any(map(str.strip, found)):
+                yield Row(number, found)
         elif found and place.on_note:
             cells = (
                 "1 cell holds an error such as #REF! and is"
@@ -133,24 +138,22 @@ def _rows(lines: Iterator[str], place: Place) -> Iterator[list[str]]:
             place.on_note(f"{cells} read as empty")
 
 
-def _records(rows: Iterator[list[str]], name: str) -> Iterator[list[str]]:
-    """Yield the header and then the rows, without blank rows and blank columns.
+def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
+    """Yield the header and then the rows, without the columns that have no name.
 
     Raises:
-        UsageError: a row has a value in a column that the header does not name.
+        UsageError: there is no row, or one has a value in such a column.
     """
-    filled = (row for row in rows if any(map(str.strip, row)))
-    header = next(filled, None)
+    header = next(rows, None)
     if header is None:
         raise UsageError(f"{name} is empty.")
-    named = [place for place, cell in enumerate(header) if cell.strip()]
-    nameless = [place for place, cell in enumerate(header) if not cell.strip()]
-    yield [header[place] for place in named]
-    for number, row in enumerate(filled, 1):
-        if value := next((row[place] for place in nameless if row[place].strip()), None):
-            above = ", ".join(quoted(header[place]) for place in named[:_SHOWN])
+    named = [place for place, cell in enumerate(header.cells) if cell.strip()]
+    nameless = [place for place, cell in enumerate(header.cells) if not cell.strip()]
+    for row in itertools.chain([header], rows):
+        if value := next((row.cells[place] for place in nameless if row.cells[place].strip()), None):
+            above = ", ".join(quoted(header.cells[place]) for place in named[:_SHOWN])
             raise UsageError(
                 f"{name}: the first row that is not blank is {above}, and names no column for {quoted(value)} in row "
-                f"{number} below it. The header comes first: remove what stands above it, or name the column."
+                f"{row.number:,} of the file. The header comes first: remove what stands above it, or name the column."
             )
-        yield [row[place] for place in named]
+        yield Row(row.number, [row.cells[place] for place in named])

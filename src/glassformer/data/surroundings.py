@@ -1,0 +1,220 @@
+"""Leave out what stands around a table in its file: titles above the header, units below it, notes and totals below.
+
+What is left out is said: how many rows, the number of each in the file, and its first words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from glassformer.data.column_kinds import is_number_or_date
+from glassformer.data.column_names import KNOWN_NAMES, folded
+from glassformer.data.lines import OnNote
+from glassformer.data.wording import counted
+from glassformer.errors import quoted
+
+_LOOKED_AT = 40  # rows at the beginning
+_MOST_ABOVE, _MOST_BELOW = 12, 20  # rows that may stand above the header, and at the end
+_FEWEST = 3  # rows that show which columns are never empty
+_SHOWN, _LETTERS = 5, 40
+_LONGEST_NAME, _WORDS_OF_NAME = 60, 8
+_UNIT = re.compile(
+    r"[%‰€$£¥–—-]|eur|usd|gbp|chf|jpy|cny|vnd|[km]?g|t|lbs?|oz|[kcm]?m|ft|in|mi|m?l|°[cf]|k|m?s|sec|min|h|hrs|d|days|"
+    r"tage|jours|yr|years|jahre|pcs|stk|stück|n|nr|count|[km]b|kwh?|[wva]|hz|"
+    r"[(\[].{0,30}[)\]]|\d+ ?(-|–|\.\.|to|bis) ?\d+",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(
+    r"((grand |sub)?totals?|total général|totale|sum|summe|gesamt(summe)?|insgesamt|somme|suma|soma|average|mean|"
+    r"mittelwert|durchschnitt|moyenne|media|média|promedio|合計|合计|总计|小计|小計|平均|tổng( cộng)?)\b\W*",
+    re.IGNORECASE,
+)
+_NOTE = re.compile(
+    r"\W*(notes?|sources?|legend|exported|generated|created|hinweise?|quellen?|anmerkung(en)?|legende|stand|erstellt|"
+    r"exportiert|remarques?|notas?|fuente|fonte|nguồn|ghi chú|注|备注|说明|来源|出典)\b|[*†©]",
+    re.IGNORECASE,
+)
+
+
+class Row(NamedTuple):
+    """A row of a file.
+
+    Attributes:
+        number: as a spreadsheet shows it: the first row of the file is 1, and blank rows count.
+        line: the line of a text file on which it begins.
+    """
+
+    number: int
+    cells: list[str]
+    line: int = 0
+
+
+def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row]:
+    """Yield the header and then the rows of the table that a file holds.
+
+    Args:
+        rows: all rows of the file. Blank ones are left out above the header, and below it if they have no cells.
+    """
+    rows = (row for row in rows if row.cells)
+    first = list(itertools.islice(rows, _LOOKED_AT))
+    seen = [row for row in first if _places(row)]
+    if not seen:
+        return
+    above = rows_above(seen)
+    header, *below = seen[above:]
+    if above and on_note:
+        on_note(_said(f"above the header, which is row {header.number:,}", seen[:above]))
+    first = [row for row in first if row.number > header.number]
+    if _is_of_units(header, below):
+        first.remove(below[0])
+        if on_note:
+            on_note(_said("of units below the header", below[:1]))
+    yield header
+    yield from _without_end(itertools.chain(first, rows), header, on_note)
+
+
+def rows_above(seen: Sequence[Row]) -> int:
+    """Return how many of the first rows of a file, blank ones excepted, stand above its header."""
+    for above in range(1, min(_MOST_ABOVE, len(seen) - 1) + 1):
+        places = _places(seen[above - 1])
+        if _is_header(seen, above):
+            return above
+        if len(places) > 3 or places != list(range(len(places))):
+            return 0
+    return 0
+
+
+def _is_header(seen: Sequence[Row], above: int) -> bool:
+    """Whether this row is the header: more names than the rows above it have cells, and a table below it."""
+    titles, header, below = seen[:above], seen[above], seen[above + 1 :]
+    body = [row for row in below if len(row.cells) == len(header.cells)]
+    places = _places(header)
+    names = [header.cells[place] for place in places]
+    if len(places) < 2 or len(body) < 2 or len(body) < 0.8 * len(below):
+        return False
+    known = sum(folded(name) in KNOWN_NAMES for name in names)
+    known_above = sum(folded(row.cells[place]) in KNOWN_NAMES for row in titles for place in _places(row))
+    most = len(places) // 2 if len(places) > 3 or known else 1
+    ragged = [len(row.cells) != len(header.cells) for row in titles]
+    if any(len(_places(row)) > (len(places) - 1 if odd else most) for row, odd in zip(titles, ragged, strict=True)):
+        return False
+    if known_above and known_above >= known:
+        return False
+    if any(place not in places for row in body for place in _places(row)):
+        return False
+    if len({name.strip() for name in names}) < len(names) or not all(map(_may_be_name, names)):
+        return False
+    if any(row.cells[place] == header.cells[place] for row in body for place in places):
+        return False
+    gap = header.number - titles[-1].number > 1
+    return bool(gap or known or (len(places) > 2 and not any(name.startswith(" ") for name in names)))
+
+
+def _may_be_name(cell: str) -> bool:
+    return len(cell) <= _LONGEST_NAME and len(cell.split()) < _WORDS_OF_NAME and not is_number_or_date(cell)
+
+
+def _is_of_units(header: Row, first: Sequence[Row]) -> bool:
+    """Whether the first row below the header says in what its columns are measured."""
+    if len(first) < 2 or len(first[0].cells) != len(header.cells):
+        return False
+    units = {place: first[0].cells[place].strip() for place in _places(first[0])}
+    if not all(map(_UNIT.fullmatch, units.values())):
+        return False
+    body = [row for row in first[1:] if len(row.cells) == len(header.cells)]
+
+    def holds_numbers(place: int) -> bool:
+        cells = [row.cells[place] for row in body if row.cells[place].strip()]
+        return bool(cells) and sum(map(is_number_or_date, cells)) >= 0.8 * len(cells)
+
+    numbers = {place for place in units if holds_numbers(place)}
+    own = {place for place, unit in units.items() if unit not in {row.cells[place] for row in body}}
+    return bool(numbers) and all(
+        place in numbers or unit in "-–—" or (unit[0] in "([" and place in own) for place, unit in units.items()
+    )
+
+
+def _without_end(rows: Iterable[Row], header: Row, on_note: OnNote | None) -> Iterator[Row]:
+    """Yield the rows, but not notes and totals at the end. Rows that may be such are held until others follow."""
+    width = len(header.cells)
+    end = _End(width, header.number)
+    held: list[Row] = []
+    for row in rows:
+        cells = row.cells
+        if len(cells) < width and not any(map(str.strip, cells)):
+            continue
+        empty = cells.count("") + max(0, width - len(cells))
+        if 2 * empty >= width > 1 or (len(cells[0]) < _LETTERS and _TOTAL.match(cells[0])):
+            held.append(row)
+            if len(held) <= _MOST_BELOW:
+                continue
+        else:
+            held.append(row)
+        for each in held:
+            end.learn(each)
+        yield from held
+        held = []
+    cut = len(held)
+    while cut and end.is_part(held[cut - 1], held[cut - 2].number if cut > 1 else end.last):
+        cut -= 1
+    yield from held[:cut]
+    if held[cut:] and on_note:
+        on_note(_said("at the end", held[cut:]))
+
+
+class _End:
+    """Knows which columns of a table are never empty, so which rows at its end are none of its own."""
+
+    def __init__(self, width: int, last: int) -> None:
+        self.last = last
+        self._width = width
+        self._rows = 0
+        self._sometimes_empty: set[int] = set()
+        self._numbers = [True] * width  # whether the first rows hold numbers in this column
+
+    def learn(self, row: Row) -> None:
+        """Count a row of the table."""
+        self.last = row.number
+        self._rows += 1
+        if "" in row.cells:
+            self._sometimes_empty.update(place for place, cell in enumerate(row.cells) if not cell)
+        if self._rows <= _LOOKED_AT and len(row.cells) == self._width:
+            self._numbers = [
+                held and is_number_or_date(cell) for held, cell in zip(self._numbers, row.cells, strict=True)
+            ]
+
+    def is_part(self, row: Row, before: int) -> bool:
+        """Whether a row is a note or a total.
+
+        Args:
+            before: the number of the row before it that is not blank.
+        """
+        places = _places(row)
+        if not places or self._rows < _FEWEST or len(row.cells) > self._width:
+            return False
+        missing = sum(place not in places and place not in self._sometimes_empty for place in range(self._width))
+        first = row.cells[places[0]].strip()
+        if found := _TOTAL.match(first):
+            rest = [first[found.end() :], *(row.cells[place] for place in places[1:])]
+            odd = missing or any(not self._numbers[place] for place in places[1:])
+            if odd and any(map(str.strip, rest)) and all(is_number_or_date(cell) for cell in rest if cell.strip()):
+                return True
+        if places == [0] and missing and (_NOTE.match(first) or row.number - before > 1):
+            return True
+        return len(row.cells) == self._width > 2 and 2 * missing > self._width
+
+
+def _places(row: Row) -> list[int]:
+    return [place for place, cell in enumerate(row.cells) if cell.strip()]
+
+
+def _said(where: str, rows: Sequence[Row]) -> str:
+    """Return a sentence on rows that were left out."""
+    shown = [
+        f"row {row.number:,} ({quoted(row.cells[_places(row)[0]].strip(), most=_LETTERS)})" for row in rows[:_SHOWN]
+    ]
+    more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
+    return f"left out: {counted(len(rows), 'row')} {where}: {', '.join(shown)}{more}"
