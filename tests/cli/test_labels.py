@@ -4,6 +4,7 @@ import random
 import shlex
 import signal
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -295,7 +296,7 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     rows = [(text, int(label == "good") if n < 40 else None) for n, (text, label) in enumerate(ROWS)]
     frame = pl.DataFrame(rows, schema={"text": pl.String, "label": pl.Int64}, orient="row")
     table = tmp_path / f"t.{kind}"
-    write = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind]
+    write: Any = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}[kind]
     write(table)
     checked = glassformer("labels", table, "--out", tmp_path / "check.csv")
     assert f"{len(ROWS) - 40} of {len(ROWS)} rows have no label: --next 50 {table} chooses" in checked.err
@@ -309,7 +310,7 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     )
     said = glassformer("labels", table, "--apply", filled)
     assert said.out == f"{tmp_path / f't-mended.{kind}'}: {len(ROWS)} rows; 0 of them new, 3 that had no label before\n"
-    read = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[kind]
+    read: Any = {"csv": pl.read_csv, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[kind]
     chosen = pl.Series([int(line["row"]) - 1 for line in lines])
     expected = frame.with_columns(label=frame["label"].scatter(chosen, 1))
     mended = read(tmp_path / f"t-mended.{kind}")

@@ -17,7 +17,8 @@ MARKER = "marker7316"
 REQUESTS = 400
 LOGGED: list[dict[str, Any]] = []
 _ODD: tuple[Any, ...] = (
-    None, True, -1, 1e308, 10**400, "", "\ud800", f"{MARKER}\udfff", "\0", "a" * 1_000, [], {}, [[]], [None], {"\ud83d": MARKER},
+    None, True, -1, 1e308, 10**400, "", "\ud800", f"{MARKER}\udfff", "\0", "a" * 1_000,
+    [], {}, [[]], [None], {"\ud83d": MARKER},
 )  # fmt: skip
 _ORIGINS = ("http://[", "null", "http://", "//", "http://testserver:x", MARKER, "http://testserver", "é")
 
@@ -69,9 +70,9 @@ def test_no_request_is_an_error_of_the_server(client: TestClient, seed: int) -> 
         path, method = draw.choice(asked)
         body = written(odd(draw.choice(examples), draw), draw)
         kind = draw.choice([b"application/json", b"text/csv", b"multipart/form-data; boundary=a", b"\xff"])
-        headers = {"content-type": kind}
+        headers = {b"content-type": kind}
         if draw.random() < 0.2:
-            headers["origin"] = draw.choice(_ORIGINS).encode()
+            headers[b"origin"] = draw.choice(_ORIGINS).encode()
         query = f"?{draw.choice(['text', 'model', 'top_k'])}={MARKER}%ff" if draw.random() < 0.2 else ""
         found = client.request(method.upper(), path + query, content=body, headers=headers)
         assert found.status_code != 500, (method, path, query, body, headers, found.text)

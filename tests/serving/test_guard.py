@@ -102,6 +102,22 @@ def test_a_body_that_arrives_too_slowly_is_refused() -> None:
         assert json.loads(body) == {"reason": "the body of the request did not arrive within 1 seconds"}
 
 
+def test_a_table_that_never_arrives_keeps_no_other_waiting() -> None:
+    head = b"POST /table?name=a.csv HTTP/1.1\r\nhost: x\r\ncontent-length: 11\r\n\r\ntext\n"
+    with running(served()) as url, ExitStack() as stack:
+        half = [stack.enter_context(connected(url)) for _ in range(2)]
+        half[0].sendall(head)
+        time.sleep(0.2)
+        assert httpx2.post(f"{url}table?name=b.csv", content=b"text\nthe plot\n", timeout=WAIT).status_code == 200
+        half[1].sendall(head)
+        time.sleep(0.2)
+        refused = httpx2.post(f"{url}table?name=b.csv", content=b"text\nthe plot\n", timeout=WAIT)
+        assert refused.json() == {"reason": "other tables are being sent; try again when they are here"}
+        half[0].sendall(b"thin b")
+        assert half[0].recv(65536).startswith(b"HTTP/1.1 200")
+        assert httpx2.post(f"{url}table?name=b.csv", content=b"text\nthe plot\n", timeout=WAIT).status_code == 200
+
+
 def test_a_connection_without_a_whole_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "_SECONDS_WITHOUT_REQUEST", 0.5)
     with running(served()) as url, ExitStack() as stack:

@@ -160,6 +160,47 @@ def test_work_is_done_in_order_and_one_piece_at_a_time() -> None:
     assert log == [f"{name} {what}" for name in "abc" for what in ("begins", "ends")]
 
 
+def test_answers_go_first_and_nothing_waits_for_ever() -> None:
+    model, answered_before = FakeModel(), list[int]()
+    model.turns.release(10)
+
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits(batch_characters=1))  # each is answered alone
+        held = asyncio.create_task(worker.do(partial(go_on.wait, WAIT)))
+        await settled()
+        long = [asyncio.create_task(worker.do(lambda: answered_before.append(len(model.asked)))) for _ in range(3)]
+        await settled()
+        answers = [asyncio.create_task(worker.answer(model, [f"{number}"])) for number in range(10)]
+        await settled()
+        go_on.set()
+        await asyncio.gather(held, *long, *answers)
+        worker.stop()
+
+    run(play())
+    assert answered_before == [4, 8, 10]
+
+
+def test_a_client_leaves_room_for_others() -> None:
+    async def play() -> None:
+        go_on = threading.Event()
+        worker = Worker(Limits(waiting_of_client=2))
+        asked = []
+        for _ in range(3):
+            asked.append(asyncio.create_task(worker.do(partial(go_on.wait, WAIT), client="a")))
+            await settled()
+        with pytest.raises(RefusedError, match="2 of your requests wait already; try again in 1 second") as refused:
+            await worker.do(lambda: None, client="a")
+        assert refused.value.status == 429
+        other = asyncio.create_task(worker.do(lambda: "other", client="b"))
+        go_on.set()
+        await asyncio.gather(*asked)
+        assert await other == "other"
+        worker.stop()
+
+    run(play())
+
+
 def test_what_is_cancelled_while_it_waits_is_never_done() -> None:
     done: list[str] = []
 
@@ -204,7 +245,7 @@ def test_a_request_that_would_give_up_waiting_is_refused_at_once() -> None:
     async def play() -> None:
         go_on = threading.Event()
         worker = Worker(Limits(wait_seconds=1))
-        worker._seconds = 0.6  # as if explanations had taken so long
+        worker._long_seconds = 0.6  # as if explanations had taken so long
         waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(2)]
         await settled()
         with pytest.raises(RefusedError, match="2 requests wait already; try again in 2 seconds") as refused:
@@ -225,7 +266,8 @@ def test_the_time_to_wait_is_that_of_the_measured_rate() -> None:
             await worker.do(lambda: threading.Event().wait(0.1))
         waiting = [asyncio.create_task(worker.do(partial(go_on.wait, WAIT))) for _ in range(100)]
         await settled()
-        assert 5 <= worker.seconds_to_wait < 20
+        assert 5 <= worker.seconds_to_wait(long=True) < 20
+        assert worker.seconds_to_wait(long=False) < 1, "answers wait for what is under way alone"
         go_on.set()
         await asyncio.gather(*waiting)
         worker.stop()

@@ -11,7 +11,7 @@ from glassformer.explanation.counterfactual import step_of
 from glassformer.serving import inside_shapes as shapes
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import CLOSED, REFUSALS, Service, unless_closed
+from glassformer.serving.service import CLOSED, REFUSALS, Service, client_of, unless_closed
 from glassformer.serving.watching import note
 
 
@@ -25,7 +25,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
         model, text = _asked(service, request, body)
         steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
-        found = await service.worker.do(partial(step_of, steps))
+        found = await service.worker.do(partial(step_of, steps), client=client_of(request))
         while found is None:
             if await request.is_disconnected():
                 raise RefusedError(CLOSED, "the connection was closed during the search")
@@ -36,14 +36,18 @@ def add_inside(app: FastAPI, service: Service) -> None:
     async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
         model, text = _asked(service, request, body)
-        found = await unless_closed(request, service.worker.do(lambda: model.heads(text, label=body.label)))
+        found = await unless_closed(
+            request, service.worker.do(lambda: model.heads(text, label=body.label), client=client_of(request))
+        )
         return {"model": model.name} | found
 
     @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
     async def attention(request: Request, body: shapes.AttentionRequest) -> dict[str, Any]:
         """Say how much attention each word gets from the asked word, by each head."""
         model, text = _asked(service, request, body)
-        found = await unless_closed(request, service.worker.do(lambda: model.attention(text, word=body.word)))
+        found = await unless_closed(
+            request, service.worker.do(lambda: model.attention(text, word=body.word), client=client_of(request))
+        )
         return {"model": model.name} | found
 
 

@@ -36,6 +36,7 @@ class Limits:
         explained_texts: of one request to `/predict` that asks for explanations.
         table_bytes, table_rows: of a table.
         waiting: requests that wait for the models at the same time.
+        waiting_of_client: those of a client that ask for more than answers, such as explanations.
         wait_seconds: how long a request waits at most before its turn comes.
         batch_characters: of the texts of several requests that are answered together. A larger request is answered
             alone.
@@ -50,6 +51,7 @@ class Limits:
     table_bytes: int = 20_000_000
     table_rows: int = 50_000
     waiting: int = 128
+    waiting_of_client: int = 8
     wait_seconds: int = 30
     batch_characters: int = 16_384
 

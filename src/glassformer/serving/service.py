@@ -47,6 +47,11 @@ class Service:
     drift: Drift
 
 
+def client_of(request: Request) -> str | None:
+    """Return the address that a request comes from."""
+    return request.client and request.client.host
+
+
 async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
     """Wait for work. If the client closes the connection, cancel it: nobody reads the answer any more."""
 

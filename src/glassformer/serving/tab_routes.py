@@ -15,7 +15,7 @@ from glassformer.pages.html import rendered
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSAL, REFUSALS, Service, unless_closed
+from glassformer.serving.service import REFUSAL, REFUSALS, Service, client_of, unless_closed
 from glassformer.serving.watching import note
 
 _REFUSED: dict[int | str, dict[str, Any]] = {
@@ -41,7 +41,9 @@ def add_tabs(app: FastAPI, service: Service) -> None:
             text = model.read(text if inputs is None else inputs.read(text))  # a row comes as JSON
             service.limits.check_explained(text)
             note(request, model.name, [text])
-            found = await unless_closed(request, service.worker.do(partial(_traced, model, text)))
+            found = await unless_closed(
+                request, service.worker.do(partial(_traced, model, text), client=client_of(request))
+            )
             return HTMLResponse(found, headers=OWN_PAGE)
         except (RefusedError, UsageError) as error:
             status = error.status if isinstance(error, RefusedError) else 422

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -14,13 +15,14 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from glassformer.data.inputs import shown
 from glassformer.data.parts import MARK, file_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.limits import RefusedError
-from glassformer.serving.service import REFUSALS, Service
+from glassformer.serving.service import CLOSED, REFUSALS, Service, client_of
 from glassformer.serving.tables import (
     ROWS_AT_ONCE,
     ROWS_SHOWN,
@@ -37,6 +39,7 @@ from glassformer.serving.tables import (
 from glassformer.serving.watching import note
 from glassformer.targets.answers import Answers
 
+_BODIES, _BODIES_OF_CLIENT = 8, 2
 _EXAMPLE = '{"answered": 64, "rows": 100}\n{"answered": 100, "rows": 100}\n{"result": {"rows": 100, "answers": []}}\n'
 _RESPONSES = REFUSALS | {
     200: {
@@ -49,7 +52,7 @@ _BODY = {"required": True, "content": {"text/csv": {"example": "text,label\nnot 
 
 def add_tables(app: FastAPI, service: Service) -> None:
     """Add the route. One table is answered at a time."""
-    busy = asyncio.Lock()
+    busy, arriving = asyncio.Lock(), Counter[str | None]()
 
     @app.post("/table", responses=_RESPONSES, openapi_extra={"requestBody": _BODY})
     async def table(
@@ -62,20 +65,37 @@ def add_tables(app: FastAPI, service: Service) -> None:
         label: Annotated[str | None, Query(description="Column with the labels. By default it is found.")] = None,
     ) -> StreamingResponse:
         """Answer the rows of a table, and measure the answers if it has labels."""
-        if busy.locked():
-            raise RefusedError(429, "another table is being answered; try again when it is done", retry_after=5)
+        _refuse_if_busy(busy)
+        client = client_of(request)
+        if arriving[client] >= _BODIES_OF_CLIENT or arriving.total() >= _BODIES:
+            raise RefusedError(429, "other tables are being sent; try again when they are here", retry_after=5)
+        arriving[client] += 1
+        try:
+            content = await request.body()  # before the lock: it may take a minute to arrive, or never do
+        except ClientDisconnect as error:
+            raise RefusedError(CLOSED, "the connection was closed") from error
+        finally:
+            arriving[client] -= 1
+            if not arriving[client]:
+                del arriving[client]  # or those of all time would be remembered
+        _refuse_if_busy(busy)
         await busy.acquire()
         kept = ExitStack()
         kept.callback(busy.release)
         asked = replace(service, models=dict(service.models))  # a model that is replaced meanwhile answers to the end
         try:
-            path = kept.enter_context(kept_for_now(name, await request.body()))
+            path = kept.enter_context(kept_for_now(name, content))
             sent = await run_in_threadpool(_read, path, name, asked, text, label)
             note(request, " ".join(asked.models), sent.texts)
         except BaseException:
             kept.close()
             raise
         return _Lines(_lines(asked, sent, baselines=baselines), kept)
+
+
+def _refuse_if_busy(busy: asyncio.Lock) -> None:
+    if busy.locked():
+        raise RefusedError(429, "another table is being answered; try again when it is done", retry_after=5)
 
 
 class _Lines(StreamingResponse):

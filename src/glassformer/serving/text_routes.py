@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 
 from glassformer.errors import UsageError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSALS, Service, unless_closed
+from glassformer.serving.service import REFUSALS, Service, client_of, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
 from glassformer.serving.watching import note
 
@@ -45,7 +45,9 @@ def add_texts(app: FastAPI, service: Service) -> None:
         service.limits.check_explained(text)
         note(request, model.name, [text])
         explained = partial(model.explanation, text, label=body.label, method=body.method, nearest=body.nearest)
-        return {"model": model.name} | await unless_closed(request, service.worker.do(explained))
+        return {"model": model.name} | await unless_closed(
+            request, service.worker.do(explained, client=client_of(request))
+        )
 
 
 async def _answered(

@@ -18,6 +18,7 @@ Result = TypeVar("Result")
 Answered = list[dict[str, Any]]
 
 _CHARACTERS_OF_ANY_TEXT = 32  # an empty text takes time too
+_ANSWERS_IN_A_ROW = 4
 _MEMORY = 0.1  # how much the last piece changes the measured seconds of a piece
 
 
@@ -50,12 +51,14 @@ class _Piece:
 
     Attributes:
         model, texts: what `work` asks, if it can be answered together with others.
+        client: who sent the request.
         done: its result, or why there is none.
     """
 
     work: Callable[[], Any]
     model: Answering | None = None
     texts: Sequence[str] = ()
+    client: str | None = None
     done: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     @property
@@ -78,6 +81,9 @@ class _Outcome(NamedTuple):
 class Worker:
     """Does work in the order of the requests, in one thread.
 
+    Requests for answers go before all else, as an explanation takes as long as a thousand answers. So that the others
+    come to an end too, every fifth turn is theirs.
+
     An explanation replaces the embeddings inside a model while it computes gradients, so nothing else may ask the model
     then.
 
@@ -94,8 +100,9 @@ class Worker:
         self._limits = limits
         self._on_batch = on_batch
         self._queue: deque[_Piece] = deque()
-        self._under_way = 0
-        self._seconds = 0.0  # of a piece, on average
+        self._under_way, self._under_way_is_long = 0, False
+        self._seconds, self._long_seconds = 0.0, 0.0  # of an answer and of all else, on average
+        self._answers_in_a_row, self._under_way_is_long = 0, False
         self._working: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="models")
 
@@ -104,28 +111,42 @@ class Worker:
         """The number of requests that wait or are being answered."""
         return len(self._queue) + self._under_way
 
-    def refuse_if_full(self, status: int = 429) -> None:
-        """Raise `RefusedError` if too many requests wait, or so long ones that another one would give up waiting."""
-        too_slow = self.waiting * self._seconds > self._limits.wait_seconds
-        if self.waiting >= self._limits.waiting or too_slow:
-            after = self.seconds_to_wait
+    def refuse_if_full(self, status: int = 429, *, long: bool = False) -> None:
+        """Raise `RefusedError` if too many requests wait, or so long ones that another one would give up waiting.
+
+        Args:
+            long: whether the request asks for more than answers. Then it waits for all others.
+        """
+        after = self.seconds_to_wait(long=long)
+        if self.waiting >= self._limits.waiting or after > self._limits.wait_seconds:
+            after = max(1, math.ceil(after))
             raise RefusedError(
                 status, f"{self.waiting:,} requests wait already; try again in {_seconds(after)}", retry_after=after
             )
 
-    @property
-    def seconds_to_wait(self) -> int:
-        """How long all that waits will take, by what was measured so far."""
-        return max(1, math.ceil(self.waiting * self._seconds))
+    def seconds_to_wait(self, *, long: bool) -> float:
+        """How long what comes first will take, by what was measured so far."""
+        answers = sum(piece.model is not None for piece in self._queue)
+        others = len(self._queue) - answers if long else 0
+        under_way = self._under_way * (self._long_seconds if self._under_way_is_long else self._seconds)
+        return answers * self._seconds + others * self._long_seconds + under_way
 
-    async def do(self, work: Callable[[], Result]) -> Result:
+    async def do(self, work: Callable[[], Result], *, client: str | None = None) -> Result:
         """Do a piece of work in the thread. If this is cancelled, work that has not begun is not done.
+
+        Args:
+            client: who asks for it. Each client may have some such requests that wait.
 
         Raises:
             RefusedError: too many pieces wait already (429), or it has waited for too long (503).
         """
-        self.refuse_if_full()
-        result: Result = await self._done(_Piece(work=work), patience=self._limits.wait_seconds)
+        self.refuse_if_full(long=True)
+        waiting = sum(piece.client == client for piece in self._queue) if client else 0
+        if waiting >= self._limits.waiting_of_client:
+            after = max(1, math.ceil(waiting * self._long_seconds))
+            reason = f"{waiting:,} of your requests wait already; try again in {_seconds(after)}"
+            raise RefusedError(429, reason, retry_after=after)
+        result: Result = await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
         return result
 
     async def answer(self, model: Answering, texts: Sequence[str]) -> Answered:
@@ -157,7 +178,7 @@ class Worker:
     def _give_up(self, piece: _Piece) -> None:
         if piece in self._queue:
             self._queue.remove(piece)
-            after = self.seconds_to_wait
+            after = max(1, math.ceil(self.seconds_to_wait(long=piece.model is None)))
             reason = f"the request has waited for {_seconds(self._limits.wait_seconds)}; try again in {_seconds(after)}"
             piece.done.set_exception(RefusedError(503, reason, retry_after=after))
 
@@ -170,8 +191,11 @@ class Worker:
             self._working = None
 
     def _next(self) -> list[_Piece]:
-        """Take the first piece, and with it those behind it that are answered together with it."""
-        first = self._queue.popleft()
+        """Take the piece whose turn it is, and with it those behind it that are answered together with it."""
+        turn_of_answers = self._answers_in_a_row < _ANSWERS_IN_A_ROW
+        first = next((piece for piece in self._queue if (piece.model is not None) == turn_of_answers), self._queue[0])
+        self._answers_in_a_row = 0 if first.model is None else self._answers_in_a_row + 1
+        self._queue.remove(first)
         taken, room = [first], self._limits.batch_characters - first.characters
         together = first.model is not None and not first.model.depends_on_batch
         for piece in list(self._queue) if together else []:
@@ -185,14 +209,17 @@ class Worker:
         return taken
 
     async def _do(self, pieces: list[_Piece]) -> None:
-        self._under_way = len(pieces)
+        self._under_way, self._under_way_is_long = len(pieces), pieces[0].model is None
         begun = time.perf_counter()
         try:
             outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, _outcomes, pieces)
         finally:
             self._under_way = 0
         seconds = time.perf_counter() - begun
-        self._seconds += _MEMORY * (seconds / len(pieces) - self._seconds)
+        if pieces[0].model is None:
+            self._long_seconds += _MEMORY * (seconds - self._long_seconds)
+        else:
+            self._seconds += _MEMORY * (seconds / len(pieces) - self._seconds)
         for piece, (result, error) in zip(pieces, outcomes, strict=True):
             if piece.done.done():  # cancelled
                 continue
