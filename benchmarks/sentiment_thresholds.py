@@ -84,6 +84,7 @@ def add_thresholds(folder: Path, probs: FloatArray, labels: np.ndarray[Any, Any]
     file = folder / "metrics.json"
     metrics = json.loads(file.read_text(encoding="utf-8"))
     usual = HeldOutAnswers.model_validate(metrics["held_out_answers"])
+    assert usual.confidence is not None
     confidences = confidences_of(probs, multilabel=False)
     written = (metrics["readers"]["accuracy"], usual.confidence.mean, usual.confidence.sd, *usual.labels.values())
     found = (

@@ -34,6 +34,7 @@ def test_every_command_is_there() -> None:
         "trace",
         "compare",
         "compare-variants",
+        "costs",
         "reproduce",
         "search",
         "predict",

@@ -37,6 +37,7 @@ REFUSED: tuple[Refusal, ...] = (
         inputs=SEVERAL,
         why="a pipeline of transformers gives a model one string, and has no place for a row",
     ),
+    Refusal(things=("costs",), targets=("number",), why="a number has no label that could be missed"),
 )
 NO_TABLE = {
     "pretrain": "learns from texts without labels",

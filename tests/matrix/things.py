@@ -3,6 +3,7 @@
 import csv
 import json
 import pickle
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -247,6 +248,17 @@ def learn_word(cell: Cell) -> None:
     words = ("learn-word", cell.alone, "superb", "--definition", "a good film", "--out", cell.out / "m")
     assert [word["word"] for word in cell.run(*words, "--json").document["words"]] == ["superb"]
     answers_well(cell, cell.out / "m")
+
+
+@tried("costs", "costs")
+def costs(cell: Cell) -> None:
+    model = shutil.copytree(cell.both, cell.out / "m")
+    wanted = "bad" if answer(cell, model)["prediction"] != "bad" else "good"
+    assert cell.run("costs", model, f"{wanted}=1e9", "review=1e-9", "--json").document["costs"]
+    found = answer(cell, model)
+    assert wanted in ([found["prediction"]] if cell.target != "several" else found["prediction"])
+    assert found["needs_review"] is True
+    assert cell.run("verify", model).out
 
 
 @tried("audit", "audit")

@@ -152,6 +152,8 @@ def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     labels = trained.config.label_set.encode(validation)
     expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold, labels=labels)
     found = HeldOutAnswers.model_validate(load_model(tmp_path, CLASSIFIER).metrics["held_out_answers"])
+    assert found.confidence is not None
+    assert expected.confidence is not None
     assert (found.rows, found.labels) == (30, expected.labels)
     assert sum(found.labels.values()) == pytest.approx(1, abs=1e-5)
     assert found.confidence.mean == pytest.approx(expected.confidence.mean, abs=2e-6)

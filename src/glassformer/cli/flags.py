@@ -16,11 +16,11 @@ from typing import Any
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "above", "add", "address", "algorithm", "automatic", "below", "chosen", "columns", "counterfactual", "data",
-        "data_dir", "device", "dictionary", "dictionary_dir", "dims", "file", "fold_labels", "format", "group", "heads",
-        "host", "init", "into", "keep_feedback", "keep_texts", "label", "labelled", "levels", "method", "min_count",
-        "minutes", "multilabel", "nearest", "neighbours", "objective", "order", "out", "over", "overwrite", "port",
-        "preset", "pretrain", "prompts", "query", "recipe", "rejected", "replay", "resume", "reward", "runtime",
+        "above", "add", "address", "algorithm", "automatic", "below", "chosen", "columns", "costs", "counterfactual",
+        "data", "data_dir", "device", "dictionary", "dictionary_dir", "dims", "file", "fold_labels", "format", "group",
+        "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label", "labelled", "levels", "method",
+        "min_count", "minutes", "multilabel", "nearest", "neighbours", "objective", "order", "out", "over", "overwrite",
+        "port", "preset", "pretrain", "prompts", "query", "recipe", "rejected", "replay", "resume", "reward", "runtime",
         "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "top_k", "train",
         "unlabelled", "vary", "workers",
     )

@@ -16,6 +16,7 @@ from glassformer.cli import (
     audit,
     compare,
     compare_variants,
+    costs,
     course,
     data,
     desk,
@@ -51,7 +52,7 @@ from glassformer.errors import GlassformerError, UsageError
 
 _CTRL_C = 130  # the exit code of typer and of shells
 _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them
-_LIGHT = ("predict", "explain", "serve", "version")  # the commands that answer without them
+_LIGHT = ("costs", "predict", "explain", "serve", "version")  # the commands that answer without them
 _READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
 
 app = typer.Typer(
@@ -72,6 +73,7 @@ for command in (
     search.search,
     predict.predict,
     explain.explain,
+    costs.costs,
     serve.serve,
     trace.trace,
     audit.audit,

@@ -357,10 +357,7 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
     return {"text": next(iter(named), None), "other_texts": tuple(named[1:]), "columns": tuple(beside)}
 
 
-_SETTINGS = {
-    "epochs": "training.epochs",
-    "learning_rate": "training.learning_rate",
-    "seed": "training.seed",
+_SETTINGS = {name: f"training.{name}" for name in ("costs", "epochs", "learning_rate", "seed")} | {
     "validation": "validation.file",
     "group": "validation.group",
     "pretrain": "pretraining.max_seconds",

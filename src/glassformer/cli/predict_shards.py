@@ -119,9 +119,9 @@ def predict_shards(
     progressing("")
     _warn(bulk, shards)
     bulk.check()
-    review = None if below is None else bulk.needs_review
-    labelled = predictor.trained.config.target.counted
-    _report(bulk, out, review, labelled=labelled, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
+    target = predictor.trained.config.target
+    review = None if below is None and not target.asks else bulk.needs_review
+    _report(bulk, out, review, labelled=target.counted, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
 
 
 class _Pace:

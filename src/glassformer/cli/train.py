@@ -103,6 +103,14 @@ def train(
             "pre-training too.",
         ),
     ] = None,
+    costs: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="<costs>",
+            help="What wrong answers cost: spam=10 for a missed spam, review=0.3 for asking a person, or a table with "
+            "the columns truth, answer and cost. May be repeated. Other mistakes cost 1.",
+        ),
+    ] = None,
     init: Init = None,
     add: Add = None,
     replay: Replay = None,
@@ -126,7 +134,7 @@ def train(
     from glassformer.training.unfinished import prepare_out
 
     seconds, unlabelled = None if reads.pretrain is None else seconds_of(reads.pretrain), reads.unlabelled or []
-    overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds, rules=rules)
+    overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds, rules=rules, costs=costs)
     if processes.leads:
         prepare_out(out, **run.again)
     if add is not None:

@@ -36,9 +36,24 @@ def sha256_of(files: Sequence[Path]) -> str:
 def write_sums(folder: Path, pattern: str = "*") -> None:
     """Write the checksums of the files of a folder, and of the folders in it, whose names match a pattern."""
     files = sorted(path for path in folder.rglob(pattern) if path.is_file() and path.name != SUMS_FILE)
-    lines = [f"{sha256_of([path])}  {path.relative_to(folder).as_posix()}\n" for path in files]
-    write_aside(folder / SUMS_FILE, "".join(lines))
+    _write(folder, {path.relative_to(folder).as_posix(): sha256_of([path]) for path in files})
     (folder / SUMS_FILE).chmod(max(path.stat().st_mode for path in files))  # whoever reads the files compares them
+
+
+def _write(folder: Path, sums: Mapping[str, str]) -> None:
+    write_aside(folder / SUMS_FILE, "".join(f"{digest}  {name}\n" for name, digest in sums.items()))
+
+
+def replace_file(folder: Path, name: str, text: str) -> None:
+    """Write a file of a folder anew, and its checksum if it has one. The folder can be read at any time."""
+    sums, mode = read_sums(folder), (folder / name).stat().st_mode
+    if name in sums:
+        _write(folder, {other: digest for other, digest in sums.items() if other != name})
+    write_aside(folder / name, text)
+    (folder / name).chmod(mode)
+    if name in sums:
+        _write(folder, sums | {name: sha256_of([folder / name])})
+        (folder / SUMS_FILE).chmod(mode)
 
 
 def read_sums(folder: Path) -> dict[str, str]:

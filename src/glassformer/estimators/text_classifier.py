@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -17,10 +18,11 @@ from glassformer.data.spellings import table_spellings
 from glassformer.data.table import Table
 from glassformer.errors import InputError, brief_value
 from glassformer.estimators.text_estimator import Named, TextEstimator
+from glassformer.prediction.change_costs import with_costs
+from glassformer.prediction.devices import choose_device
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import from_memory
-from glassformer.targets.probabilities import THRESHOLD
 from glassformer.targets.tasks import separator_of
 from glassformer.training.loop import Observer
 
@@ -53,6 +55,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         epochs, learning_rate: replace the recipe's settings of these names, unless None.
         class_weight: `balanced`, or a dictionary of weights by label, as in scikit-learn; labels that it does not name
             have the weight 1. None means the recipe's `training.class_weights`.
+        costs: what wrong answers cost: `{"fraud": 10}` for a missed label, `{("fraud", "ok"): 10}` for an answer to a
+            truth, `{"review": 0.3}` for asking a person, or the path of a table (see docs/how-to/automatic.md). Other
+            mistakes cost 1. `predict` then gives the answers of the least expected cost.
         random_state: the seed, or a numpy generator to draw it from. None means the recipe's `training.seed`.
         snapshots: how many snapshots of the transformer to take while it is trained, from 2 to 100. `time_lapse_` then
             holds them (see docs/how-to/trace.md). None means none.
@@ -94,6 +99,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         epochs: int | None = None,
         learning_rate: float | None = None,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        costs: Any = None,
         random_state: int | np.random.RandomState | None = None,
         fold_labels: bool = False,
         order: Sequence[Any] | None = None,
@@ -128,6 +134,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             observer=observer,
         )
         self.class_weight = class_weight
+        self.costs = costs
         self.fold_labels = fold_labels
         self.order = order
         self.levels = levels
@@ -164,7 +171,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
                 "one class. For several labels per text, give a list of labels to each"
             )
         named, weights = self._named(by_name, given.columns), class_weights(self.class_weight, by_name)
-        return self._learn(table, start, named=named, class_weights=weights)
+        return self._learn(table, start, named=named, class_weights=weights, costs=self.costs)
 
     def _added(self, texts: list[str], y: Iterable[Any]) -> tuple[Table, Named, tuple[str, ...] | None]:
         config, target = self.predictor_.trained.config, self.predictor_.trained.config.target
@@ -212,7 +219,24 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
     def _parameters_of(cls, config: Any) -> dict[str, Any]:
         fold, order = config.remembered.fold_labels, list(config.target.labels) if config.target.ordered else None
         levels = None if config.target.tree is None else config.target.tree.separator
-        return super()._parameters_of(config) | {"fold_labels": fold, "order": order, "levels": levels}
+        costs = [(row.truth, row.answer, row.cost) for row in config.target.costs] or None
+        own = {"fold_labels": fold, "order": order, "levels": levels, "costs": costs}
+        return super()._parameters_of(config) | own
+
+    def change_costs(self, costs: Any) -> Self:
+        """Answer by other costs from now on. Nothing is trained.
+
+        Args:
+            costs: see the parameter. None: the answers are the most probable labels.
+
+        Raises `UsageError`: there is no such label, or a cost is no number from 0 on.
+        """
+        check_is_fitted(self)
+        trained, sources, lapse = self.predictor_.trained, self._sources, self.time_lapse_
+        config = with_costs(trained.config, [] if costs is None else costs)
+        self._take(Predictor(replace(trained, config=config), device=choose_device(self.device)))
+        self.costs, self._sources, self.time_lapse_ = costs, sources, lapse
+        return self
 
     def predict_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
@@ -233,10 +257,10 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         answers = self._answer(X)
         if answers.multilabel and self.predictor_.trained.config.remembered.data.label_columns is not None:
-            return (answers.probs[:, self._order] >= THRESHOLD).astype(int)
+            return answers.given[:, self._order].astype(int)
         if answers.multilabel:
             return answers.read()
-        return self.classes_[answers.probs[:, self._order].argmax(axis=1)]
+        return self.classes_[answers.given[:, self._order].argmax(axis=1)]
 
     def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
         """Return the share of texts with the right label. For a multi-label classifier, all labels must be right."""
@@ -275,16 +299,20 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         """
         return {name: margin.astype(np.float64) for name, margin in self._answer(X).margins().items()}
 
-    def needs_review(self, X: Iterable[Any], *, automatic: float = 0.9) -> BoolArray:  # noqa: N803
+    def needs_review(self, X: Iterable[Any], *, automatic: float | None = None) -> BoolArray:  # noqa: N803
         """Return which answers a person should see (texts,), if this share of them is automatic.
 
-        docs/how-to/automatic.md says how.
+        By default the `costs` decide, if they say what asking a person costs, and otherwise a share of 0.9. See
+        docs/how-to/automatic.md.
 
         Raises `UsageError`: see `Answering.thresholds` and `Thresholds.rule`.
         """
         check_is_fitted(self)
-        below = self.predictor_.thresholds.rule(automatic).below
-        return self._answer(X).confidences() < below
+        answers = self._answer(X)
+        needed: BoolArray | None = answers.needs_review if automatic is None else None
+        if needed is None:
+            needed = answers.confidences() < self.predictor_.thresholds.rule(automatic or 0.9).below
+        return needed
 
     def paths(self, X: Iterable[Any]) -> list[tuple[str, float] | None]:  # noqa: N803
         """Return the path of each text to the last level that is more likely right than wrong, with its probability.

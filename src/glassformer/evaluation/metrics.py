@@ -10,7 +10,8 @@ from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_s
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import ClassScores, Metrics, Reliability, ReliabilityBin, Scores
-from glassformer.targets.probabilities import THRESHOLD, one_hot
+from glassformer.targets.costs import Costs
+from glassformer.targets.probabilities import THRESHOLD, given_by, one_hot
 
 N_BINS = 15  # of the reliability diagram
 
@@ -21,6 +22,7 @@ def measure(
     class_names: Sequence[str],
     *,
     multilabel: bool,
+    costs: Costs | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Metrics:
@@ -30,12 +32,13 @@ def measure(
         probs: probabilities. Rows add up to one. With `multilabel`, each label has a probability of its own, and is
             given from .5 on.
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+        costs: what wrong answers cost, if the answers follow that. Nothing else depends on it.
     """
     if multilabel:
-        predicted = probs >= THRESHOLD
+        predicted = given_by(probs, multilabel=True, costs=costs)
         patterns, row_counts = distinct_rows(_label_counts(labels > 0, predicted).reshape(len(labels), -1))
     else:
-        confusion = confusion_counts(probs, labels)
+        confusion = confusion_counts(probs, labels, costs)
         patterns, row_counts = _confusion_patterns(confusion)
     n_classes = len(class_names)
 
@@ -45,7 +48,9 @@ def measure(
     auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
     return Metrics(
         rows=len(labels),
-        accuracy=share_right(correct_rows(probs, labels, multilabel=multilabel), seed=seed, resamples=resamples),
+        accuracy=share_right(
+            correct_rows(probs, labels, multilabel=multilabel, costs=costs), seed=seed, resamples=resamples
+        ),
         macro_f1=_macro_f1(patterns, row_counts, seed=seed, resamples=resamples),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
         weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
@@ -89,20 +94,24 @@ def _macro_f1(
 
 
 def correct_rows(
-    probs: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], *, multilabel: bool
+    probs: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    *,
+    multilabel: bool,
+    costs: Costs | None = None,
 ) -> Bool[np.ndarray, " n"]:
     """Return which rows are answered rightly. With `multilabel`, all labels of the row must be right."""
-    if multilabel:
-        return np.all((probs >= THRESHOLD) == (labels > 0), axis=1)
-    right: NDArray[np.bool_] = probs.argmax(axis=1) == labels
+    given = given_by(probs, multilabel=multilabel, costs=costs)
+    right: NDArray[np.bool_] = (given == one_hot(labels, probs.shape[1])).all(axis=1)
     return right
 
 
 def confusion_counts(
-    probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"]
+    probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"], costs: Costs | None = None
 ) -> Int[np.ndarray, "truth prediction"]:
     """Count the rows by true class (down) and predicted class (across)."""
-    matrix: NDArray[np.int64] = confusion_matrix(labels, probs.argmax(axis=1), labels=np.arange(probs.shape[1]))
+    given = given_by(probs, multilabel=False, costs=costs).argmax(axis=1)
+    matrix: NDArray[np.int64] = confusion_matrix(labels, given, labels=np.arange(probs.shape[1]))
     return matrix
 
 

@@ -10,22 +10,26 @@ from glassformer.evaluation.intervals import RESAMPLES, bootstrap
 from glassformer.evaluation.metrics import confusion_counts
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import RankMeasures
+from glassformer.targets.costs import Costs
 
 
 def ranks_of(
     answers: Mapping[str, Float[np.ndarray, "n n_classes"]],
     labels: Int[np.ndarray, " n"],
     *,
+    costs: Costs | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> tuple[RankMeasures, ...]:
-    """Measure the most probable class of each row, for several contestants by name.
+    """Measure the answer to each row, for several contestants by name.
 
     Args:
         answers: the probabilities that each contestant gives.
         labels: class numbers, lowest class first.
+        costs: see `measure`.
     """
-    return tuple(_measure(name, confusion_counts(probs, labels), seed, resamples) for name, probs in answers.items())
+    counts = {name: confusion_counts(probs, labels, costs) for name, probs in answers.items()}
+    return tuple(_measure(name, confusion, seed, resamples) for name, confusion in counts.items())
 
 
 def _measure(name: str, confusion: Int[np.ndarray, "c c"], seed: int, resamples: int) -> RankMeasures:

@@ -18,7 +18,8 @@ from glassformer.evaluation.result import (
     LabelSets,
     Review,
 )
-from glassformer.targets.probabilities import confidences_of
+from glassformer.targets.costs import Costs
+from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
 ASKED, ASKED_OF_SETS = (0.8, 0.9, 0.95, 1.0), (0.8, 0.9, 0.95)
@@ -34,6 +35,7 @@ def review(
     *,
     multilabel: bool,
     thresholds: Thresholds | None,
+    costs: Costs | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> Review:
@@ -45,9 +47,10 @@ def review(
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
         thresholds: those that held-out rows of training gave. They are never found by the measured rows.
+        costs: see `measure`.
     """
-    confidence = confidences_of(probs, multilabel=multilabel)
-    wrong = ~correct_rows(probs, labels, multilabel=multilabel)
+    confidence = confidences_of(probs, multilabel=multilabel, costs=costs)
+    wrong = ~correct_rows(probs, labels, multilabel=multilabel, costs=costs)
 
     def estimate(which: Bool[np.ndarray, " m"]) -> Estimate:
         return share_right(which, seed=seed, resamples=resamples)
@@ -72,7 +75,8 @@ def review(
         got = [(asked, float((confidence >= thresholds.rule(asked).below).mean())) for asked in _DRAWN]
         more["coverage_got"] = tuple(got)
     if thresholds is not None and not multilabel:
-        more["by_class"] = _by_class(probs, wrong, thresholds.rule(BY_CLASS).below, class_names)
+        answered = given_by(probs, multilabel=False, costs=costs).argmax(axis=1)
+        more["by_class"] = _by_class(answered, confidence >= thresholds.rule(BY_CLASS).below, wrong, class_names)
     if thresholds is not None and thresholds.label_probability is not None:
         held = [(asked, float(_covered(probs, labels, thresholds.label_threshold(asked)).mean())) for asked in _DRAWN]
         how: dict[str, Any] = {"seed": seed, "resamples": resamples}
@@ -137,12 +141,11 @@ def _curve(confidence: Float[np.ndarray, " n"], wrong: Bool[np.ndarray, " n"]) -
 
 
 def _by_class(
-    probs: Float[np.ndarray, "n n_classes"],
+    predicted: Int[np.ndarray, " n"],
+    automatic: Bool[np.ndarray, " n"],
     wrong: Bool[np.ndarray, " n"],
-    below: float,
     class_names: Sequence[str],
 ) -> tuple[AutomaticClass, ...]:
-    predicted, automatic = probs.argmax(axis=1), confidences_of(probs, multilabel=False) >= below
     return tuple(
         AutomaticClass(
             name=name,
@@ -156,5 +159,5 @@ def _by_class(
 
 _NO_THRESHOLDS = (
     "This model does not know how sure it was of held-out rows: it was made by an older glassformer, or without "
-    "held-out rows. Train it again with held-out rows to get thresholds."
+    "held-out rows, or its costs were changed. Train it again with held-out rows to get thresholds."
 )

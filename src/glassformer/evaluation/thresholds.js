@@ -6,7 +6,7 @@ const probability = (value) => share(Math.floor(value * 1e4) / 1e4, 4); // round
 const whole = (value) => value.toLocaleString("en");
 
 const kind = el("select", {}, ...data.classes.map(({ name }, number) => el("option", { value: number }, name)));
-const cost = el("input", { type: "number", min: 0.01, step: "any", value: 1 });
+const cost = el("input", { type: "number", min: 0.01, step: "any", value: data.classes[0].cost });
 const slider = el("input", { type: "range", min: 0 });
 const said = el("output");
 chooser.append(
@@ -37,7 +37,7 @@ function show() {
     `${whole(rows - right)} of ${whole(rows)} missed (recall ${share(right / rows)}).`;
 }
 
-kind.addEventListener("change", cheapest);
+kind.addEventListener("change", () => { cost.value = chosen().cost; cheapest(); });
 cost.addEventListener("input", () => cost.validity.valid && cost.value && cheapest());
 slider.addEventListener("input", show);
 cheapest();

@@ -9,6 +9,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.evaluation.weak_spots import ErrorReasons, WorstError
 from glassformer.explanation.explain import explain
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.costs import Costs
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import given_by, one_hot
 
@@ -26,13 +27,14 @@ def worst_errors(
     class_names: Sequence[str],
     *,
     multilabel: bool,
+    costs: Costs | None = None,
 ) -> tuple[WorstError, ...]:
     """Return the wrong answers with the highest confidence. With `multilabel`, it is that of the surest wrong label.
 
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
     """
-    truth, predicted = one_hot(labels, len(class_names)), given_by(probs, multilabel=multilabel)
+    truth, predicted = one_hot(labels, len(class_names)), given_by(probs, multilabel=multilabel, costs=costs)
     wrong = truth != predicted
     sureness = np.where(wrong, np.maximum(probs, 1 - probs) if multilabel else probs * predicted, 0)
     surest = sureness.max(axis=1)

@@ -84,6 +84,7 @@ function notes(answer) {
   const words = unknown.length
     ? `Not in the transformer’s vocabulary: ${unknown.join(", ")}${more ? ` and ${more} more` : ""}.` : "";
   const unlike = answer.unlike_training ? "This text is unlike the training data, so its answer means little." : "";
-  const text = [unlike, note, words].filter(Boolean).join(" ");
+  const person = answer.needs_review ? "A person should look at this answer: it may cost more than asking." : "";
+  const text = [person, unlike, note, words].filter(Boolean).join(" ");
   return text ? el("p", { className: "soft note", dir: "auto" }, text) : null;
 }

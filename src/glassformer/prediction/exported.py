@@ -123,7 +123,8 @@ class ExportedPredictor(Answering[Given]):
 
     @property
     def held_out(self) -> Any:
-        return self.trained.config.held_out_answers or self.trained.config.held_out
+        config = self.trained.config
+        return config.target.held_out({"held_out_answers": config.held_out_answers, "held_out": config.held_out})
 
     def score(self, rows: list[IntArray], on_progress: Callable[[float], None] | None = None) -> FloatArray:
         """Return the logits (texts, n_classes) of the transformer. A text of several windows gets their mean.

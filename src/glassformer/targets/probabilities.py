@@ -6,6 +6,7 @@ import numpy as np
 
 from glassformer.data.arrays import Array, BoolArray, DoubleArray, FloatArray
 from glassformer.errors import GlassformerError
+from glassformer.targets.costs import Costs
 
 THRESHOLD = 0.5
 """With several labels per text, a text gets the labels of at least this probability."""
@@ -29,8 +30,10 @@ def probabilities(logits: Array, *, temperature: float = 1.0, multilabel: bool) 
     return softmax
 
 
-def given_by(probs: Array, *, multilabel: bool) -> BoolArray:
-    """Return which labels a text gets: (texts, n_classes)."""
+def given_by(probs: Array, *, multilabel: bool, costs: Costs | None = None) -> BoolArray:
+    """Return which labels a text gets: (texts, n_classes). Without costs, the most probable ones."""
+    if costs is not None:
+        return costs.given(probs)
     given: BoolArray = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
     return given
 
@@ -45,8 +48,14 @@ def one_hot(labels: Array, n_classes: int) -> BoolArray:
     return hot
 
 
-def confidences_of(probs: FloatArray, *, multilabel: bool) -> FloatArray:
+def confidences_of(probs: FloatArray, *, multilabel: bool, costs: Costs | None = None) -> FloatArray:
     """Return the probability of each predicted label (texts,). With `multilabel`: of the least certain decision."""
+    if costs is not None:
+        given = costs.given(probs)
+        of_given: FloatArray = (
+            np.where(given, probs, 1 - probs).min(axis=1) if multilabel else (probs * given).sum(axis=1)
+        )
+        return of_given
     if multilabel:
         least: FloatArray = np.maximum(probs, 1 - probs).min(axis=1)
         return least

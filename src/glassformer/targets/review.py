@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import Array, DoubleArray, FloatArray, IntArray
 from glassformer.errors import UsageError
-from glassformer.targets.probabilities import THRESHOLD, confidences_of
+from glassformer.targets.costs import Costs
+from glassformer.targets.probabilities import confidences_of, given_by, one_hot
 
 Shares = Annotated[tuple[Annotated[float, Field(ge=0, le=1)], ...], Field(min_length=100, max_length=100)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=0)], ...], Field(min_length=100, max_length=100)]
@@ -62,7 +63,7 @@ class Thresholds(BaseModel):
     there are too few rows. None with several labels per text, and without labels."""
 
     @classmethod
-    def of(cls, probs: Array, labels: Array | None, *, multilabel: bool) -> Self:
+    def of(cls, probs: Array, labels: Array | None, *, multilabel: bool, costs: Costs | None = None) -> Self:
         """Find the thresholds.
 
         Args:
@@ -70,17 +71,15 @@ class Thresholds(BaseModel):
             labels: class numbers (rows,), or multi-hot (rows, n_classes) with `multilabel`.
         """
         count = len(probs)
-        confidences = _rounded_down(confidences_of(probs, multilabel=multilabel))
+        confidences = _rounded_down(confidences_of(probs, multilabel=multilabel, costs=costs))
         ascending = np.sort(confidences)
         confidence = ascending[count - _places(count)]
         rows = count - np.searchsorted(ascending, confidence)
         wrong = of_truth = None
-        if labels is not None and multilabel:
-            wrong = ((probs >= THRESHOLD) != (labels > 0)).any(axis=1)
-        elif labels is not None:
-            wrong = probs.argmax(axis=1) != labels
-            of_truth = _label_probabilities(probs[np.arange(count), labels])
-        if wrong is not None:
+        if labels is not None:
+            given = given_by(probs, multilabel=multilabel, costs=costs)
+            of_truth = None if multilabel else _label_probabilities(probs[np.arange(count), labels])
+            wrong = (given != one_hot(labels, probs.shape[1])).any(axis=1)
             wrong = wrong[np.argsort(-confidences)].cumsum()[rows - 1]
         return cls(
             confidence=tuple(confidence.tolist()),

@@ -65,6 +65,11 @@ class Target(BaseModel, ABC):
         """The name of each score."""
 
     @property
+    def asks(self) -> bool:
+        """Whether it says itself which answers a person should see."""
+        return False
+
+    @property
     def names(self) -> tuple[str, ...] | None:
         """The name of each score, if they are labels."""
         return None

@@ -28,6 +28,7 @@ from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
 from glassformer.readers.rules.parsing import read_rules
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.targets.costs import CostRow, settled
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Scored, cross_entropy
 from glassformer.training.classification import Classification, TrainingData
@@ -77,6 +78,7 @@ def prepare(
     labels = labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     rules_of(recipe.model, labels)
+    settled(recipe.training.costs, labels.names, multilabel=labels.multilabel)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and can_pretrain(recipe, init)
     own = own_texts(sources, splits, recipe, init, perhaps=perhaps)
@@ -180,6 +182,11 @@ class Prepared:
     def label_values(self) -> tuple[Any, ...]:
         """The labels as the model folder keeps them."""
         return self.labels.names
+
+    @property
+    def costs(self) -> tuple[CostRow, ...]:
+        """What wrong answers cost."""
+        return settled(self.recipe.training.costs, self.labels.names, multilabel=self.labels.multilabel)
 
     @property
     def record(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator
 
 from glassformer.models.model_config import MOST, Count, LearningRate, Seed
+from glassformer.targets.costs import CostRows
 
 
 class LoopConfig(BaseModel):
@@ -116,6 +117,10 @@ class TrainingConfig(LoopConfig):
     """Weight of each class in the loss. `none` gives every class the weight 1. `balanced` gives rare classes a higher
     weight, inverse to their frequency. A table gives every label its own weight, above 0. Set it if rare classes
     matter."""
+    costs: CostRows = ()
+    """What wrong answers cost: a number for each label that may be missed, or a table with the columns truth, answer
+    and cost. `review` is the cost of asking a person. Other mistakes cost 1. The answers are then those of the least
+    expected cost. What is learned and the probabilities stay the same."""
     token_dropout: float = Field(default=0.1, ge=0, lt=1)
     """Share of the training tokens that are replaced by the unknown token, from 0 (none) to below 1. It reduces
     overfitting, and trains the vector of unknown words."""

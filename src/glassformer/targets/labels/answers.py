@@ -13,8 +13,9 @@ from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.wording import decimals, label_cell, label_text
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
+from glassformer.targets.costs import Costs
 from glassformer.targets.labels.levels import Tree
-from glassformer.targets.probabilities import THRESHOLD, confidences_of
+from glassformer.targets.probabilities import confidences_of, given_by
 
 PATH = ["path", "path_probability"]
 """The keys of an answer with levels, after the prediction."""
@@ -35,7 +36,8 @@ class LabelAnswers(Answers):
             probability of its own.
         readers: the logits (texts, n_classes) of each reader, divided by the temperature. `probs` are the probabilities
             of their sum.
-        review_below: an answer of a lower confidence needs review. None: nobody asked.
+        costs: what wrong answers cost. None: the answers are the most probable labels.
+        review_below: an answer of a lower confidence needs review. None: nobody asked, and `costs` may say it.
     """
 
     per_text: ClassVar = ("probs",)
@@ -44,18 +46,24 @@ class LabelAnswers(Answers):
     labels: tuple[Any, ...]
     multilabel: bool
     probs: FloatArray
+    costs: Costs | None = None
     review_below: float | None = None
+
+    @cached_property
+    def given(self) -> BoolArray:
+        """Which labels are the answer: (texts, n_classes)."""
+        return given_by(self.probs, multilabel=self.multilabel, costs=self.costs)
 
     @cached_property
     def _read(self) -> list[Any]:
         if self.multilabel:
-            return [[self.labels[i] for i in np.flatnonzero(row >= THRESHOLD)] for row in self.probs]
-        return [self.labels[i] for i in self.probs.argmax(axis=1)]
+            return [[self.labels[i] for i in np.flatnonzero(row)] for row in self.given]
+        return [self.labels[i] for i in self.given.argmax(axis=1)]
 
     def read(self) -> list[Any]:
         """Return the label of each text, also of texts without a word.
 
-        With `multilabel`, return a list of the labels with a probability of at least a half.
+        With `multilabel`, return a list of labels: without costs, those with a probability of at least a half.
         """
         return self._read
 
@@ -65,7 +73,7 @@ class LabelAnswers(Answers):
 
     @cached_property
     def _confidences(self) -> FloatArray:
-        return confidences_of(self.probs, multilabel=self.multilabel)
+        return confidences_of(self.probs, multilabel=self.multilabel, costs=self.costs)
 
     def confidences(self) -> FloatArray:
         """Return the probability of each predicted label; with `multilabel`, that of the least certain decision."""
@@ -73,8 +81,13 @@ class LabelAnswers(Answers):
 
     @property
     def needs_review(self) -> BoolArray | None:
-        """Which answers have a lower confidence than `review_below` (texts,). None without `review_below`."""
-        return None if self.review_below is None else self.confidences() < self.review_below
+        """Which answers have a lower confidence than `review_below`, or cost more than asking a person (texts,).
+
+        None without either.
+        """
+        if self.review_below is not None:
+            return self.confidences() < self.review_below
+        return None if self.costs is None or self.costs.review is None else self.costs.asked(self.probs)
 
     def label_sets(self, least: float) -> list[list[Any]]:
         """Return the labels of each text with at least this probability, the most probable one first.
@@ -92,18 +105,19 @@ class LabelAnswers(Answers):
     def margins(self) -> dict[str, FloatArray]:
         """Return what each reader adds to the margin of each prediction, in logits: (texts,).
 
-        The margin is the logit of the predicted label minus that of the second most probable one, which is the
+        The margin is the logit of the predicted label minus that of the most probable other one, which is the
         logarithm of the ratio of their probabilities. With `multilabel` it is the logit of the least certain label,
         positive if it speaks for the decision. A reader below 0 speaks for another answer.
         """
         rows = np.arange(len(self.probs))
         if self.multilabel:
-            least = np.abs(self.probs - THRESHOLD).argmin(axis=1)
-            sign = np.where(self.probs[rows, least] >= THRESHOLD, 1, -1)
+            least = np.where(self.given, self.probs, 1 - self.probs).argmin(axis=1)
+            sign = np.where(self.given[rows, least], 1, -1)
             return {name: sign * logits[rows, least] for name, logits in self.readers.items()}
         if self.probs.shape[1] == 1:
             return {name: logits[:, 0] for name, logits in self.readers.items()}
-        first, second = np.argsort(-self.probs, axis=1, kind="stable")[:, :2].T
+        first = self.given.argmax(axis=1)
+        second = np.where(self.given, -1, self.probs).argmax(axis=1)
         return {name: logits[rows, first] - logits[rows, second] for name, logits in self.readers.items()}
 
     def ranked(self, row: int, top_k: int | None = None) -> list[tuple[Any, float]]:

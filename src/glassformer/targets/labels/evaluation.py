@@ -38,6 +38,7 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.answers import Scores
+from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
@@ -45,8 +46,10 @@ from glassformer.targets.labels.evaluation_comparison import (
     some,
     which_is_more_accurate,
 )
+from glassformer.targets.labels.evaluation_costs import cost_figures
 from glassformer.targets.labels.evaluation_levels import measure_levels
 from glassformer.targets.labels.evaluation_result import (
+    CostFigures,
     DoubtfulLabel,
     LabelComparison,
     LabelContestant,
@@ -79,6 +82,8 @@ class LabelledRows(MeasuredRows):
         rules: those of the model. None if it has none.
         by_rules: (n, n_classes) what they add to the logits. None if it is not known.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
+        costs: what wrong answers cost, if the answers follow that: those of the baselines too. `cost_rows` says it in
+            the words of the user.
     """
 
     record: ClassVar = LabelEvaluation
@@ -95,6 +100,8 @@ class LabelledRows(MeasuredRows):
     thresholds: Thresholds | None = None
     rules: RulesReader | None = None
     by_rules: Array | None = None
+    costs: Costs | None = None
+    cost_rows: tuple[CostRow, ...] = ()
 
     @cached_property
     def answers(self) -> DoubleArray:
@@ -108,17 +115,21 @@ class LabelledRows(MeasuredRows):
     def shape(self) -> tuple[int, ...]:
         return len(self.truth), len(self.class_names)
 
+    @property
+    def _decided(self) -> dict[str, Any]:
+        """How probabilities become answers."""
+        return {"multilabel": self.multilabel, "costs": self.costs}
+
     def right(self, answers: Array, places: IntArray | None = None) -> Array:
         """Return which rows are answered rightly, of all rows or of those at these places."""
         truth = self.truth if places is None else self.truth[places]
-        return correct_rows(answers, truth, multilabel=self.multilabel)
+        return correct_rows(answers, truth, **self._decided)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         about: Any = (outcome.answers, self.truth, self.class_names)
-        kind = self.multilabel
         return {
-            "metrics": measure(*about, multilabel=kind, seed=self.seed, resamples=self.resamples),
-            "ranking": ranking(*about, multilabel=kind),
+            "metrics": measure(*about, **self._decided, seed=self.seed, resamples=self.resamples),
+            "ranking": ranking(*about, multilabel=self.multilabel),
         }
 
     def compare(
@@ -141,21 +152,22 @@ class LabelledRows(MeasuredRows):
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         kind, probs, names = {"multilabel": self.multilabel}, self.answers, self.class_names
         drawn: Any = {"seed": self.seed, "resamples": self.resamples}
-        confusion = None if self.multilabel else confusion_counts(probs, self.truth)
+        confusion = None if self.multilabel else confusion_counts(probs, self.truth, self.costs)
         by_name = {each.name: each.answers for each in outcomes}
         return {
             "class_names": tuple(names),
             **kind,
             "calibration": self._calibration(),
             "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
+            "costs": None if self.costs is None else self._costs(self.costs, outcomes),
             "class_curves": class_curves(probs, self.truth, names, **kind),
-            "ranks": ranks_of(by_name, self.truth, **drawn) if self.ordered else (),
+            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **drawn) if self.ordered else (),
             "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **drawn),
             "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
             "rules": self._measured_rules(),
-            "review": review(probs, self.truth, names, thresholds=self.thresholds, **kind, **drawn),
+            "review": review(probs, self.truth, names, thresholds=self.thresholds, **self._decided, **drawn),
             "slices": find_slices([texts_alone(text) for text in self.texts], self.right(probs), self.columns),
-            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **kind),
+            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **self._decided),
         }
 
     def _measured_rules(self) -> MeasuredRules | None:
@@ -163,6 +175,10 @@ class LabelledRows(MeasuredRows):
             return None
         without = probabilities(self.logits - self.by_rules, multilabel=self.multilabel)
         return measure_rules(self.rules, self.texts, self.truth, self._given(self.answers), self._given(without))
+
+    def _costs(self, costs: Costs, outcomes: Sequence[Outcome]) -> CostFigures:
+        about: Any = (self.answers, self.truth, self.class_names, costs, self.cost_rows, outcomes)
+        return cost_figures(*about, seed=self.seed, resamples=self.resamples)
 
     def _calibration(self) -> Calibration:
         raw = probabilities(self.logits, multilabel=self.multilabel)
@@ -196,7 +212,7 @@ class LabelledRows(MeasuredRows):
 
     def _given(self, probs: Array) -> Array:
         """Return which labels are given: (texts, n_classes)."""
-        return given_by(probs, multilabel=self.multilabel)
+        return given_by(probs, **self._decided)
 
     def _names(self, given: Array) -> tuple[str, ...]:
         return tuple(self.class_names[int(c)] for c in np.flatnonzero(given))
@@ -244,8 +260,7 @@ class LabelledRows(MeasuredRows):
 
     @staticmethod
     def _macro_f1(rows: LabelledRows) -> Estimate:
-        names, kind = rows.class_names, rows.multilabel
-        return measure(rows.answers, rows.truth, names, multilabel=kind, seed=rows.seed).macro_f1
+        return measure(rows.answers, rows.truth, rows.class_names, **rows._decided, seed=rows.seed).macro_f1
 
     @classmethod
     def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
@@ -282,6 +297,7 @@ class LabelledRows(MeasuredRows):
         rules = trained.readers.get("rules")
         about |= {"class_names": target.names, "temperature": target.temperature}
         about |= {"rules": rules if isinstance(rules, RulesReader) else None}
+        about |= {"costs": target.rule, "cost_rows": target.costs}
         return super().of(trained, table, truth, **kind, **about)
 
     @classmethod

@@ -22,12 +22,13 @@ from glassformer.evaluation.charts import (
 from glassformer.evaluation.report import Look
 from glassformer.evaluation.result import Calibration, ClassCurve, ClassThresholds, RankMeasures, Review
 from glassformer.evaluation.review import BY_CLASS
-from glassformer.evaluation.verdict import how_far_off, rarely_found, share, where_worse
+from glassformer.evaluation.verdict import how_far_off, interval, rarely_found, share, signed, where_worse
 from glassformer.evaluation.weak_spots import WorstError
 from glassformer.explanation.page import MARKED_STYLE, marked
 from glassformer.explanation.shares import pieces_of
+from glassformer.targets.costs import in_words
 from glassformer.targets.labels.evaluation_levels import level_by_level
-from glassformer.targets.labels.evaluation_result import LabelContestant, LabelEvaluation
+from glassformer.targets.labels.evaluation_result import CostFigures, LabelContestant, LabelEvaluation
 
 LARGEST_TABLE = 10  # classes; a larger confusion matrix is drawn, not written
 LARGEST_CONFUSIONS = 12
@@ -60,6 +61,7 @@ def _sentences(evaluation: LabelEvaluation) -> list[str | None]:
     return [
         f"{auc}calibration error {calibration.after.ece:.4f}{_temperature(calibration)}",
         None if evaluation.review is None else _of_the_surest(evaluation.review),
+        None if evaluation.costs is None else _what_they_cost(evaluation.costs, metrics.rows),
         evaluation.duel.verdict,
         evaluation.duel.reader_verdict,
         how_far_off(evaluation.ranks) if evaluation.ranks else None,
@@ -82,6 +84,17 @@ def _of_the_surest(review: Review) -> str:
     )
 
 
+def _what_they_cost(costs: CostFigures, rows: int) -> str:
+    """Say what a row costs, and how much more it would cost with the most probable answers."""
+    other = costs.others[0]
+    asked = f"; a person is asked about {costs.asked / rows:.1%} of the rows" if costs.asked else ""
+    return (
+        f"an answer costs {share(costs.mean.value)} ({interval(costs.mean)}); {other.name} cost "
+        f"{share(other.mean.value)}, {signed(other.more.value)} (95% interval {signed(other.more.low)} to "
+        f"{signed(other.more.high)}){asked}"
+    )
+
+
 def _temperature(calibration: Calibration) -> str:
     """Say what the temperature changed. A temperature of 1.00 changed nothing."""
     if calibration.temperature == 1:
@@ -100,7 +113,8 @@ def _shown(evaluation: LabelEvaluation) -> dict[str, Any]:
         "ranking": _ranking(evaluation),
         "class_curves": [_class_curve(number, each) for number, each in enumerate(evaluation.class_curves, 1)],
         "thresholds": [line for each in classes for line in threshold_lines(each)],
-        "chooser": json.dumps({"rows": evaluation.metrics.rows, "classes": [each.model_dump() for each in classes]}),
+        "chooser": _chooser(evaluation),
+        "cost_words": None if evaluation.costs is None else in_words(evaluation.costs.rows),
         "calibration_charts": _calibration_charts(evaluation),
         "by_class": BY_CLASS,
         "names_of": lambda labels: ", ".join(labels) or "no label",
@@ -120,6 +134,14 @@ def _confusions(matrix: Sequence[Sequence[int]], names: Sequence[str]) -> list[t
     wrong = [(count, i, j) for i, line in enumerate(matrix) for j, count in enumerate(line) if i != j and count]
     wrong.sort(key=lambda cell: -cell[0])
     return [(names[i], names[j], count, count / sum(matrix[i])) for count, i, j in wrong[:LARGEST_CONFUSIONS]]
+
+
+def _chooser(evaluation: LabelEvaluation) -> str:
+    """Return what the slider over thresholds needs. It begins at the cost of a missed row."""
+    costs = () if evaluation.costs is None else evaluation.costs.rows
+    missed = {row.truth: row.cost for row in costs if row.answer is None}
+    classes = [each.model_dump() | {"cost": missed.get(each.name, 1)} for each in evaluation.class_thresholds]
+    return json.dumps({"rows": evaluation.metrics.rows, "classes": classes})
 
 
 def _distances(ranks: Sequence[RankMeasures]) -> tuple[list[str], list[tuple[RankMeasures, list[int]]]]:

@@ -28,6 +28,7 @@ from glassformer.evaluation.weak_spots import (
     WorstError,
 )
 from glassformer.prediction.label_doubts import DoubtedLabel
+from glassformer.targets.costs import CostRow
 
 
 class LabelContestant(Contestant[Metrics]):
@@ -55,6 +56,37 @@ class LabelInputShare(InputShare):
 
     accuracy: float
     accuracy_without: float
+
+
+class CostOf(Record):
+    """What other answers to the same rows cost: a row in the mean, and how much more than an answer of the model."""
+
+    name: str
+    mean: Estimate
+    more: Estimate
+
+
+class ChangedAnswers(Record):
+    """Rows with another answer because of costs, and what a row costs in the mean."""
+
+    was: str
+    now: str
+    rows: int
+    cost_before: float
+    cost_now: float
+
+
+class CostFigures(Record):
+    """What the answers cost: a row in the mean.
+
+    `rows` are the costs, `asked` is the number of rows that a person is asked about.
+    """
+
+    rows: tuple[CostRow, ...]
+    mean: Estimate
+    asked: int
+    others: tuple[CostOf, ...]
+    changed: tuple[ChangedAnswers, ...]
 
 
 class DoubtfulLabel(DoubtedLabel):
@@ -123,6 +155,7 @@ class LabelEvaluation(Evaluation):
     confusion: tuple[tuple[int, ...], ...] | None
     calibration: Calibration
     duel: Duel[LabelContestant, LabelComparison]
+    costs: CostFigures | None = None
     class_curves: tuple[ClassCurve, ...] = ()
     ranks: tuple[RankMeasures, ...] = ()
     levels: Levels | None = None

@@ -47,7 +47,7 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
 
 def _let_review(evaluation: LabelEvaluation, folder: Path) -> NextStep | None:
     """Advise to send the least sure answers to a person, if fewer of the others are wrong."""
-    if evaluation.review is None:
+    if evaluation.review is None or (evaluation.costs is not None and evaluation.costs.asked):
         return None
     errors = {each.asked: each.error.value for each in evaluation.review.shares if each.threshold or each.asked == 1}
     if _AUTOMATIC not in errors or errors[_AUTOMATIC] >= errors[1.0]:

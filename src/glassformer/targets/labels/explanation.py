@@ -13,8 +13,10 @@ from glassformer.data.wording import label_cell, label_text, percent
 from glassformer.errors import InputError, UsageError, brief_value
 from glassformer.explanation.asked import Asked, Goal
 from glassformer.explanation.shares import signed
+from glassformer.targets.costs import Costs
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.target import Labels
+from glassformer.targets.probabilities import probabilities
 
 _LABELS_SHOWN = 10
 
@@ -29,10 +31,12 @@ class AskedLabel(Asked):
     Attributes:
         prediction: a label; with several labels per text a list of labels, which may be empty.
         number: that of the explained label, in the order of the scores.
-        label: the explained label: the one that was asked for, or the most probable one.
+        label: the explained label: the one that was asked for, or the answer; with several labels per text, the most
+            probable one.
         rival: the most probable other label, or None.
         probability: that of `label`.
         most_probable: whether `label` is the most probable label.
+        costs: what wrong answers cost, if the answers follow that, by these probabilities: logits / `temperature`.
     """
 
     whole: ClassVar = "margin"
@@ -47,6 +51,8 @@ class AskedLabel(Asked):
     rival: Any
     probability: float
     most_probable: bool
+    costs: Costs | None
+    temperature: float
 
     @classmethod
     def of(
@@ -63,7 +69,9 @@ class AskedLabel(Asked):
             raise UsageError(f"`{setting}=` is for models that answer with a number; this one answers with labels")
         labels, probs = target.labels, answers.probs[0].astype(np.float64)
         order = np.argsort(-probs, kind="stable").tolist()
-        first = order[0] if label is None else _number_of(label, list(labels))
+        first = order[0] if target.multilabel else int(answers.given[0].argmax())
+        if label is not None:
+            first = _number_of(label, list(labels))
         others = [] if target.multilabel else [number for number in order if number != first]
         direction = np.zeros(len(labels))
         direction[first] = 1
@@ -77,6 +85,8 @@ class AskedLabel(Asked):
             rival=labels[others[0]] if others else None,
             probability=float(probs[first]),
             most_probable=first == int(probs.argmax()),
+            costs=target.rule,
+            temperature=target.temperature,
         )
 
     @property
@@ -95,7 +105,9 @@ class AskedLabel(Asked):
             return f"{explained}; also given: {given}" if is_given else f"{explained}, not given; given: {given}"
         if self.rival is None:
             return explained
-        return f"{explained}, rather than {self.rival if self.most_probable else f'the answer, {self.rival}'}"
+        return (
+            f"{explained}, rather than {f'the answer, {self.rival}' if self.rival == self.prediction else self.rival}"
+        )
 
     @property
     def why(self) -> str:
@@ -141,13 +153,25 @@ class AskedLabel(Asked):
         return (Goal(sign=sign, gaps=lambda changed: sign * self._leads(changed), reached="turns"),)
 
     def _leads(self, scores: FloatArray) -> DoubleArray:
-        """Return by how much the logit of the label leads that of all others; of 0 if there may be several labels."""
+        """Return by how much the label leads all others, or the threshold if there may be several labels.
+
+        It is the logit that leads, or what the other answers cost more.
+        """
+        if self.costs is not None:
+            return self._saves(self.costs, scores)
         logits = scores.astype(np.float64)
         mine = logits[:, self.number]
         if self.rival is None:
             return mine
         lead: DoubleArray = mine - np.delete(logits, self.number, axis=1).max(axis=1)
         return lead
+
+    def _saves(self, costs: Costs, scores: FloatArray) -> DoubleArray:
+        several = self.rival is None
+        expected = costs.expected(probabilities(scores, temperature=self.temperature, multilabel=several))
+        mine, others = expected[:, self.number], np.delete(expected, self.number, axis=1)
+        saved: DoubleArray = mine[:, 0] - mine[:, 1] if several else others.min(axis=1) - mine
+        return saved
 
     def after(self, answers: LabelAnswers) -> dict[str, Any]:
         return {

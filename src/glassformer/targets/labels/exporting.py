@@ -12,6 +12,7 @@ from glassformer.evaluation.metrics import measure
 from glassformer.exporting.expressed import Checked, Expressed
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.costs import in_words
 from glassformer.targets.labels.target import labels_of
 
 LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
@@ -22,7 +23,7 @@ def _compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict
     labels, names = config.label_set.encode(rows), config.label_set.names
     same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
     f1, exported = (
-        measure(each.probs, labels, names, multilabel=config.target.multilabel, resamples=1).macro.f1
+        measure(each.probs, labels, names, multilabel=config.target.multilabel, costs=each.costs, resamples=1).macro.f1
         for each in (ours, theirs)
     )
     return {
@@ -67,6 +68,11 @@ def _about(config: FolderConfig) -> dict[str, Any]:
 
 def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
     calibrated = "The temperature of the model is part of the last layer. The probabilities are calibrated."
+    if costs := labels_of(config.target).costs:
+        calibrated += (
+            " They follow no costs: the model answers by the least expected cost "
+            f"({in_words(costs)}), and a pipeline has no such rule. Choose by the probabilities yourself."
+        )
     return ", top_k=None" if config.target.multilabel else "", calibrated
 
 
@@ -74,7 +80,9 @@ def _page(trained: TrainedModel) -> dict[str, Any]:
     target = labels_of(trained.config.target)
     labels = [str(label) for label in target.labels]
     levels = None if target.tree is None else target.tree.separator
-    return {"multilabel": target.multilabel, "temperature": target.temperature, "labels": labels, "levels": levels}
+    costs = None if (rule := target.rule) is None else {"wrong": rule.wrong.tolist(), "review": rule.review}
+    about = {"labels": labels, "levels": levels, "costs": costs}
+    return {"multilabel": target.multilabel, "temperature": target.temperature, **about}
 
 
 PART = Expressed(

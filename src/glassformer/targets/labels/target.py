@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from operator import not_
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from pydantic import Field, model_validator
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import UNLIKE, Scores
+from glassformer.targets.costs import CostRow, Costs, in_words
 from glassformer.targets.labels.answers import ABOUT_PATHS, PATH, LabelAnswers, PathAnswers, probability_columns
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.labels.levels import Tree
@@ -31,6 +33,8 @@ class Labels(Target):
     labels: tuple[LabelValue, ...] = Field(min_length=1)
     """In the order of the logits."""
     temperature: float = Field(ge=TEMPERATURE_BOUNDS[0], le=TEMPERATURE_BOUNDS[1])
+    costs: tuple[CostRow, ...] = Field(default=(), exclude_if=not_)
+    """What wrong answers cost. Empty: each answer is the most probable one."""
 
     @model_validator(mode="after")
     def _labels_differ(self) -> Self:
@@ -38,6 +42,15 @@ class Labels(Target):
         if twice := [name for name, count in names.items() if count > 1]:
             raise ValueError(f"labels: {twice[0]!r} occurs twice")
         return self
+
+    @property
+    def rule(self) -> Costs | None:
+        """The same in the order of the labels."""
+        return Costs.of(self.costs, self.names, multilabel=self.multilabel)
+
+    @property
+    def asks(self) -> bool:
+        return self.rule is not None and self.rule.review is not None
 
     @property
     def width(self) -> int:
@@ -53,7 +66,7 @@ class Labels(Target):
 
     def held_out(self, metrics: Mapping[str, Any]) -> HeldOutAnswers | None:
         found = metrics.get("held_out_answers")
-        return None if found is None else HeldOutAnswers.model_validate(found)
+        return None if found is None else HeldOutAnswers.model_validate(found).under(self.costs)
 
     def taught(self, scores: Scores) -> Scores:
         """Return the calibrated logits."""
@@ -67,6 +80,7 @@ class Labels(Target):
             labels=self.labels,
             multilabel=self.multilabel,
             probs=probs.astype(np.float32),
+            costs=self.rule,
             readers={name: logits / self.temperature for name, logits in scores.items()},
             **about,
         )
@@ -84,9 +98,12 @@ class Labels(Target):
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
                 "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
-                "without held-out rows; train it again with held-out rows"
+                "without held-out rows, or its costs were changed; train it again with held-out rows"
             )
         return held_out.thresholds
+
+    def notes(self, held_out: Any) -> list[str]:  # noqa: ARG002
+        return [f"the answers are those of the least expected cost: {said}"] if (said := in_words(self.costs)) else []
 
     def check_labels(self, asked: str) -> None: ...
 
@@ -125,12 +142,14 @@ class Labels(Target):
         return [*shares, Followed("confidence", sure, None if held_out is None else held_out.confidence)]
 
     def described(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "multilabel": self.multilabel}
+        costs = {"costs": [row.model_dump() for row in self.costs]} if self.costs else {}
+        return {"labels": list(self.labels), "multilabel": self.multilabel, **costs}
 
     @property
     def in_words(self) -> str:
         more = ", …" if len(self.labels) > _SHOWN else ""
-        return f"Labels: {', '.join(map(str, self.labels[:_SHOWN]))}{more}"
+        costs = f". What wrong answers cost: {in_words(self.costs)}" if self.costs else ""
+        return f"Labels: {', '.join(map(str, self.labels[:_SHOWN]))}{more}{costs}"
 
 
 class Classes(Labels):
@@ -157,8 +176,8 @@ class Classes(Labels):
         first, *others = super().columns
         return [first, *([] if self.tree is None else PATH), *others]
 
-    def notes(self, held_out: Any) -> list[str]:  # noqa: ARG002
-        return [] if self.tree is None else [ABOUT_PATHS]
+    def notes(self, held_out: Any) -> list[str]:
+        return [*super().notes(held_out), *([] if self.tree is None else [ABOUT_PATHS])]
 
 
 @lru_cache(maxsize=4)
@@ -196,9 +215,10 @@ def labels_target(
     ordered: bool = False,
     levels: str | None = None,
     temperature: float = 1.0,
+    costs: tuple[CostRow, ...] = (),
 ) -> Classes | OrderedClasses | SeveralLabels:
     """Return the target that these labels are."""
     if levels is not None:
-        return Classes(labels=tuple(labels), levels=levels, temperature=temperature)
+        return Classes(labels=tuple(labels), levels=levels, temperature=temperature, costs=costs)
     kind = SeveralLabels if multilabel else OrderedClasses if ordered else Classes
-    return kind(labels=tuple(labels), temperature=temperature)
+    return kind(labels=tuple(labels), temperature=temperature, costs=costs)

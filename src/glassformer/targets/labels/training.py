@@ -73,14 +73,9 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
         seen, unseen = learn_seen(prepared.splits.train, prepared.splits.validation)
     threshold = None if seen is None else seen.config.threshold
     held_out = HeldOutLabels.of(prepared, readers, learned, logits)
-    figures |= held_out_figures(held_out, prepared, run.source, temperature, unseen, threshold)
-    target = labels_target(
-        prepared.label_values,
-        multilabel=labels.multilabel,
-        ordered=labels.ordered,
-        levels=labels.levels,
-        temperature=temperature,
-    )
+    kind: dict[str, Any] = {"multilabel": labels.multilabel, "ordered": labels.ordered, "levels": labels.levels}
+    target = labels_target(prepared.label_values, temperature=temperature, costs=prepared.costs, **kind)
+    figures |= held_out_figures(held_out, prepared, run.source, target, unseen, threshold)
     return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
 
 

@@ -15,6 +15,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.table import Table
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.scoring import logits_of, score
+from glassformer.targets.costs import CostRow
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.classification import Classification, TrainingData, right_answers
@@ -61,6 +62,10 @@ class LabelStudent(PreparedStudent):
     @property
     def label_values(self) -> tuple[Any, ...]:
         return labels_of(self.teacher.answering.trained.config.target).labels
+
+    @property
+    def costs(self) -> tuple[CostRow, ...]:
+        return labels_of(self.teacher.answering.trained.config.target).costs
 
     def task(self, beside: Sequence[FloatArray] = ()) -> Distillation:  # noqa: ARG002 (a student has no other readers)
         return Distillation(

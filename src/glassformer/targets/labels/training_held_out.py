@@ -21,9 +21,9 @@ from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.evaluation import LabelledRows, reader_alone
 from glassformer.targets.labels.held_out import HeldOutAnswers
+from glassformer.targets.labels.target import Labels
 from glassformer.targets.labels.training_readers import each_alone
 from glassformer.targets.probabilities import probabilities
 from glassformer.targets.review import Thresholds
@@ -122,7 +122,7 @@ def held_out_figures(
     held_out: HeldOutLabels | None,
     prepared: Prepared,
     source: SourceConfig | None,
-    temperature: float,
+    target: Labels,
     unseen: FloatArray | None,
     threshold: float | None,
 ) -> dict[str, Any]:
@@ -133,19 +133,11 @@ def held_out_figures(
     """
     if held_out is None:
         return {}
-    labels = prepared.labels
     total = reduce(np.add, held_out.by_reader().values())
-    probs = probabilities(total, temperature=temperature, multilabel=labels.multilabel).astype(np.float32)
-    answers = LabelAnswers(
-        labels=labels.names,
-        multilabel=labels.multilabel,
-        probs=probs,
-        empty=np.zeros(len(probs), np.bool_),
-        readers={},
-    )
-    found = HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=held_out.labels)
+    answers = target.answers({"": total}, None, empty=np.zeros(len(total), np.bool_))
+    found = HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=held_out.labels, costs=target.costs)
     figures = {"held_out_answers": found.model_dump()}
-    if doubts := _label_doubts(held_out, prepared, source, probs):
+    if doubts := _label_doubts(held_out, prepared, source, answers.probs):
         figures["label_doubts"] = doubts.model_dump(mode="json")
     return figures
 

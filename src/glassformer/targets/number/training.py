@@ -157,6 +157,8 @@ def check_recipe(recipe: Recipe) -> None:
         raise UsageError(
             f"`model.rules={recipe.model.rules!r}`: rules speak for labels, not for a number; leave it out"
         )
+    if recipe.training.costs:
+        raise UsageError("training.costs: a number has no labels that could be missed; leave it out")
     if recipe.training.label_smoothing:
         raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
 

@@ -1,0 +1,84 @@
+"""What answers cost on measured rows, beside the most probable answers and baselines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from glassformer.data.arrays import Array, BoolArray, DoubleArray
+from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
+from glassformer.evaluation.intervals import bootstrap_mean
+from glassformer.evaluation.measured import Outcome
+from glassformer.evaluation.record import Estimate
+from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.labels.evaluation_result import ChangedAnswers, CostFigures, CostOf
+from glassformer.targets.probabilities import given_by
+
+_CHANGES = 12
+
+
+def cost_figures(
+    probs: Array,
+    truth: Array,
+    names: Sequence[str],
+    costs: Costs,
+    rows: Sequence[CostRow],
+    outcomes: Sequence[Outcome],
+    *,
+    seed: int,
+    resamples: int,
+) -> CostFigures:
+    """Measure the mean cost of a row. A row that a person is asked about costs that, and nothing else.
+
+    Args:
+        probs: (n, n_classes) those of the model.
+        truth: class numbers (n,), or multi-hot (n, n_classes) with several labels per text.
+        rows: the costs, as a target keeps them.
+        outcomes: the baselines among them answer by the same costs.
+    """
+
+    def probable(of: Array) -> BoolArray:
+        return given_by(of, multilabel=truth.ndim == 2)
+
+    def by_cost(of: Array) -> DoubleArray:
+        paid: DoubleArray = np.where(costs.asked(of), costs.review or 0, costs.paid(costs.given(of), truth))
+        return paid
+
+    given, asked, paid = costs.given(probs), costs.asked(probs), by_cost(probs)
+    others = {"the most probable answers": costs.paid(probable(probs), truth)}
+    for each in outcomes:
+        if each.name == MajorityBaseline.name:
+            others["always the most frequent answer"] = costs.paid(probable(each.answers), truth)
+            others["always the cheapest answer"] = by_cost(each.answers)
+        elif each.name == TfidfBaseline.name:
+            others[f"{each.name}, by cost"] = by_cost(each.answers)
+
+    def mean(values: DoubleArray) -> Estimate:
+        return bootstrap_mean(values, seed=seed, resamples=resamples)
+
+    return CostFigures(
+        rows=tuple(rows),
+        mean=mean(paid),
+        asked=int(asked.sum()),
+        others=tuple(CostOf(name=name, mean=mean(values), more=mean(values - paid)) for name, values in others.items()),
+        changed=_changed((probable(probs), given), asked, (others["the most probable answers"], paid), names),
+    )
+
+
+def _changed(
+    given: tuple[BoolArray, BoolArray], asked: BoolArray, paid: tuple[DoubleArray, DoubleArray], names: Sequence[str]
+) -> tuple[ChangedAnswers, ...]:
+    """Return the changes of most rows: from the most probable answers to the cheapest ones."""
+    places = defaultdict[tuple[str, str], list[int]](list)
+    for at in np.flatnonzero((given[0] != given[1]).any(axis=1) | asked).tolist():
+        was, now = (", ".join(names[int(label)] for label in np.flatnonzero(each[at])) or "no label" for each in given)
+        places[was, "(a person)" if asked[at] else now].append(at)
+    most = sorted(places.items(), key=lambda item: -len(item[1]))[:_CHANGES]
+    return tuple(
+        ChangedAnswers(
+            was=was, now=now, rows=len(at), cost_before=float(paid[0][at].mean()), cost_now=float(paid[1][at].mean())
+        )
+        for (was, now), at in most
+    )
