@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
 from tests.browser.serving import running, served_page
 from tests.browser.test_serve import shown
-from tests.explanation.test_explain import two_readers
+from tests.explanation.test_explain import two_readers, with_rules
 from tests.serving.samples import served
 from tests.serving.test_drift import knowing
 from tests.tracing.test_time_lapse import lapse
@@ -223,6 +223,19 @@ def test_a_model_that_counts_alone_has_no_heads_to_show(browser: Browser) -> Non
         expect(page.locator(".lapse")).to_be_empty()
         page.locator(".turning button").click()
         expect(page.locator(".turning .inside")).to_contain_text("changed texts were answered")
+
+
+def test_the_rules_that_match_are_named_and_those_alone(browser: Browser) -> None:
+    rules = '"good" -> good 1.5\n"zzz" -> bad\n/f.lm/ -> bad 0.5\n'
+    with served_page(browser, served(trained=with_rules(two_readers(), rules))) as page:
+        typed(page)
+        cells = page.locator(".panel.rules tbody tr")
+        expect(cells).to_have_count(2)
+        expect(cells.nth(0)).to_contain_text('rule 1: "good" -> good')
+        expect(cells.nth(0)).to_contain_text("+1.50")
+        check_it_can_be_read(page, (".panel.rules th", ".panel.rules td"))
+        typed(page, "the plot")
+        expect(page.locator(".panel.rules")).to_be_empty()
 
 
 def test_it_can_be_read_and_fits(page: Page) -> None:

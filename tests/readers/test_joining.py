@@ -4,7 +4,7 @@ from scipy.special import expit, log_softmax
 
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.readers.joining import join
-from glassformer.readers.reader import HEAVIEST
+from glassformer.readers.reader import DECIDING, HEAVIEST
 
 RNG = np.random.default_rng(3)
 
@@ -70,3 +70,16 @@ def test_several_labels_per_text_have_a_sigmoid_each() -> None:
     by_hand = -np.where(truth > 0, np.log(probs), np.log1p(-probs)).mean(axis=1).sum()
     assert joined.loss == pytest.approx(by_hand)
     assert joined.weights[0] > 1
+
+
+def test_what_is_fixed_is_added_as_it_is_and_rows_that_it_decides_do_not_count() -> None:
+    labels, logits = answers(300, 1.0)
+    fixed = np.zeros_like(logits)
+    fixed[:, 0] = 1.5
+    joined = join([logits], labels, multilabel=False, fixed=fixed)
+    total = joined.weights[0] * logits + fixed
+    assert joined.loss == pytest.approx(-log_softmax(total, axis=1)[np.arange(300), labels].sum())
+    assert join([], labels, multilabel=False, fixed=fixed).weights == ()
+    decided = np.where(np.arange(300)[:, None] < 100, [0, DECIDING, 0], fixed)
+    some = join([logits[100:]], labels[100:], multilabel=False, fixed=fixed[100:])
+    assert join([logits], labels, multilabel=False, fixed=decided) == some

@@ -21,13 +21,14 @@ from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh import VinhAttentionConfig, VinhMLPConfig, VinhTransformerConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
 from glassformer.prediction.predictor import Predictor
+from glassformer.targets.labels.target import labels_of
 from glassformer.targets.number.held_out import Scale
 from glassformer.targets.number.target import Number
 from glassformer.tracing import trace as tracing
 from glassformer.tracing.layers import tensors_of
 from glassformer.tracing.trace import Trace, trace
-from glassformer.tracing.writing import as_json, write_npz
-from tests.explanation.test_explain import two_readers
+from glassformer.tracing.writing import as_json, stages_of, write_npz
+from tests.explanation.test_explain import two_readers, with_rules
 from tests.prediction.samples import SMALL, small_trained_model
 from tests.serving.samples import INPUTS, ROW, of_rows
 from tests.support import randomise
@@ -155,6 +156,22 @@ def test_both_readers_add_up(transformer: float) -> None:
     np.testing.assert_allclose(found["counting.weighted"], readers["counting"][0], atol=1e-5)
     np.testing.assert_allclose(found["transformer.weighted"], readers["transformer"][0], atol=1e-5)
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+
+
+def test_rules_are_named_and_add_up() -> None:
+    names = labels_of(two_readers().config.target).names
+    predictor = Predictor(
+        with_rules(two_readers(), f'"plot" -> {names[0]} 1.5\n"zzz" -> {names[0]}\n/th.n/ -> not {names[1]} 2')
+    )
+    found = trace(predictor, TEXT)
+    assert found.rules == (f'rule 1: "plot" -> {names[0]}', f"rule 3: /th.n/ -> not {names[1]}")
+    np.testing.assert_array_equal(found["rules.matched"], [[1.5, 0, 0], [0, -2, 0]])
+    np.testing.assert_array_equal(found["rules.scores"], [1.5, -2, 0])
+    np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+    assert as_json(found)["rules"] == found.rules
+    assert trace(predictor, "a film").rules == ()
+    stages = dict(zip([matrix.step.name for matrix in found], stages_of(found), strict=True))
+    assert {stages[name] for name in ("rules.matched", "rules.bias", "rules.scores", "sum of 2", "sum")} == {"answer"}
 
 
 @pytest.mark.parametrize("design", ["small", "pooling=flatten", "one-hot", "bert", "sentiment140", *OF_PLAIN_MATRICES])

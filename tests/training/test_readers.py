@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data.arrays import IntArray
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.errors import UsageError
@@ -25,7 +26,8 @@ from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting import fitting
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import Joined, join
-from glassformer.readers.reader import FittedReader, Fold
+from glassformer.readers.reader import DECIDING, FittedReader, Fold
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.labels import training_readers as readers_module
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
@@ -210,6 +212,30 @@ def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
     )
     readers, _, _ = weigh_readers(counting, None)
     assert 0 < readers.counting.weight <= 0.001
+
+
+def test_rules_are_added_to_calibrated_scores_and_rows_that_they_decide_have_no_vote() -> None:
+    counts = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    rules = RulesReader.of('"film" -> no 2\n"plot" -> yes always', ("no", "yes"), "rules.txt", several=False)
+    rng, labels = np.random.default_rng(0), np.arange(80) % 2
+    knows = (2.0 * np.eye(2)[labels] + 0.8 * rng.normal(size=(80, 2))).astype(np.float32)
+    said = rules.scores(["film", "plot", "", ""] * 20)
+
+    def weighed(rows: IntArray) -> tuple[Readers, float]:
+        scores = {"counting": (counts, knows), "rules": (rules, said)}
+        fitted = {
+            name: FittedReader(reader=each, held_out=held_out[rows], seconds=0.0)
+            for name, (each, held_out) in scores.items()
+        }
+        ones = np.ones(len(rows), np.float32)
+        learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels[rows], row_weights=ones)
+        return weigh_readers(learned, None)[:2]
+
+    readers, temperature = weighed(np.arange(80))
+    assert readers["rules"].weight == readers["rules"].temperature == temperature != 1
+    assert list(readers.root) == ["counting", "rules", "transformer"]
+    open_ones, _ = weighed(np.flatnonzero(np.abs(said).max(axis=1) < DECIDING))
+    assert readers["counting"] == open_ones["counting"]
 
 
 def test_the_groups_of_the_rows_reach_the_counting_reader(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,10 @@ MIN_ROWS = 20
 
 
 def fit_temperature(
-    logits: Float[np.ndarray, "n n_classes"], labels: Shaped[np.ndarray, "n ..."], multilabel: bool
+    logits: Float[np.ndarray, "n n_classes"],
+    labels: Shaped[np.ndarray, "n ..."],
+    multilabel: bool,
+    fixed: Float[np.ndarray, "n n_classes"] | None = None,
 ) -> float:
     """Return the temperature T that minimises the negative log likelihood of softmax(logits / T).
 
@@ -24,13 +27,16 @@ def fit_temperature(
 
     Returns 1.0, which changes nothing, if the rows do not determine T: if there are fewer than 20, if a logit is NaN or
     infinite, or if the minimum is at a bound (for example T → 0 if no answer is wrong).
+
+    Args:
+        fixed: what is added to the divided logits.
     """
     if len(logits) < MIN_ROWS or not np.isfinite(logits).all():
         return 1.0
-    wide = logits.astype(np.float64)
+    wide, beside = logits.astype(np.float64), 0 if fixed is None else fixed.astype(np.float64)
 
     def loss(log_temperature: float) -> float:
-        scaled = wide / np.exp(log_temperature)
+        scaled = wide / np.exp(log_temperature) + beside
         if multilabel:
             return -float((labels * log_expit(scaled) + (1.0 - labels) * log_expit(-scaled)).mean())
         if labels.ndim == 2:

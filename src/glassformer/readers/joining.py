@@ -56,7 +56,7 @@ def join(
     def loss(weights: Array) -> tuple[float, Array]:
         total = np.tensordot(weights, together, axes=1) + beside
         likely, gradient = likelihood(total, truth, multilabel=multilabel)
-        slopes = together.reshape(readers, -1) @ (gradient * weigh[:, None]).reshape(-1)
+        slopes = together.reshape(readers, first.size) @ (gradient * weigh[:, None]).reshape(-1)
         return -float(likely @ weigh), slopes
 
     def penalised(weights: Array) -> tuple[float, Array]:

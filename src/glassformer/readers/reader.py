@@ -24,15 +24,15 @@ GROUP = "glassformer.readers"
 BUILT_IN = ("counting", "body", "encoder", "rules", "transformer")
 HEAVIEST = 20.0
 """The largest factor that the scores of a reader get in the answer (see `joining.py`)."""
-DECIDING = 100.0
-"""The score by which a reader decides. Others give the labels of a text scores that differ by some tens at most."""
+DECIDING = 1_000.0
+"""The score by which a reader decides. The calibrated scores of others seldom differ by more than 50."""
 
 
 class Reader(ABC):
     """Gives each text a score for every output of the target. The model adds them up, with a weight for each reader."""
 
     weighed: ClassVar[bool] = True
-    """Whether held-out rows weigh its scores. Otherwise they are added as they are."""
+    """Whether held-out rows weigh its scores. Otherwise they are added to the calibrated ones of others as they are."""
 
     @abstractmethod
     def scores(self, texts: Sequence[str]) -> FloatArray:

@@ -16,7 +16,8 @@ import numpy as np
 from glassformer.data.arrays import Array, DoubleArray, FloatArray
 
 Axes = tuple[str, ...]
-TOKENS, FEATURES, HEADS, HIDDEN, CLASSES, NGRAMS = "tokens", "features", "heads", "hidden", "classes", "n-grams"
+TOKENS, FEATURES, HEADS, HIDDEN, CLASSES = "tokens", "features", "heads", "hidden", "classes"
+NGRAMS, RULES = "n-grams", "rules"
 BACKWARDS, TEXTS, IN_ROW = "tokens from the last", "texts", "texts of a row"
 """The meanings of the axes of matrices."""
 TOKENS_BY_FEATURES = (TOKENS, FEATURES)

@@ -22,6 +22,7 @@ from glassformer.prediction.answering_config import named as named_reader
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.readers.encoder.prediction import EncoderReader
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import (
@@ -29,6 +30,7 @@ from glassformer.tracing.steps import (
     CLASSES,
     FEATURES,
     NGRAMS,
+    RULES,
     TOKENS,
     Matrix,
     Step,
@@ -48,6 +50,7 @@ class Trace:
         text: the text, or a row of several inputs as it is shown (`Layout`).
         tokens: of the transformer, the start token first.
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
+        rules: the rules that match the text, in the order of the rows of `rules.matched`.
         labels: the names of the scores.
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
             of `label` minus that of `rival`, of the transformer alone if there are several readers. With several labels
@@ -61,6 +64,7 @@ class Trace:
     text: str
     tokens: tuple[str, ...]
     ngrams: tuple[str, ...]
+    rules: tuple[str, ...]
     labels: tuple[str, ...]
     label: str
     rival: str | None
@@ -115,11 +119,12 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
     weights = sum(matrix.values.size for matrix in matrices if matrix.step.operation == "weight")
     if weights > MOST_NUMBERS:
         matrices = [matrix for matrix in matrices if matrix.step.operation != "weight"]
-    ngrams, last = _after_the_scores(predictor, text, heard["logits"][0])
+    ngrams, rules, last = _after_the_scores(predictor, text, heard["logits"][0])
     return Trace(
         text=layout.text,
         tokens=tokens,
         ngrams=ngrams,
+        rules=rules,
         labels=outcome.names,
         label=outcome.label,
         rival=outcome.rival,
@@ -172,23 +177,24 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
         )
 
 
-def _after_the_scores(predictor: Predictor, text: str, scores: FloatArray) -> tuple[tuple[str, ...], list[Matrix]]:
-    """Return the known n-grams, and the matrices from the scores of the transformer to the answer."""
+def _after_the_scores(
+    predictor: Predictor, text: str, scores: FloatArray
+) -> tuple[tuple[str, ...], tuple[str, ...], list[Matrix]]:
+    """Return the known n-grams, the rules that match, and the matrices from the transformer's scores to the answer."""
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []
 
-    ngrams: tuple[str, ...] = ()
+    ngrams, rules = tuple[str, ...](), tuple[str, ...]()
     by_reader: dict[str, tuple[str, Array]] = {}
     for reader in config.weights:
         if reader == "counting" and counting is not None:
             ngrams, shares, bias = _counted(counting, text, config.inputs)
-            total = shares.sum(axis=0) + bias
-            found += [
-                matrix("given", "counting.ngrams", shares, rows=NGRAMS),
-                matrix("weight", "counting.bias", bias),
-                matrix("column-sum", "counting.logits", total, "counting.ngrams", "counting.bias"),
-            ]
-            by_reader[reader] = "counting.logits", total
+            found += _summed("counting", shares, bias, ("ngrams", "logits"), NGRAMS)
+            by_reader[reader] = found[-1].step.name, found[-1].values
+        elif isinstance(ruled := predictor.trained.readers.get(reader), RulesReader):
+            rules, shares = _matched(ruled, text)
+            found += _summed(reader, shares, ruled.bias, ("matched", "scores"), RULES)
+            by_reader[reader] = found[-1].step.name, found[-1].values
         elif reader == "transformer":
             by_reader[reader] = "logits", scores
         elif isinstance(encoder := predictor.trained.readers[reader], EncoderReader):
@@ -212,7 +218,7 @@ def _after_the_scores(predictor: Predictor, text: str, scores: FloatArray) -> tu
         found.append(matrix("add", joined, total, name, other))
         name = joined
     kind: TracedTarget = config.target.part("tracing")
-    return ngrams, [*found, *kind.steps(config.target, name, total)]
+    return ngrams, rules, [*found, *kind.steps(config.target, name, total)]
 
 
 def _counted(
@@ -226,6 +232,25 @@ def _counted(
         values,
         spread(reader.bias[None], reader.n_classes)[0],
     )
+
+
+def _matched(reader: RulesReader, text: str) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the rules that match a text, and what each adds to the scores."""
+    (matched,) = reader.matcher.matches([text])
+    values = np.zeros((len(matched), len(reader.labels)), np.float32)
+    for row, (rule, added) in enumerate(reader.added(matched).items()):
+        values[row, reader.rules[rule].label] = added
+    return tuple(map(reader.named, matched)), values
+
+
+def _summed(reader: str, shares: FloatArray, bias: FloatArray, names: tuple[str, str], rows: str) -> list[Matrix]:
+    """Return the shares of a reader, its bias and their sum."""
+    parts, total = (f"{reader}.{name}" for name in names)
+    return [
+        matrix("given", parts, shares, rows=rows),
+        matrix("weight", f"{reader}.bias", bias),
+        matrix("column-sum", total, shares.sum(axis=0) + bias, parts, f"{reader}.bias"),
+    ]
 
 
 def _encoded(reader: EncoderReader, text: str) -> tuple[Matrix, ...]:

@@ -16,7 +16,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.files import write_aside, written_aside
 from glassformer.pages.html import rendered
 from glassformer.tracing.exercise import Blank
-from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, TEXTS, TOKENS, Matrix
+from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, RULES, TEXTS, TOKENS, Matrix
 from glassformer.tracing.trace import Trace
 
 BLOCKS = "blocks."
@@ -33,9 +33,19 @@ STAGES: Mapping[str, str] = {
 """The parts of a page in their order, and their headings."""
 _OF_MANY_STEPS: Mapping[str, str] = {
     "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting", "body": "answer",
-    "encoder": "answer",
+    "encoder": "answer", "rules": "answer",
 }  # fmt: skip
-_ANSWER = ("transformer.weighted", "sum of 2", "sum", "calibrated", "probabilities", "in_unit", "number")
+_ANSWER = (
+    "transformer.weighted",
+    "sum of 2",
+    "sum of 3",
+    "sum of 4",
+    "sum",
+    "calibrated",
+    "probabilities",
+    "in_unit",
+    "number",
+)
 _WORDS = (
     "token_ids", "embedding", "word_emb", "one_hot", "one_hot_columns", "positions", "positions.output",
     "embedding_norm.output", "rotation", "positioned", "words",
@@ -66,10 +76,11 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
 
 
 def write_npz(path: Path, found: Trace) -> None:
-    """Write all matrices by their names, the gradients as `gradient/NAME`, and `tokens`, `ngrams` and `labels`."""
+    """Write all matrices by their names, gradients as `gradient/NAME`, and `tokens`, `ngrams`, `rules` and `labels`."""
     arrays: dict[str, Array] = {
         "tokens": np.array(found.tokens, np.str_),
         "ngrams": np.array(found.ngrams, np.str_),
+        "rules": np.array(found.rules, np.str_),
         "labels": np.array(found.labels, np.str_),
     }
     for matrix in found:
@@ -86,6 +97,7 @@ def as_json(found: Trace) -> dict[str, Any]:
         "text": found.text,
         "tokens": found.tokens,
         "ngrams": found.ngrams,
+        "rules": found.rules,
         "labels": found.labels,
         "label": found.label,
         "rival": found.rival,
@@ -114,7 +126,13 @@ def _numbers(values: FloatArray) -> Any:
 
 
 def _document(found: Trace, exercise: Sequence[Blank]) -> dict[str, Any]:
-    axes = {TOKENS: found.tokens, BACKWARDS: found.tokens[::-1], NGRAMS: found.ngrams, CLASSES: found.labels}
+    axes = {
+        TOKENS: found.tokens,
+        BACKWARDS: found.tokens[::-1],
+        NGRAMS: found.ngrams,
+        RULES: found.rules,
+        CLASSES: found.labels,
+    }
     axes[TEXTS] = ("this text",)
     matrices = [_matrix(matrix, stage) for matrix, stage in zip(found, stages_of(found), strict=True)]
     blanks = [{"name": blank.name, "cell": blank.cell} for blank in exercise]

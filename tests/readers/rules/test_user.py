@@ -42,8 +42,8 @@ def explained(place: Path, text: str, *flags: str) -> Any:
 def test_the_file_is_kept_and_its_scores_are_not_weighed(place: Path) -> None:
     assert (place / "m" / "readers" / "rules" / "rules.txt").read_text() == RULES
     config = json.loads((place / "m" / "config.json").read_text())
-    assert config["readers"]["rules"]["weight"] == 1
-    assert "the rules of a file, times 1.000" in (place / "m" / "README.md").read_text()
+    assert config["readers"]["rules"]["weight"] == config["target"]["temperature"]
+    assert "the rules of a file, times " in (place / "m" / "README.md").read_text()
 
 
 def test_a_rule_decides_whatever_the_other_readers_say(place: Path) -> None:
@@ -87,6 +87,17 @@ def test_python_trains_explains_and_loads_with_rules(place: Path, tmp_path: Path
     assert "What each rule adds" in found._repr_html_()
     model.save(tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").predict(["good, a sad day"]) == [NEGATIVE]
+
+
+@pytest.mark.parametrize("transformer", [("--epochs", "0"), ("--epochs", "1")])
+def test_rules_read_without_other_readers_too(place: Path, tmp_path: Path, transformer: tuple[str, str]) -> None:
+    none = ("--set", "model.counting=none", "--set", "model.body=none")
+    how = ("--rules", place / "rules.txt", *none, *OF_FEW_ROWS[:2], *OF_FEW_ROWS[4:], *transformer, "--device", "cpu")
+    outcome = glassformer("train", place / "reviews.csv", "--out", tmp_path / "m", *how)
+    assert outcome.code == 0, outcome.err
+    (answer,) = glassformer("predict", tmp_path / "m", "a sad day", "--json").document["answers"]
+    assert answer["prediction"] == NEGATIVE
+    assert glassformer("explain", tmp_path / "m", TEXT, "--json").document["rules"]
 
 
 def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, tmp_path: Path) -> None:

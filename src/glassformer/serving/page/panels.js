@@ -12,6 +12,7 @@ import { drawNearest } from "./nearest.js";
 import { drawNgrams } from "./ngrams.js";
 import { drawPassages } from "./passages.js";
 import { drawReaders } from "./readers.js";
+import { drawRules } from "./rules.js";
 import { drawShares } from "./shares.js";
 import { drawTrace } from "./trace.js";
 import { drawTurning } from "./turning.js";
@@ -27,6 +28,7 @@ export const FEEDBACK = { name: "feedback", draw: drawFeedback };
 export const BELOW = [
   { name: "turning", draw: drawTurning },
   { name: "shares", draw: drawShares },
+  { name: "rules", draw: drawRules },
   { name: "ngrams", draw: drawNgrams },
   { name: "passages", draw: drawPassages },
   { name: "heads", draw: drawHeads },

@@ -89,20 +89,28 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     chosen, found = helpful(
         list(held_out), lambda names: _joined(learned, {name: held_out[name] for name in names}), gains
     )
-    given = {name: 1.0 for name, each in learned.fitted.items() if not each.reader.weighed}
-    weighed = dict(zip([name for name in chosen if name not in given], found.weights, strict=True))
-    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | weighed | given
+    given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
+    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0)
+    weights |= zip([name for name in chosen if name not in given], found.weights, strict=True)
     if len(chosen) == 1:
         weights[chosen[0]] = max(weights[chosen[0]], _LEAST_WEIGHT)
     nothing = np.zeros_like(next(iter(held_out.values())))
-    logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items()}
-    together = reduce(np.add, logits.values())
+    logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items() if name not in given}
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
 
-    def temperature(of: FloatArray) -> float:
-        return fit_temperature(of[is_open], labels[is_open], multilabel=multilabel)
+    def temperature(of: FloatArray, fixed: FloatArray | None = None) -> float:
+        beside = None if fixed is None else fixed[is_open]
+        return fit_temperature(of[is_open], labels[is_open], multilabel=multilabel, fixed=beside)
 
-    readers = {name: ReaderConfig(weight=weights[name], temperature=temperature(each)) for name, each in logits.items()}
+    together = reduce(np.add, logits.values())
+    whole = temperature(together, learned.fixed)
+    readers = {
+        name: ReaderConfig(weight=whole, temperature=whole)  # divided by it, its scores are what they were
+        if name in given
+        else ReaderConfig(weight=weight, temperature=temperature(logits[name]))
+        for name, weight in weights.items()
+    }
+    together = together if learned.fixed is None else together + whole * learned.fixed
     figures = {
         "held_out_rows": len(labels),
         "folds": len(learned.folds),
@@ -113,7 +121,7 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
         "accuracy": _accuracy(together, labels),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
-    return Readers(readers), temperature(together), figures
+    return Readers(readers), whole, figures
 
 
 def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
