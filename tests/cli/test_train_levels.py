@@ -106,6 +106,31 @@ def test_what_is_made_of_the_model_answers_with_the_same_path(shelf: Trained, tm
         assert (theirs["path"], theirs["path_probability"]) == (ours["path"], ours["path_probability"])
 
 
+def test_levels_may_be_columns(tmp_path: Path) -> None:
+    cells = [(text, *[*path.split(" > "), ""][:3]) for text, path in rows()]
+    table = write_csv(tmp_path / "t.csv", cells, ("text", "aisle", "kind", "item"))
+    columns = ("--label", "aisle", "--label", "kind", "--label", "item")
+    flags = (*columns, *OF_FEW_ROWS, "--set", "training.epochs=0")
+    with few_steps():
+        said = glassformer("train", table, "--out", tmp_path / "m", *flags)
+    assert said.code == 0, said.err
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    assert (config["target"]["levels"], set(config["target"]["labels"])) == (" > ", set(PATHS))
+    assert glassformer("evaluate", tmp_path / "m", table).code == 0
+    found = json.loads((tmp_path / "m" / "evaluation" / "metrics.json").read_text())
+    assert found["levels"]["contestants"][-1]["levels"][2]["rows"] == 30
+    assert found["slices"]["columns"] == []  # its own levels would say what is wrong
+    whole = write_csv(tmp_path / "whole.csv", rows(), ("text", "path"))
+    assert glassformer("evaluate", tmp_path / "m", whole, "--label", "path").code == 0
+    misused(glassformer("labels", table, *columns), "--label names several; join them")
+    misused(
+        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], "--label", "kid"), "Did you mean 'kind'?"
+    )
+    misused(
+        glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]), "Column 'aisle' cannot be"
+    )
+
+
 def test_each_cell_may_be_a_class_all_the_same(shelf: Trained, tmp_path: Path) -> None:
     flags = ("--task", "classes", *OF_FEW_ROWS, "--set", "training.epochs=0")
     with few_steps():

@@ -29,6 +29,23 @@ def test_text_and_label_are_found_by_name_in_any_case(tmp_path: Path) -> None:
     assert table.notes == ("text column: 'Review' (by its name)", "label column: 'Sentiment' (by its name)")
 
 
+def test_the_levels_of_a_label_may_be_columns(tmp_path: Path) -> None:
+    levels: dict[str, Sequence[object]] = {
+        "aisle": ["food", " food", "drink", ""],
+        "kind": ["fruit", "", "tea", "beer"],
+        "number": [1.0, 2.0, None, 3],
+    }
+    path = csv_of(tmp_path, text=LONG, **levels)
+    table = read_table(path, text="text", label="aisle", lower=("kind", "number"), levels=" > ")
+    assert table.frame["label"].to_list() == ["food > fruit > 1", "food", "drink > tea"]  # it ends at an empty cell
+    assert table.dropped == (Dropped(reason="no label", rows=[4]),)
+    assert (table.label_column, table.lower, table.levels) == ("aisle", ("kind", "number"), " > ")
+    assert other_columns(path, table).columns == []
+    for lower in (("text",), ("aisle",), ("kind", "kind")):
+        with pytest.raises(UsageError, match="cannot be a level of the label"):
+            read_table(path, text="text", label="aisle", lower=lower, levels=" > ")
+
+
 def test_text_and_label_are_found_by_content(tmp_path: Path) -> None:
     table = read_table(csv_of(tmp_path, id=[1, 2, 3, 4], what=["x", "y", "x", "y"], said=LONG))
     assert (table.text_column, table.label_column) == ("said", "what")

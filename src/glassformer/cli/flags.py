@@ -10,7 +10,7 @@ import ast
 import re
 import shlex
 import sys
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 FLAGS = {
@@ -37,6 +37,13 @@ def as_flags(message: str, *, leave: Container[str] = ()) -> str:
         leave: settings that stay as they are.
     """
     return _SETTING.sub(lambda found: found[0] if found[1] in leave else _flag(found), message)
+
+
+def as_typed(flags: Mapping[str, object]) -> list[str]:
+    """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
+    given = {f"--{name.rstrip('_').replace('_', '-')}": value for name, value in flags.items() if value}
+    pairs = ((flag, each) for flag, value in given.items() for each in (value if isinstance(value, list) else [value]))
+    return [part for flag, value in pairs for part in ((flag,) if value is True else (flag, str(value)))]
 
 
 def _flag(found: re.Match[str]) -> str:

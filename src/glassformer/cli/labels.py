@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown, as_typed
+from glassformer.cli.flags import as_typed
+from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
 from glassformer.errors import UsageError, quoted
@@ -69,6 +70,8 @@ def labels(
     shown: Shown,
 ) -> None:
     """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
+    if len(reading.label or []) > 1:
+        raise UsageError("labels writes into one column, and --label names several; join them into one column of paths")
     if apply is not None:
         of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -222,7 +222,12 @@ class Reading:
             "repeated. A name with a comma stands in double quotes.",
         ),
     ] = None
-    label: LabelColumn = None
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--label", help="Column with the labels. Repeat it for levels, the highest first. Default: found."
+        ),
+    ] = None
     target: Annotated[
         str | None,
         typer.Option(
@@ -276,13 +281,15 @@ class Reading:
         """
         from glassformer.data.sources import SourceConfig
 
+        named = self.label or []
         source = SourceConfig(
             train=train,
             query=self.query,
             test=test,
-            label=self.label,
+            label=next(iter(named), None),
+            lower=tuple(named[1:]),
             multilabel=self.multilabel,
-            levels=self.levels,
+            levels=" > " if self.levels is None and named[1:] else self.levels,
             fold_labels=self.fold_labels,
             **given_inputs(self.text, self.columns),
         ).with_inputs(None if start is None else start.inputs, str(init))
@@ -335,13 +342,6 @@ def _options(record: Any) -> list[inspect.Parameter]:
         inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=types[each.name])
         for each in fields(record)
     ]
-
-
-def as_typed(flags: Mapping[str, object]) -> list[str]:
-    """Return the flags that were given, as they are typed. A list is a flag that was repeated."""
-    given = {f"--{name.rstrip('_').replace('_', '-')}": value for name, value in flags.items() if value}
-    pairs = ((flag, each) for flag, value in given.items() for each in (value if isinstance(value, list) else [value]))
-    return [part for flag, value in pairs for part in ((flag,) if value is True else (flag, str(value)))]
 
 
 def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str, Any]:

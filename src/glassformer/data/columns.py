@@ -31,6 +31,10 @@ class Wanted(TypedDict, total=False):
     group: str | None
     multilabel: str | None
     """The separator of several labels in one cell."""
+    lower: Sequence[str]
+    """The columns of the levels below that of the label."""
+    levels: str | None
+    """What separates the levels of a label that is read from several columns."""
     other_texts: Sequence[str]
     """The texts beside the first one. They are neither its column nor that of the label, and nor are the next."""
     beside: Sequence[str]
@@ -76,7 +80,8 @@ def find_columns(
     """
     text, label, group = wanted.get("text"), wanted.get("label"), wanted.get("group")
     other_texts = wanted.get("other_texts", ())
-    inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *wanted.get("beside", ()))}
+    lower, beside = wanted.get("lower", ()), wanted.get("beside", ())
+    inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
     if inputs:
         text = same_column(text, sample.columns) or text
     kept = tuple(inputs.values())
@@ -85,6 +90,10 @@ def find_columns(
     for setting, asked in {"text": text, "label": label, "group": group}.items():
         if asked is not None:
             _check_is_there(sample, source, asked, setting)
+    for place, column in enumerate(lower):
+        _check_is_there(sample, source, column, "label")
+        if column in (label, text, group, *lower[:place], *kept):
+            raise UsageError(f"Column {quoted(column)} cannot be a level of the label (`label=`) and something else.")
     if text is not None and text == label:
         raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
     if group is not None and group in (text, label):
@@ -92,7 +101,7 @@ def find_columns(
             f"Column {quoted(group)} cannot be both `{'text' if group == text else 'label'}=` and `group=`."
         )
 
-    free = [name for name in sample.columns if name not in (text, label, group, *kept)]
+    free = [name for name in sample.columns if name not in (text, label, group, *kept, *lower)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
     labels = _Labels(sample, wanted.get("multilabel"), wanted.get("number"))
     others = [name for name in free if name != text_by_name]

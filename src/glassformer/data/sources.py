@@ -92,6 +92,8 @@ class SourceConfig(BaseModel):
     """Ordered classes from lowest to highest. None means that they are numbers, ordered by size."""
     levels: str | None = Field(default=None, exclude_if=not_)
     """What separates the levels of a class, such as ` > `. None means classes without levels."""
+    lower: tuple[str, ...] = Field(default=(), exclude_if=not_)
+    """The columns of the levels below that of the label."""
     other_texts: tuple[str, ...] = Field(default=(), exclude_if=not_)
     """The columns of the second text and all further ones."""
     columns: tuple[str, ...] = Field(default=(), exclude_if=not_)
@@ -121,7 +123,8 @@ class SourceConfig(BaseModel):
         """What is said about the columns."""
         names: Wanted = {"text": self.text, "label": self.label, "multilabel": self.multilabel}
         names["number"] = self.task == "number" if self.task in (None, "number") else None
-        return {**names, "other_texts": self.other_texts, "beside": self.columns}
+        inputs: Wanted = {"other_texts": self.other_texts, "beside": self.columns}
+        return {**names, **inputs, "lower": self.lower, "levels": self.levels}
 
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
         """Return how a table is read for a model that reads these inputs.
@@ -192,7 +195,6 @@ def read_sources(
         read_like_training(name, config, data_dir, labels=labels, inputs=train.inputs, split="train")
         for name in config.added
     )
-    train = replace(train, levels=config.levels)
     if config.task == "ordered":
         train = replace(train, order=ordered_labels(reduce(joined, added, train), config.order))
     return Sources(
@@ -245,13 +247,15 @@ def read_like_training(
     """
     text, label, fold = options.text, options.label, options.fold_labels
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
+    lower: tuple[str, ...] = ()
     if inputs is not None:
         text = _first_text(inputs, text)
     if read_as and data not in KNOWN and is_there(local_path(data)):
-        text, label = _columns_of_training(local_path(data), read_as, text, label, multilabel)
+        text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
     wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel, "other_texts": others, "beside": beside}
+    wanted = {**wanted, "lower": lower, "levels": None if read_as is None else read_as.levels}
     table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
@@ -278,13 +282,16 @@ def _first_text(inputs: Inputs, asked: str | None) -> str:
 
 def _columns_of_training(
     path: Path, read_as: SourceConfig, text: str | None, label: str | None, multilabel: str | None
-) -> tuple[str | None, str | None]:
+) -> tuple[str | None, str | None, tuple[str, ...]]:
     """Return the columns of the text and the label: as requested, else those of the training table, else None.
+
+    The third are the columns of lower levels. If the table has none of them, its labels are whole paths.
 
     Raises:
         UsageError: a column of the training table is missing, and it is not clear which column takes its place.
     """
     sample = first_rows(path)
+    lower = () if label or not set(read_as.lower) & set(sample.columns) else read_as.lower
     text = text or same_column(read_as.text, sample.columns)
     label = label or same_column(read_as.label, sample.columns)
     trained_with = {read_as.text: text, read_as.label: label}
@@ -297,7 +304,7 @@ def _columns_of_training(
             raise UsageError(
                 f"{path} has no {names}, which the model was trained with, and {why}", error.listing
             ) from error
-    return text, label
+    return text, label, lower
 
 
 def _noted(table: Table) -> Table:

@@ -42,11 +42,11 @@ class Table:
     `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
     requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
     that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `levels`
-    separates the levels of a label, such as ` > `, if it has some. `notes` are sentences about what was detected.
-    `like_labels` are other columns that look like labels, if the label column holds decimal numbers. `inputs` says how
-    the texts were composed, if a row has several inputs. Before that, the frame holds the other inputs as strings,
-    under their `kept_name`. `unlabelled` are the rows with a text and without a label, if there are some: they have the
-    columns of `frame`. With `multilabel` there are none.
+    separates the levels of a label, such as ` > `, if it has some; `lower` are the columns of those below the first.
+    `notes` are sentences about what was detected. `like_labels` are other columns that look like labels, if the label
+    column holds decimal numbers. `inputs` says how the texts were composed, if a row has several inputs. Before that,
+    the frame holds the other inputs as strings, under their `kept_name`. `unlabelled` are the rows with a text and
+    without a label, if there are some: they have the columns of `frame`. With `multilabel` there are none.
     """
 
     frame: pl.DataFrame
@@ -56,6 +56,7 @@ class Table:
     multilabel: bool = False
     order: tuple[str, ...] | None = None
     levels: str | None = None
+    lower: tuple[str, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
     like_labels: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     group, multilabel, other_texts = wanted.get("group"), wanted.get("multilabel"), wanted.get("other_texts", ())
     separator = multilabel if labelled else None
     frames = [
-        _in_use(batch, columns, group, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
+        _in_use(batch, columns, wanted, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
         for batch in itertools.chain([first], batches)
     ]
     frame = pl.concat(frames).with_row_index("row", offset=1)
@@ -144,6 +145,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         source=source,
         text_column=columns.text,
         label_column=columns.label,
+        levels=wanted.get("levels"),
+        lower=tuple(wanted.get("lower", ())),
         multilabel=labelled and multilabel is not None,
         dropped=dropped,
         notes=tuple(notes),
@@ -166,7 +169,7 @@ def other_columns(path: Path, table: Table) -> pl.DataFrame:
     """
     batches = batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)
     first = next(batches)
-    read = (table.text_column, table.label_column, *(table.inputs.texts if table.inputs else ()))
+    read = (table.text_column, table.label_column, *table.lower, *(table.inputs.texts if table.inputs else ()))
     free = [name for name in first.columns if name not in read]
     chosen = [name for name in free if _has_few_values_or_numbers(first[name])][:MOST_OTHERS]
     if not chosen:
@@ -203,17 +206,19 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     return f"rows {', '.join(shown)} and {last}"
 
 
-def _in_use(batch: pl.DataFrame, columns: Columns, group: str | None, *, separator: str | None) -> pl.DataFrame:
+def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator: str | None) -> pl.DataFrame:
     """Return the columns in use as strings, named `text`, `label` and `group`."""
-    wanted = {"text": columns.text, "label": columns.label, "group": group}
-    present = {name: column for name, column in wanted.items() if column is not None}
-    batch = with_columns(batch, list(dict.fromkeys(present.values())))
+    named = {"text": columns.text, "label": columns.label, "group": wanted.get("group")}
+    present, lower = {name: column for name, column in named.items() if column is not None}, wanted.get("lower", ())
+    batch = with_columns(batch, list(dict.fromkeys([*present.values(), *lower])))
     in_use = {}
     for name, column in present.items():
         if name == "text":
             in_use[name] = batch[column].cast(pl.String)
         elif name == "label" and separator is not None:
             in_use[name] = split_labels(batch[column], separator)
+        elif name == "label" and lower:
+            in_use[name] = _path([batch[level] for level in (column, *lower)], str(wanted.get("levels")))
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
@@ -253,6 +258,16 @@ def tidy_values(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
+
+
+def _path(levels: Sequence[pl.Series], separator: str) -> pl.Series:
+    """Join the levels of labels, the highest first. A path ends before the first empty level."""
+    frame = pl.DataFrame([tidy_values(values).alias(str(depth)) for depth, values in enumerate(levels)])
+    path, there = pl.col("0"), pl.lit(True)
+    for name in frame.columns[1:]:
+        there = there & pl.col(name).is_not_null()
+        path = pl.when(there).then(pl.concat_str(path, pl.col(name), separator=separator)).otherwise(path)
+    return frame.select(path).to_series()
 
 
 def split_labels(values: pl.Series, separator: str) -> pl.Series:

@@ -66,7 +66,7 @@ def labels_command(config: FolderConfig) -> str | None:
         teacher.
     """
     read_as = config.remembered.data.read_as
-    if read_as is None or read_as.added or "teacher" in config.data:
+    if read_as is None or read_as.added or read_as.lower or "teacher" in config.data:
         return None
     group = None if read_as.train in KNOWN else config.remembered.recipe.validation.group
     texts, columns = (read_as.text, *read_as.other_texts), map(in_option, read_as.columns)
