@@ -205,7 +205,12 @@ def test_readme_and_guides_show_only_flags_that_exist() -> None:
     readme = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", *GUIDES))
     scripts = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
     known = set(re.findall(r'"(--[a-z][a-z-]*)"', scripts))
-    known |= {flag for _, command in commands() for option in command.params for flag in option.opts}
+    known |= {
+        flag
+        for _, command in commands()
+        for option in command.params
+        for flag in (*option.opts, *option.secondary_opts)
+    }
     for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]+", readme):
         assert flag in known | OF_OTHER_PROGRAMS, f"the README shows {flag}, which no command has"
 

@@ -135,6 +135,7 @@ def test_a_model_of_an_older_version_says_that_it_does_not_know(reviews: Trained
     shutil.copytree(reviews.folder, old)
     config = json.loads((old / "config.json").read_text(encoding="utf-8"))
     (old / "config.json").write_text(json.dumps(config | {"unlike": None, "format_version": 3}), encoding="utf-8")
+    (old / "SHA256SUMS").unlink()
     said = glassformer("predict", old, "zebras do not read")
     assert said.err.splitlines()[-1].startswith("note: this model cannot tell which texts are unlike its training data")
     answer = glassformer("predict", old, "zebras do not read", "--json").document["answers"][0]
@@ -459,10 +460,10 @@ FORMULAS = [
 ]
 
 
-def test_formulas_are_written_as_text_where_that_is_asked_for(reviews: Trained, tmp_path: Path) -> None:
+def test_formulas_are_written_as_text_in_files(reviews: Trained, tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", [("good film", formula) for formula in FORMULAS], ("text", "=a"))
     found: list[list[str]] = []
-    for flags in ((), ("--safe-csv",)):
+    for flags in (("--no-safe-csv",), ()):
         out = tmp_path / f"{len(found)}.csv"
         assert glassformer("predict", reviews.folder, "--file", table, "--out", out, *flags).code == 0
         with out.open(newline="", encoding="utf-8") as file:
@@ -471,6 +472,7 @@ def test_formulas_are_written_as_text_where_that_is_asked_for(reviews: Trained, 
     assert found[1] == ["'=a", *(f"'{formula}" for formula in FORMULAS[:7]), *FORMULAS[7:10], "'-", ""]
     on_screen = glassformer("predict", reviews.folder, "--file", table, "--safe-csv").out
     assert "'=1+1" in on_screen
+    assert "'=1+1" not in glassformer("predict", reviews.folder, "--file", table).out
 
 
 def test_a_table_without_the_column_of_training_is_said(reviews: Trained, tmp_path: Path) -> None:

@@ -76,12 +76,12 @@ def test_text_files_keep_their_separator_and_their_compression(reviews: Trained,
     shards.mkdir()
     (shards / "a.csv.gz").write_bytes(gzip.compress(b"id;text\n1;=good, film\n"))
     (shards / "b.csv").write_text("text,id\nbad film,2\n", encoding="utf-8")
-    assert predict(reviews, shards, out, "--safe-csv").code == 0
+    assert predict(reviews, shards, out).code == 0
     header, row = gzip.decompress((out / "a.csv.gz").read_bytes()).decode().splitlines()
     assert header.startswith("id;text;prediction;confidence;")
     assert row.startswith("1;'=good, film;")
     assert (out / "b.csv").read_text(encoding="utf-8").splitlines()[1].startswith("bad film,2,")
-    misused(predict(reviews, shards, out), "was begun with safe CSV")
+    misused(predict(reviews, shards, out, "--no-safe-csv"), "was begun with safe CSV")
 
 
 def test_json_lines_are_answered_as_json_lines(reviews: Trained, tmp_path: Path) -> None:

@@ -33,6 +33,11 @@ def test_the_order_of_classes_is_learned_and_kept(tmp_path: Path) -> None:
     assert [by_class[label] for label in ORDER] == pytest.approx(answered.tolist())
 
 
+def test_half_of_a_surrogate_pair_is_no_label() -> None:
+    with pytest.raises(InputError, match=r"labels\[1\] is 'b\\ud800', which holds half of a surrogate pair"):
+        small().fit(TEXTS[:2], ["a", "b\ud800"])
+
+
 @pytest.mark.parametrize(
     ("order", "labels", "words"),
     [

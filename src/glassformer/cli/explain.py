@@ -77,7 +77,7 @@ def explain(
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
     text: TextColumn = None,
-    safe_csv: SafeCsv = False,
+    safe_csv: SafeCsv = None,
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
     method: Method = None,
     counterfactual: Annotated[

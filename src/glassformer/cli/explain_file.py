@@ -32,7 +32,7 @@ def explain_file(
     text: str | None,
     *,
     method: str | None,
-    safe_csv: bool,
+    safe_csv: bool | None,
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""

@@ -63,7 +63,7 @@ def labels(
         ),
     ] = None,
     group: Group = None,
-    safe_csv: SafeCsv = False,
+    safe_csv: SafeCsv = None,
     data_dir: DataDir = None,
     *,
     reading: Reading,
@@ -129,7 +129,7 @@ def _label_next(
     data_dir: Path | None,
     reading: Reading,
     *,
-    safe_csv: bool,
+    safe_csv: bool | None,
     json: bool,
 ) -> None:
     """Choose texts to label next, and write them with an empty column of labels."""

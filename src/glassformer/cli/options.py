@@ -42,7 +42,10 @@ Query = Annotated[
     typer.Option(metavar="<statement>", help="Of a database: the SELECT whose rows are the table. Default: its table."),
 ]
 SafeCsv = Annotated[
-    bool, typer.Option("--safe-csv", help="Put a ' before each cell that a spreadsheet could run as a formula.")
+    bool | None,
+    typer.Option(
+        "--safe-csv/--no-safe-csv", help="Put a ' before cells that are formulas. Default: in files of --out."
+    ),
 ]
 LabelColumn = Annotated[str | None, typer.Option(help="Column with the labels. Found automatically if left out.")]
 MultilabelAsTrained = Annotated[

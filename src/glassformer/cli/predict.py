@@ -72,7 +72,7 @@ def predict(
             "of an answer is lower than that of so many held-out rows.",
         ),
     ] = None,
-    safe_csv: SafeCsv = False,
+    safe_csv: SafeCsv = None,
     *,
     by: Workers,
     run: Asking,
@@ -120,7 +120,7 @@ def _check(
     top_k: int | None,
     *,
     overwrite: bool,
-    safe_csv: bool,
+    safe_csv: bool | None,
     json: bool,
     jsonl: bool,
 ) -> None:
@@ -191,7 +191,7 @@ def _answer_file(
     style: Style,
     asked: dict[str, Any],
     *,
-    safe_csv: bool,
+    safe_csv: bool | None,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
     inputs = predictor.trained.config.inputs

@@ -82,7 +82,7 @@ def predict_shards(
     text: str | None,
     automatic: float | None,
     device: str,
-    safe_csv: bool,
+    safe_csv: bool | None,
     overwrite: bool,
     json: bool,
 ) -> None:
@@ -105,7 +105,9 @@ def predict_shards(
     column = text or predictor.text_column if inputs is None else " and ".join(inputs.names)
     if column is None:
         raise UsageError("this model does not know which column its texts come from; name it with --text")
-    job = Job(model=model, out=out, text_column=column, safe_csv=safe_csv, device=device, review_below=below)
+    job = Job(
+        model=model, out=out, text_column=column, safe_csv=safe_csv is not False, device=device, review_below=below
+    )
     engine = by.begin(predictor)
     doing("starting Ray" if by.engine == "ray" else "answering")
     begun = time.monotonic()

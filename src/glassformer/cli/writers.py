@@ -90,7 +90,7 @@ def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
 
 @contextmanager
 def write_answers(
-    out: Path | None, style: Style, *, table: Path, like: Delimited, safe: bool
+    out: Path | None, style: Style, *, table: Path, like: Delimited, safe: bool | None
 ) -> Iterator[WriteAnswers]:
     """Yield a function that writes a frame with its answers, to standard output or to a file.
 
@@ -98,18 +98,19 @@ def write_answers(
 
     Args:
         style: the format of standard output. The format of a file depends on its ending.
+        safe: None means that files are safe, which a person may open in a spreadsheet, and standard output is not.
     """
     from glassformer.prediction.answer_files import answer_file, csv_answers, csv_rows, json_answers
 
     if out is not None:
         with (
             written_aside(out) as aside,
-            answer_file(aside, name=out, table=table, like=like, safe=safe) as write,
+            answer_file(aside, name=out, table=table, like=like, safe=safe is not False) as write,
         ):
             yield write
     elif style == "plain":
         separator = "," if like.separator == "\t" else like.separator
-        write_rows = csv_rows(write_table, separator, mark=like.mark, safe=safe)
+        write_rows = csv_rows(write_table, separator, mark=like.mark, safe=bool(safe))
         yield csv_answers(write_rows, separator, source=str(table))
     else:
         with write_lines(style) as write_records:
@@ -118,14 +119,14 @@ def write_answers(
 
 @contextmanager
 def write_columns(
-    out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool
+    out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool | None
 ) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
     """Yield a function that writes a frame with further columns beside it, as `write_answers` does.
 
     Args:
         added: the names of these columns.
         source: the name of the table in messages.
-        safe: see `answer_file`.
+        safe: see `write_answers`.
     """
     from glassformer.prediction.answer_files import check_columns, refuse_taken, separator_of
 
@@ -142,13 +143,13 @@ def write_columns(
 
 @contextmanager
 def _rows_written(
-    out: Path | None, separator: str | None, *, mark: bool, safe: bool
+    out: Path | None, separator: str | None, *, mark: bool, safe: bool | None
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
     """Yield a function that writes rows to a file, or as CSV to standard output."""
     from glassformer.prediction.answer_files import csv_rows, opened_to_write, write_lines_to
 
     if out is None:
-        yield csv_rows(write_table, separator or ",", mark=mark, safe=safe)
+        yield csv_rows(write_table, separator or ",", mark=mark, safe=bool(safe))
         return
     with written_aside(out) as aside, opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         if separator is None:
@@ -156,7 +157,7 @@ def _rows_written(
                 lambda rows: write_lines_to(file, rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None
             )
         else:
-            yield csv_rows(file.write, separator, mark=mark, safe=safe)
+            yield csv_rows(file.write, separator, mark=mark, safe=safe is not False)
 
 
 @contextmanager

@@ -204,10 +204,22 @@ def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
                 raise InputError(
                     f"labels[{number}] is {shown_value(value)}; use text, finite numbers or truth values as labels"
                 )
+            if isinstance(label, str) and not _is_encodable(label):
+                raise InputError(
+                    f"labels[{number}] is {shown_value(value)}, which holds half of a surrogate pair; that is no text"
+                )
             labels.append(label)
     if len(types := sorted({type(label).__name__ for label in labels})) > 1:
         raise InputError(f"the labels are of several types ({', '.join(types)}); use one")
     return {label_name(label): label for label in labels}
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def check_classes(labels: pl.Series, *, multilabel: bool) -> None:

@@ -22,7 +22,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.evaluate_model import measure_model, read_measured
 from glassformer.evaluation.measured import MeasuredRows, measures_of
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.prediction.answer_files import refuse_taken, texts_in
+from glassformer.prediction.answer_files import refuse_taken, texts_in, without_formulas
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.serving.limits import Limits, RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -137,7 +137,7 @@ def table_of_answers(table: SentTable, model: ServedModel, answers: Answers) -> 
         "counts": dict(answers.counts().most_common()),
         "unanswered": int(answers.empty.sum()),
         "first": columns.head(ROWS_SHOWN).select(first).to_dicts(),
-        "csv": table.frame.hstack(columns).write_csv(),
+        "csv": without_formulas(table.frame.hstack(columns)).write_csv(),
     }
 
 
