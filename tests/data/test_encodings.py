@@ -1,13 +1,18 @@
 import io
 import random
 import unicodedata
+import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 
+import polars as pl
 import pytest
 
-from glassformer.data.encodings import decoded_text
+from glassformer.data.encodings import decoded_text, name_encoding
 from glassformer.data.lines import text_lines
 from glassformer.data.rows import iterate_rows
+from glassformer.data.sources import SourceConfig
+from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 
 SENTENCES = {
@@ -276,3 +281,45 @@ def test_bytes_that_do_not_fit_are_named_with_their_line(raw: bytes, words: str)
 def test_a_french_line_that_happens_to_be_utf8_is_french() -> None:
     text = "PASSÉ…\n" + "\n".join(SENTENCES["fr"])
     assert read(text.encode("cp1252"))[0] == text
+
+
+def test_a_named_encoding_takes_the_place_of_what_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\nÅngström,yes\nплохо,no\n".encode("utf-16-le"))
+    SourceConfig(train=str(path), encoding="UTF-16LE")
+    assert read_table(path).frame["text"].to_list() == ["Ångström", "плохо"]
+    path.write_bytes("text,label\nпривет,yes\nплохо,no\n".encode("koi8-r"))
+    name_encoding(path, "koi8-r")
+    table = read_table(path)
+    assert table.frame["text"].to_list() == ["привет", "плохо"]
+    assert not any("read as" in note for note in table.notes)
+    name_encoding(path, "cp1251")
+    assert read_table(path).frame["text"].to_list() != ["привет", "плохо"]
+    name_encoding(path, "ascii")
+    with pytest.raises(UsageError, match=r"line 2: the byte 0xd0 does not fit ascii, as `encoding=` says"):
+        read_table(path)
+
+
+def test_an_encoding_that_is_unknown_or_of_no_text_is_refused(tmp_path: Path) -> None:
+    for name in ("utf-88", "rot13", "idna", "a\0b"):
+        with pytest.raises(UsageError, match="is not an encoding that Python knows"):
+            name_encoding(tmp_path / "a.csv", name)
+    with pytest.raises(UsageError, match="Did you mean latin_1"):
+        name_encoding(tmp_path / "a.csv", "latin-11")
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"text": ["a"], "label": ["b"]}).write_parquet(path)
+    name_encoding(path, "cp1252")
+    with pytest.raises(UsageError, match="is no text file, so it has no encoding; leave out `encoding='cp1252'`"):
+        read_table(path)
+
+
+def test_a_folder_or_archive_has_one_encoding(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes("text,label\nпривет,yes\n".encode("koi8-r"))
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        archive.writestr("x.csv", "text,label\nпривет,yes\n".encode("koi8-r"))
+        archive.writestr("y.csv", "text,label\nпока,yes\n".encode("koi8-r"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.csv").rename(tmp_path / "folder" / "a.csv")
+    for name, texts in {"folder": ["привет"], "b.zip": ["привет", "пока"]}.items():
+        name_encoding(tmp_path / name, "koi8-r")
+        assert read_table(tmp_path / name).frame["text"].to_list() == texts

@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.explain_file import explain_file, time_of_a_long
 from glassformer.cli.hints import check_order, is_file
-from glassformer.cli.options import Asking, Model, Query, SafeCsv, TextColumn
+from glassformer.cli.options import Asking, Encoding, Model, Query, SafeCsv, TextColumn
 from glassformer.cli.output import (
     Piece,
     doing,
@@ -67,6 +67,7 @@ def explain(
         str | None, typer.Argument(metavar="[TEXT]", help="The text. - reads it from standard input.")
     ] = None,
     file: Annotated[str | None, typer.Option(help="Explain the answers to a table of texts, a row for each.")] = None,
+    encoding: Encoding = None,
     query: Query = None,
     out: Annotated[
         Path | None,
@@ -113,7 +114,7 @@ def explain(
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
-    table = table_file(file, query)
+    table = table_file(file, query, encoding)
     _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
     check_parent("--html", html)
     from glassformer.prediction.load_answering import load_answering

@@ -17,12 +17,12 @@ FLAGS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "above", "add", "address", "algorithm", "automatic", "below", "chosen", "columns", "costs", "counterfactual",
-        "data", "data_dir", "device", "dictionary", "dictionary_dir", "dims", "file", "fold_labels", "format", "group",
-        "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label", "labelled", "levels", "method",
-        "min_count", "minutes", "multilabel", "nearest", "neighbours", "objective", "order", "out", "over", "overwrite",
-        "port", "preset", "pretrain", "prompts", "query", "recipe", "rejected", "replay", "resume", "reward", "runtime",
-        "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature", "test", "text", "top_k", "train",
-        "unlabelled", "vary", "workers",
+        "data", "data_dir", "device", "dictionary", "dictionary_dir", "dims", "encoding", "file", "fold_labels",
+        "format", "group", "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label", "labelled",
+        "levels", "method", "min_count", "minutes", "multilabel", "nearest", "neighbours", "objective", "order",
+        "out", "over", "overwrite", "port", "preset", "pretrain", "prompts", "query", "recipe", "rejected", "replay",
+        "resume", "reward", "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature",
+        "test", "text", "top_k", "train", "unlabelled", "vary", "workers",
     )
 } | {"from_file": "--from"}  # fmt: skip
 """The flag of each setting of the library that a command takes."""

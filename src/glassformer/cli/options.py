@@ -41,6 +41,9 @@ Query = Annotated[
     str | None,
     typer.Option(metavar="<statement>", help="Of a database: the SELECT whose rows are the table. Default: its table."),
 ]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="<name>", help="Encoding of the table, such as cp1252. Found automatically.")
+]
 SafeCsv = Annotated[
     bool | None,
     typer.Option(
@@ -185,6 +188,7 @@ class AsTrained:
     label: LabelColumn = None
     multilabel: MultilabelAsTrained = None
     fold_labels: FoldLabels = False
+    encoding: Encoding = None
     query: Query = None
 
     def table(self, data: str) -> str:
@@ -269,6 +273,7 @@ class Reading:
         ),
     ] = None
     fold_labels: FoldLabels = False
+    encoding: Encoding = None
     query: Query = None
 
     def source(
@@ -294,6 +299,7 @@ class Reading:
             multilabel=self.multilabel,
             levels=" > " if self.levels is None and named[1:] else self.levels,
             fold_labels=self.fold_labels,
+            encoding=self.encoding,
             **given_inputs(self.text, self.columns),
         ).with_inputs(None if start is None else start.inputs, str(init))
         return _chosen_task(source, self.target, self.task, self.order)

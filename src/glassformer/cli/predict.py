@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import Asking, Model, Query, SafeCsv, TextColumn
+from glassformer.cli.options import Asking, Encoding, Model, Query, SafeCsv, TextColumn
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
@@ -48,6 +48,7 @@ def predict(
             help="A table of texts, or a folder of tables (shards). - reads a CSV or JSON lines from standard input."
         ),
     ] = None,
+    encoding: Encoding = None,
     query: Query = None,
     out: Annotated[
         Path | None,
@@ -82,7 +83,7 @@ def predict(
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
-    table = table_file(file, query)
+    table = table_file(file, query, encoding)
     _check(texts, table, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
     by.check(folder=_is_folder(table))
     if table is not None and out is not None and _is_folder(table):

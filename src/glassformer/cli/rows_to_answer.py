@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
-from glassformer.data.lines import arriving_lines
+from glassformer.data.lines import STANDARD_INPUT, arriving_lines
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
@@ -33,19 +33,26 @@ class KnowsItsColumn(Protocol):
     def text_column(self) -> str | None: ...
 
 
-def table_file(file: str | None, query: str | None) -> Path | None:
+def table_file(file: str | None, query: str | None, encoding: str | None) -> Path | None:
     """Return the path of the table in --file (see `local_path`).
 
     Raises:
-        UsageError: --query has no database to read from, or it cannot be read.
+        UsageError: --query has no database to read from, or it cannot be read, or --encoding is none of a file.
     """
     if file is None:
-        if query is not None:
-            raise UsageError("--query goes with --file; leave it out")
+        for flag, given in {"--query": query, "--encoding": encoding}.items():
+            if given is not None:
+                raise UsageError(f"{flag} goes with --file; leave it out")
         return None
     from glassformer.data.addresses import local_path, with_query
+    from glassformer.data.encodings import name_encoding
 
-    return local_path(with_query(file, query))
+    path = local_path(with_query(file, query))
+    if encoding is not None:
+        if path.is_dir():  # other processes may read it
+            raise UsageError("--encoding goes with a single file; name one, or save the others as UTF-8")
+        name_encoding(Path(STANDARD_INPUT) if file == "-" else path, encoding)
+    return path
 
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import difflib
+import encodings.aliases
 import itertools
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
+from glassformer.data.parts import file_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
@@ -45,6 +49,36 @@ _MARKS = {
 _WIDE = {"utf_32_le": 4, "utf_32_be": 4, "utf_16_le": 2, "utf_16_be": 2}
 _ODD = ("Cc", "Cn", "Co", "Cs")
 _NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
+
+_named: dict[str, str] = {}
+"""Python's name of the encoding of a table, by the path of its file or folder, if the user named one."""
+_NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
+
+
+def name_encoding(path: Path, encoding: str) -> None:
+    """From now on, read this file, or all files of this folder or archive, in an encoding.
+
+    Raises:
+        UsageError: there is no such encoding.
+    """
+    try:
+        found = codecs.lookup(encoding)
+        if not found._is_text_encoding or found.name.replace("-", "_") in _NO_ENCODINGS:
+            raise LookupError
+    except (LookupError, ValueError):
+        known = sorted({*_SPELLED, *_OTHERS, *encodings.aliases.aliases.values()})
+        near = difflib.get_close_matches(encoding.lower().replace("-", "_"), known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(
+            f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
+        ) from None
+    _named[str(path)] = found.name
+
+
+def named_encoding(path: Path) -> str | None:
+    """Return the encoding that the user named for a file or the folder that it is in, or None."""
+    file = file_of(path)
+    return next((_named[str(each)] for each in (path, file, file.parent) if str(each) in _named), None)
 
 
 def spelled(encoding: str) -> str:

@@ -57,11 +57,14 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 
-def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
+def text_lines(
+    stream: BinaryIO, name: str, *, encoding: str | None = None, on_note: OnNote | None = None
+) -> Iterator[str]:
     """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
 
     Args:
         name: the name of the stream in messages.
+        encoding: Python's name of it. None: it is found.
         on_note: called once, if the encoding is not UTF-8.
 
     Raises:
@@ -69,8 +72,13 @@ def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) ->
     """
     start = stream.readline(min(_PIECE, LONGEST + 1))
     check_start(start, name)
+    if encoding is not None:
+        yield from _decoded_lines(_pieces(start, stream), name, encoding, "as `encoding=` says")
+        return
     if wide := wide_encoding(start):
-        yield from _wide_lines(_pieces(start, stream), name, wide, on_note)
+        if on_note:
+            on_note(wide[1])
+        yield from _decoded_lines(_pieces(start, stream), name, wide[0], "as it begins")
         return
     raw_lines = bounded_lines(stream, name, start=start)
     decoder = LineDecoder(name, on_note=on_note)
@@ -99,15 +107,12 @@ def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[byte
     yield from iter(partial(getattr(stream, "read1", stream.read), _PIECE), b"")
 
 
-def _wide_lines(pieces: Iterable[bytes], name: str, wide: tuple[str, str], on_note: OnNote | None) -> Iterator[str]:
-    """Yield the lines of UTF-16 or UTF-32, whose bytes are decoded before the lines are known.
+def _decoded_lines(pieces: Iterable[bytes], name: str, encoding: str, why: str) -> Iterator[str]:
+    """Yield the lines of a stream whose encoding is known before its lines are, as those of UTF-16.
 
     Args:
-        wide: what `wide_encoding` returned.
+        why: this encoding, for messages.
     """
-    encoding, evidence = wide
-    if on_note:
-        on_note(evidence)
     decoder = codecs.getincrementaldecoder(encoding)()
     held, number, old_mac = "", 1, None
     for piece in itertools.chain(pieces, [b""]):
@@ -117,7 +122,7 @@ def _wide_lines(pieces: Iterable[bytes], name: str, wide: tuple[str, str], on_no
             number += held.count("\n") + error.object[: error.start].decode(encoding, "ignore").count("\n")
             byte = f"the byte 0x{error.object[error.start]:02x}"
             raise UsageError(
-                f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, as it begins. Save it as UTF-8."
+                f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, {why}. Save it as UTF-8."
             ) from None
         if old_mac is None and text:
             old_mac = _is_old_mac(text)
@@ -181,7 +186,9 @@ def arriving_lines(
 def _arriving_wide(
     pieces: Iterable[bytes], name: str, found: tuple[str, str], *, most: int, on_note: OnNote | None
 ) -> Iterator[list[str]]:
-    lines = _wide_lines(pieces, name, found, on_note)
+    if on_note:
+        on_note(found[1])
+    lines = _decoded_lines(pieces, name, found[0], "as it begins")
     while batch := [line.rstrip("\r\n").removeprefix("\ufeff") for line in itertools.islice(lines, most)]:
         yield batch
 

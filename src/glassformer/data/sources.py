@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from glassformer.data.addresses import Source, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.documents import Documents, rows_without_label
+from glassformer.data.encodings import name_encoding
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
@@ -103,6 +104,9 @@ class SourceConfig(BaseModel):
     replay: float = Field(default=1.0, ge=0, le=1, exclude_if=lambda share: share == 1)
     """The share of the rows before the last of `added` that the transformer learned again."""
 
+    encoding: str | None = Field(default=None, exclude_if=not_)
+    """The encoding of `train` and `test`. None means that it is found."""
+
     query: str | None = Field(default=None, exclude=True)
     """The statement to read from the database `train`. It becomes a part of that address, and is stored there."""
 
@@ -112,6 +116,12 @@ class SourceConfig(BaseModel):
         if not isinstance(given, dict) or given.get("query") is None:
             return given
         return {**given, "train": with_query(given["train"], given["query"]), "query": None}
+
+    def model_post_init(self, _context: Any) -> None:
+        """Read the tables in `encoding` from now on, whoever reads them."""
+        if self.encoding is not None:
+            for source in filter(None, (self.train, self.test)):
+                name_encoding(local_path(source), self.encoding)
 
     @property
     def asked(self) -> Asked:
@@ -213,12 +223,14 @@ class TableOptions:
 
     Attributes:
         fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
+        encoding: that of the file. None: it is found.
     """
 
     text: str | None = None
     label: str | None = None
     multilabel: str | None = None
     fold_labels: bool = False
+    encoding: str | None = None
 
 
 AS_TRAINED = TableOptions()
@@ -246,6 +258,8 @@ def read_like_training(
         UsageError: the table cannot be read, or lacks an input of the model.
     """
     text, label, fold = options.text, options.label, options.fold_labels
+    if options.encoding is not None:
+        name_encoding(local_path(data), options.encoding)
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     lower: tuple[str, ...] = ()
     if inputs is not None:
