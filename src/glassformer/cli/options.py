@@ -57,9 +57,7 @@ MultilabelAsTrained = Annotated[
 ]
 FoldLabels = Annotated[
     bool,
-    typer.Option(
-        "--fold-labels", help="Read labels that differ only by case or white space, such as Bug and bug, as the same."
-    ),
+    typer.Option("--fold-labels", help="Read labels that differ only by case or spaces, such as Bug, as the same."),
 ]
 OutFolder = Annotated[Path, typer.Option(help="The model folder to write.")]
 Learned = Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")]
@@ -67,9 +65,7 @@ Measured = Annotated[str, typer.Argument(help="A labelled table, or a known data
 Test = Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")]
 Group = Annotated[
     str | None,
-    typer.Option(
-        help="Column with groups, such as authors. All rows of a group go to the same side: training or validation."
-    ),
+    typer.Option(help="Column with groups, such as authors. All rows of a group are on one side of the split."),
 ]
 Init = Annotated[
     str | None, typer.Option(help="Start from these weights: a model folder, or hf:NAME for a BERT-like checkpoint.")

@@ -19,6 +19,12 @@ LABEL_NAMES = (
     *("nhan", "loai", "cam_xuc", "标签", "类别", "情感"),  # Vietnamese and Chinese
 )
 MEASURE_NAMES = ("stars", "rating", "score", "bewertung", "评分")  # a label if no column has one of the names above
+_TEXT_WORDS = (
+    *("feedback", "opinion", "remark", "complaint", "verbatim", "meinung", "ruckmeldung", "beschwerde"),
+    *("anmerkung", "remarque", "opinione", "反馈", "意见"),
+)
+"""Words that name a text if the column holds texts."""
+_LONG = 6  # letters of a word that also ends compounds: kundenkommentar, produktkategorie
 KNOWN_NAMES = {*TEXT_NAMES, *LABEL_NAMES, *MEASURE_NAMES}
 
 
@@ -31,3 +37,26 @@ def folded(name: str) -> str:
     """A name as the lists above spell it: without accents too."""
     letters = unicodedata.normalize("NFKD", tidy(name))
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("đ", "d")
+
+
+def may_name_text(name: str) -> bool:
+    """Whether one of the words of a name is that of a text: `Kunden_Kommentar`, `customer feedback (EN)`."""
+    return _holds_word(name, (*TEXT_NAMES, *_TEXT_WORDS))
+
+
+def may_name_label(name: str) -> bool:
+    """Whether one of the words of a name is that of a label: `ticket category`, `finalLabel`."""
+    return _holds_word(name, (*(each for each in LABEL_NAMES if len(each) > 1), *MEASURE_NAMES))
+
+
+def _holds_word(name: str, known: tuple[str, ...]) -> bool:
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", "_", unicodedata.normalize("NFC", name))
+    words = [word for word in folded(apart).split("_") if word]
+    joined = f"_{'_'.join(words)}_"
+    return any(
+        f"_{each}_" in joined
+        or (each.isascii() and any(word in (f"{each}s", f"{each}e") for word in words))
+        or (each.isascii() and len(each) >= _LONG and any(word.endswith(each) for word in words))
+        or (not each.isascii() and each in joined)
+        for each in known
+    )

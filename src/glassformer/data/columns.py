@@ -8,7 +8,16 @@ from typing import TypedDict, Unpack
 import polars as pl
 
 from glassformer.data.column_kinds import holds_some_numbers, is_named_as_id, is_near_unique, is_opaque, kind_of
-from glassformer.data.column_names import LABEL_NAMES, MEASURE_NAMES, TEXT_NAMES, folded, tidy
+from glassformer.data.column_names import (
+    LABEL_NAMES,
+    MEASURE_NAMES,
+    TEXT_NAMES,
+    folded,
+    may_name_label,
+    may_name_text,
+    tidy,
+)
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
@@ -71,7 +80,8 @@ def find_columns(
     """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
     By name, the text is the first of `TEXT_NAMES` that occurs, and the label the first of `LABEL_NAMES`, then of
-    `MEASURE_NAMES`. By content, the text is the column with clearly the longest, most varied values. The label is the
+    `MEASURE_NAMES`; else the only column that holds texts or few values, and has one of these words in its name. By
+    content, the text is the column with clearly the longest, most varied values. The label is the
     only other column of a two-column table, else the only one with few distinct values. Columns of decimal numbers,
     dates, links or ids, and labels that nearly all differ, are never chosen automatically: they must be requested by
     name. If a number is learned, its column is the only other one with numbers.
@@ -112,11 +122,14 @@ def find_columns(
             f"The column {quoted(taken)} looks like the label, but `columns=` names it as an input. Leave it out "
             "there, or name the label with `label=`."
         )
-    found_text = text_by_name or _text_by_content(
-        sample, source, [name for name in free if name != label_by_name], kept
-    )
+    rest = [name for name in free if name != label_by_name]
+    told = None if text_by_name else _only(rest, lambda name: may_name_text(name) and _is_text(sample[name]))
+    found_text = text_by_name or told or _text_by_content(sample, source, rest, kept)
     others = [name for name in free if name != found_text]
-    found_label = label_by_name or (_label_by_content(labels, source, others, kept) if labelled else None)
+    told_label = None
+    if labelled and label_by_name is None:
+        told_label = _only(others, lambda name: may_name_label(name) and labels.few_values(name))
+    found_label = label_by_name or told_label or (_label_by_content(labels, source, others, kept) if labelled else None)
     _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
     if is_opaque(dtype := sample.schema[found_text]):
         raise UsageError(
@@ -125,18 +138,25 @@ def find_columns(
 
     notes = []
     if text is None:
-        how = "by its name" if text_by_name else "the longest text"
+        how = "by its name" if text_by_name else "by its name and content" if told else "the longest text"
         unread = [name for name in others[:MOST_COLUMNS] if name != found_label and _is_text(sample[name])]
         notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
         values = sample[found_label].n_unique()
-        how = "by its name" if label_by_name else f"{values} value{'' if values == 1 else 's'}"
+        how = "by its name" if label_by_name else counted(values, "value")
+        how = f"by its name and content, {how}" if told_label else how
         what = "number" if labels.number else "label"
         notes.append(f"{what} column: {quoted(found_label)} ({how})")
     others = [name for name in others if name != found_label]
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
     return Columns(text=found_text, label=found_label, notes=tuple(notes), kept=inputs, like_labels=like_labels)
+
+
+def _only(names: list[str], fits: Callable[[str], bool]) -> str | None:
+    """Return the only name that fits, or None."""
+    found = [name for name in names[:MOST_COLUMNS] if fits(name)]
+    return found[0] if len(found) == 1 else None
 
 
 def _check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:

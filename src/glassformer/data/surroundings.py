@@ -97,10 +97,12 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
         return False
     known = sum(folded(name) in KNOWN_NAMES for name in names)
     known_above = sum(folded(row.cells[place]) in KNOWN_NAMES for row in titles for place in _places(row))
-    most = len(places) // 2 if len(places) > 3 or known else 1
-    ragged = [len(row.cells) != len(header.cells) for row in titles]
-    if any(len(_places(row)) > (len(places) - 1 if odd else most) for row, odd in zip(titles, ragged, strict=True)):
-        return False
+    gap = header.number - titles[-1].number > 1
+    sure = known > 1 or (gap and known > 0)
+    for row in titles:
+        few = len(places) - 1 if sure or len(row.cells) != len(header.cells) else max(1, len(places) // 2 - 1)
+        if len(_places(row)) > few:
+            return False
     if known_above and known_above >= known:
         return False
     if any(place not in places for row in body for place in _places(row)):
@@ -109,7 +111,6 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
         return False
     if any(row.cells[place] == header.cells[place] for row in body for place in places):
         return False
-    gap = header.number - titles[-1].number > 1
     return bool(gap or known or (len(places) > 2 and not any(name.startswith(" ") for name in names)))
 
 
