@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from fastapi.testclient import TestClient
 
 from glassformer import TextClassifier
 from glassformer.data import polarity
+from glassformer.desk.project import Project
 from glassformer.prediction.shipped import folder_of
 from glassformer.serving.api import create_app
 from glassformer.serving.served_model import load_models
@@ -26,7 +28,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 TUTORIAL = ROOT / "docs" / "tutorial" / "index.md"
 HOW_TO = ("train", "evaluate", "predict", "recipes-and-data")
 NEEDS_DOWNLOADS = ("data get", "train imdb")
-WAITS_FOR_CTRL_C = "glassformer serve "
+WAITS_FOR_CTRL_C = ("glassformer serve ", "glassformer desk ")
 MIN_STEPS = "training.min_steps_per_epoch"
 FEW_STEPS = ("--set", f"{MIN_STEPS}=5", "--set", "training.epochs=1")
 
@@ -40,7 +42,7 @@ def section(title: str) -> str:
 def commands(text: str) -> list[str]:
     """The commands of a page that can be run here."""
     lines = re.findall(r"^    (\S.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S), flags=re.MULTILINE)
-    left_out = (*NEEDS_DOWNLOADS, WAITS_FOR_CTRL_C)
+    left_out = (*NEEDS_DOWNLOADS, *WAITS_FOR_CTRL_C)
     return [line.partition("   #")[0].strip() for line in lines if not any(skip in line for skip in left_out)]
 
 
@@ -104,6 +106,32 @@ def test_the_tutorial_runs_as_written(desk: Path) -> None:
     assert pl.read_csv("answers.csv").columns[-1] == "needs_review"
     for made in ("runs/opinions/report.html", "runs/opinions/audit.html", "trace.html"):
         assert (desk / made).is_file(), made
+
+
+@pytest.mark.slow
+def test_the_fifteen_minutes_run_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workbook is opened by the desk, and a model of it answers the request of the page."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/fifteen-minutes.md").read_text(encoding="utf-8")
+    ran = [shlex.split(command) for command in commands(page)]
+    (example,) = (arguments for program, *arguments in ran if program == "python")
+    runpy.run_path(str(ROOT / example[0]), run_name="__main__")
+    (desk,) = re.findall(r"^    glassformer desk (\S+)$", page, flags=re.MULTILINE)
+    project = Project.open(tmp_path / "tickets-desk")
+    project.take(tmp_path / desk)
+    assert sorted(project.store.counts()) == ["delivery", "payment", "return"]
+    assert sum(project.store.counts().values()) == 60
+    asked = [command for command in commands(page) if command.startswith("glassformer ")]
+    assert len(asked) == 4
+    run_all(asked)
+    assert "needs_review" in pl.read_csv("answers.csv").columns
+    assert pl.read_csv("tickets-to-label.csv").height == 50
+    (said,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
+    with TestClient(create_app(load_models([Path("runs/tickets")], device="cpu"))) as client:
+        (answer,) = client.post("/predict", json=json.loads(re.findall(r"-d '(.*?)'", page)[0])).json()["answers"]
+    (shown,) = json.loads(said)["answers"]
+    assert shown.keys() <= answer.keys()
+    assert shown["probabilities"].keys() == answer["probabilities"].keys()
 
 
 def run_all(ran: list[str]) -> None:

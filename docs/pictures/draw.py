@@ -6,6 +6,8 @@ explain.svg     the same model explains an answer
 trace.png       the top of the trace of that answer
 serve.png       the page of `serve` with that text
 desk.png        the desk, after labels of some texts were given
+book-open.png   the desk, with what was found in the workbook of examples/tickets.py
+book-train.png  its rounds, after some of the texts that it drew at random were labelled
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ import json
 import os
 import pty
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.text import Text
@@ -62,6 +65,11 @@ def main() -> None:
             texts.select("text").write_csv(desk / "reviews.csv")
             with _server(desk, "desk", "reviews.csv", "--no-open") as url:
                 _photograph_desk(browser, url, dict(texts.select("text", "label").iter_rows()))
+            tickets = runpy.run_path(str(HERE.parents[1] / "examples" / "tickets.py"))
+            with chdir(desk):
+                tickets["main"]()
+            with _server(desk, "desk", "tickets.xlsx", "--no-open") as url:
+                _photograph_workbook(browser, url, dict(tickets["messages"](tickets["ROWS"])))
 
 
 def _draw(name: str, said: Mapping[tuple[str, ...], Text]) -> None:
@@ -137,22 +145,46 @@ def _photograph_desk(browser: Browser, url: str, truth: Mapping[str, str]) -> No
     """Label texts by their true labels until the model suggests some, and photograph a text with its suggestion."""
     page = browser.new_page(viewport=SIZE)
     page.goto(url)
-    given, suggestion = page.locator("#given"), page.locator(".suggestion")
-    page.locator("#typed:focus").wait_for()
-    for number in range(LABELS):
-        text = given.inner_text()
-        page.keyboard.type(truth[text])
-        page.keyboard.press("Enter")
-        while given.inner_text() == text:
-            page.wait_for_timeout(20)
-        if number == ROUND:
-            while "Training" in page.locator(".keys + p").inner_text():
-                page.wait_for_timeout(500)
+    suggestion = page.locator(".suggestion")
+    _label(page, truth, ROUND)
+    while "Training" in page.locator(".keys + p").inner_text():
+        page.wait_for_timeout(500)
+    _label(page, truth, LABELS - ROUND)
     while not suggestion.is_visible():
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(500)
     page.locator("#given .for").first.wait_for()
     page.screenshot(path=HERE / "desk.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 640})
+    page.close()
+
+
+def _label(page: Page, truth: Mapping[str, str], texts: int) -> None:
+    """Label the next texts by their true labels."""
+    given = page.locator("#given")
+    page.locator("#typed:focus").wait_for()
+    for _ in range(texts):
+        text = given.inner_text()
+        page.keyboard.type(truth[text])
+        page.keyboard.press("Enter")
+        while given.inner_text() == text:
+            page.wait_for_timeout(20)
+
+
+def _photograph_workbook(browser: Browser, url: str, truth: Mapping[str, str]) -> None:
+    """Train on the labels that a workbook has, label more, and photograph what was found in it and the first round."""
+    page = browser.new_page(viewport=SIZE)
+    page.goto(url)
+    page.locator("#step-open").click()
+    page.get_by_text("Begin to label").wait_for()
+    page.screenshot(path=HERE / "book-open.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 760})
+    page.locator("#step-train").click()
+    page.get_by_role("button", name="Train now").click()
+    page.get_by_role("link", name="report").wait_for(timeout=600_000)
+    page.locator("#step-label").click()
+    _label(page, truth, LABELS)
+    page.locator("#step-train").click()
+    page.get_by_text("right on").first.wait_for()
+    page.screenshot(path=HERE / "book-train.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 420})
     page.close()
 
 
