@@ -35,7 +35,7 @@ def check_named(data: str | None, replay: float | None) -> None:
 
 _BESIDE_ADD = {
     "out", "init", "add", "replay", "order", "unlabelled", "set_", "epochs", "learning_rate", "device", "data_dir",
-    "snapshots", "keep_texts", "resume", "overwrite", "quiet", "json",
+    "rules", "snapshots", "keep_texts", "resume", "overwrite", "quiet", "json",
 }  # fmt: skip
 """The options of `train` that go with --add. The others contradict it."""
 

@@ -100,6 +100,19 @@ def test_rules_read_without_other_readers_too(place: Path, tmp_path: Path, trans
     assert glassformer("explain", tmp_path / "m", TEXT, "--json").document["rules"]
 
 
+def test_a_model_learns_more_rows_with_its_own_rules_or_others(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text(RULES)
+    train = ("train", place / "reviews.csv", "--out", tmp_path / "m", "--rules", tmp_path / "rules.txt", *QUICK)
+    assert glassformer(*train).code == 0
+    other = tmp_path / "rules.txt"
+    other.write_text(f'"a gay day" -> {NEGATIVE} always')
+    more = write_csv(tmp_path / "more.csv", [(f"great song {n}", POSITIVE) for n in range(4)])
+    for name, flags, expected in (("own", (), RULES), ("other", ("--rules", other), other.read_text())):
+        added = glassformer("train", "--init", tmp_path / "m", "--add", more, "--out", tmp_path / name, *flags)
+        assert added.code == 0, added.err
+        assert (tmp_path / name / "readers" / "rules" / "rules.txt").read_text() == expected
+
+
 def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text('"fine" -> good')
     train = ("train", place / "reviews.csv", "--out", tmp_path / "m", *QUICK)
