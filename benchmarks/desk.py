@@ -25,6 +25,7 @@ from glassformer import TextClassifier
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.desk.choosing import next_text, suggestions
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.store import Decision
@@ -82,7 +83,10 @@ def _rounds(
         lesson = project.write_lesson()
         model = TextClassifier(random_state=seed).fit(lesson["text"].to_list(), lesson["label"].to_list())
         if way == "desk":
-            store.suggest(suggestions(model.predictor_, store.unlabelled(), store.labelling), number=number)
+            store.suggest(
+                suggestions(model.predictor_, store.unlabelled(), store.labelling, InputsRead.of(store.facts)),
+                number=number,
+            )
         store.write_round(number, "done", {"labels": number})
         yield [number, float(np.mean(np.array(model.predict(texts)) == labels))]
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
-from tests.browser.chromium import CHROMIUM, check_it_can_be_read
+from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
 from tests.browser.serving import answering, complaints
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
@@ -171,6 +171,43 @@ def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Pa
         keys.press("ArrowLeft")
         keys.press("ArrowLeft")
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(0)
+        page.close()
+
+
+def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: Path) -> None:
+    rows = [(f"is the lamp number {n} red?", f"yes, lamp {n} is", "Berlin") for n in range(20)]
+    project = Project.open(tmp_path / "desk")
+    project.take(write_csv(tmp_path / "t.csv", rows, ("question", "answer", "shop")))
+    desk = create_desk(project, learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        page.goto(f"{url}desk#open")
+        page.get_by_text("All columns").click()
+        page.get_by_label("Texts").select_option("question")
+        page.get_by_label("What answer is used for").select_option("a further text")
+        page.get_by_label("What shop is used for").select_option(label="beside the text: a category or a number")
+        page.get_by_role("button", name="Read these columns").click()
+        page.get_by_role("link", name="Begin to label").click()
+        expect(page.locator("#given")).to_contain_text("is the lamp")
+        expect(page.locator(".work dl")).to_contain_text("answer")
+        expect(page.locator(".work dl")).to_contain_text("Berlin")
+        check_with_axe(page)
+        suggested = {"id": list(range(1, 21)), "label": "good", "probability": 0.75, "place": list(range(20))}
+        project.store.suggest(pl.DataFrame(suggested), number=1)
+        words = [{"word": "lamp", "start": 49, "end": 53, "total": 2.0, "input": "answer"}]
+        explained = {"text": "question: is the lamp number 6 red?\nanswer: yes, lamp 6 is", "words": words}
+        page.route("**/explain", lambda route: route.fulfill(json=explained))
+        page.goto(f"{url}desk#texts")
+        page.get_by_label("Search").fill("lamp 6")
+        page.keyboard.press("Enter")
+        page.locator(".near-texts a").first.click()
+        expect(page.locator(".work dl .for")).to_have_text("lamp")
+        expect(page.locator("#given")).to_have_text("is the lamp number 6 red?")
+        page.goto(f"{url}desk#texts")
+        page.get_by_label("Search").fill("lamp 19")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
         page.close()
 
 

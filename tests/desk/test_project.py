@@ -1,7 +1,10 @@
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from glassformer.data.inputs import Category, Inputs, Number
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import Project
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
@@ -61,6 +64,30 @@ def test_the_kind_of_labels_is_found(
     assert project.store.counts() == {name: 10 * count for name, count in counts.items()}
     assert project.settings() == {"task": task} | {name: value or "1,2,3" for name, value in settings.items()}
     assert project.store.left() == 10
+
+
+def test_rows_of_several_inputs(tmp_path: Path) -> None:
+    rows = [(f"is it red {n}?", ("yes", "")[n % 2], ("Berlin", "Paris")[n % 2], str(n)) for n in range(20)]
+    rows.append(("", "only an answer", "", ""))
+    project = Project.open(tmp_path / "desk")
+    project.take(
+        write_csv(tmp_path / "t.csv", [*rows, ("", "", "Rome", "9")], ("question", "answer", "label", "price"))
+    )
+    project.read(text="question", without_labels=True, other_texts=["answer"], columns=["label", "price"])
+    assert "1 row has no text and is left out" in project.store.facts["found"]
+    label(project, [1, 2, 21], "a")
+    lesson = pl.read_csv(project.folder / project.write_labels().name)
+    assert lesson.columns == ["question", "answer", "label", "price", "label_", "way", "id"]
+    assert lesson.rows()[2] == ("", "only an answer", "", "", "a", "random", 21)
+    read = InputsRead.of(project.store.facts)
+    assert project.settings() == {
+        "task": "classes", "text": ["question", "answer"], "columns": "label,price", "label": "label_"
+    }  # fmt: skip
+    assert read.words(project.store.labelled())[:2] == ["is it red 0?\nyes\nBerlin\n0", "is it red 1?\nParis\n1"]
+    shop = Category(name="label", values=("Berlin", "Paris"))
+    inputs = Inputs(texts=("question", "answer"), columns=(shop, Number(name="price", edges=(5,))))
+    row = {"question": "is it red 0?", "answer": "yes", "label": "Berlin", "price": 0}
+    assert read.asked(project.store.labelled(), inputs)[0] == inputs.compose(row)
 
 
 def test_a_project_of_before_is_opened(tmp_path: Path) -> None:

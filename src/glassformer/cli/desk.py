@@ -83,6 +83,7 @@ def _answer(project: Project, address: Address, settings: Sequence[str], *, open
 
 def _command(settings: Sequence[str], table: str, out: str, asked: Mapping[str, Any]) -> list[str]:
     """Return the command of a round of training."""
-    named = [part for name, value in asked.items() for part in (f"--{name}", value)]
+    values = {name: [value] if isinstance(value, str) else value for name, value in asked.items()}
+    named = [part for name, all_of_it in values.items() for value in all_of_it for part in (f"--{name}", value)]
     changed = [part for setting in settings for part in ("--set", setting)]
     return ["glassformer", "train", table, "--out", out, *named, *changed]

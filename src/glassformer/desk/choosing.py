@@ -10,6 +10,7 @@ import polars as pl
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store
 from glassformer.labels.to_label import unlike_each_other
@@ -37,19 +38,19 @@ _SECOND = (
 )
 
 
-def suggestions(predictor: Answering, texts: pl.DataFrame, labelling: Labelling) -> pl.DataFrame:
+def suggestions(predictor: Answering, texts: pl.DataFrame, labelling: Labelling, inputs: InputsRead) -> pl.DataFrame:
     """Return what a model says of each text, and which texts are most worth labelling.
 
     Those that it doubts most come first (see `Said`). Of them, each next one is as unlike the ones before as possible
     (see `to_label`).
 
     Args:
-        texts: the columns id, text and draw.
+        texts: the columns id, text, beside and draw.
 
     Returns:
         The columns id, label, probability and place (from 0; null for a text that is not among the chosen ones).
     """
-    given = texts["text"].to_list()
+    given = inputs.asked(texts, predictor.trained.config.inputs)
     said = labelling.said(predictor.answer(given))
     doubtful = np.argsort(-said.doubt, kind="stable")
     doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]

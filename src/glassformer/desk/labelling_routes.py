@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
 
 from glassformer.desk.choosing import next_text, word_vectors
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
@@ -19,8 +21,8 @@ from glassformer.serving.limits import RefusedError
 _PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
 
 _SHOWN = (
-    "SELECT t.id, t.text, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability FROM texts t "
-    "LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
+    "SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability "
+    "FROM texts t LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
 )
 _STATES = {
     "all": "1",
@@ -82,7 +84,7 @@ def add_looking(app: FastAPI, store: Store) -> None:
         page = asked.page
         total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *values)
         found = store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
-        return {"total": total, "page": page, "per_page": _PAGE, "texts": [dict(row) for row in found]}
+        return {"total": total, "page": page, "per_page": _PAGE, "texts": [_row(row) for row in found]}
 
     @app.get("/desk/alike/{number}")
     def alike(number: int) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def _condition(search: Search) -> tuple[str, list[str]]:
     """Return the condition of a search in SQL, and its values."""
     where, values = [_STATES[search.state]], list[str]()
     for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
-        where.append("t.text LIKE ? ESCAPE '\\'")
+        where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
         values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
     if search.label is not None:
         where.append("is_of(coalesce(c.label, s.label), ?)")
@@ -146,7 +148,12 @@ def _text(store: Store, number: int) -> dict[str, Any]:
     found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")
-    return dict(found[0])
+    return _row(found[0])
+
+
+def _row(found: Any) -> dict[str, Any]:
+    """Return what is kept of a text with the values beside it."""
+    return {**found, "beside": found["beside"] and json.loads(found["beside"])}
 
 
 def _alike(store: Store, number: int) -> list[dict[str, Any]]:
@@ -154,8 +161,11 @@ def _alike(store: Store, number: int) -> list[dict[str, Any]]:
     others = store.unlabelled()
     if others.height < 2:
         return []
+    inputs = InputsRead.of(store.facts)
     texts = others["text"].to_list()
-    vectors = word_vectors([*texts, given["text"]])
+    vectors = word_vectors(
+        [*inputs.words(others), "\n".join(filter(None, [given["text"], *(given["beside"] or {}).values()]))]
+    )
     likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
     order = [place for place in (-likeness).argsort(kind="stable")[: _ALIKE + 1] if likeness[place] >= _LEAST_ALIKE]
     ids = others["id"].to_list()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
 from glassformer.data.files import written_aside
-from glassformer.data.inputs import BLANK
+from glassformer.data.input_columns import Asked
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_file
 from glassformer.data.shards import files_of
@@ -23,6 +23,7 @@ from glassformer.data.sources import SourceConfig, Task
 from glassformer.data.table import ROWS_PER_BATCH, first_rows
 from glassformer.data.wording import counted
 from glassformer.desk.found import described
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store, labelling_of
 from glassformer.errors import UsageError, quoted
@@ -31,7 +32,7 @@ from glassformer.targets.tasks import find_task
 LABELS_FILE = "labels.csv"
 """The texts that have a label, as the next round of training reads them."""
 
-_NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "label": pl.String})
+_NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 _STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _SEED = 0  # of the order in which texts are drawn at random
 
@@ -41,7 +42,7 @@ class Project:
     """A project that is open. `store` holds everything but the table and the models.
 
     Facts of the store: `table` (its file name), `text` and `label` (its columns; `label` is null if there is none),
-    `task` and `separator` (see `labelling_of`),
+    `other_texts` and `columns` (see `InputsRead`), `task` and `separator` (see `labelling_of`),
     `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why).
     """
 
@@ -143,6 +144,8 @@ class Project:
         label: str | None = None,
         without_labels: bool = False,
         task: Task | None = None,
+        other_texts: Sequence[str] = (),
+        columns: Sequence[str] = (),
     ) -> None:
         """Read the texts and labels of the table.
 
@@ -150,6 +153,7 @@ class Project:
             text, label: columns. By default they are found.
             without_labels: there is no column of labels, or it is not read.
             task: the kind of labels. By default it is found too.
+            other_texts, columns: columns of further texts, and columns of categories or numbers beside them.
 
         Raises:
             UsageError: a column holds no text, it is not clear which one does, or people have decided already.
@@ -160,23 +164,27 @@ class Project:
             raise UsageError("labels have been given already, so the columns stay; begin another project")
         batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH)
         first = next(batches)
-        found_text, found_label, said = _columns(first, table.name, text, label, without_labels=without_labels)
+        wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
+        found_text, found_label, said = _columns(first, table.name, wanted, without_labels=without_labels)
         facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
+        facts |= {"other_texts": list(other_texts), "columns": list(columns)}
         if found_label is not None:
             source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
             source = find_task(source, by_content=True).source
             facts |= {"task": source.task, "separator": source.multilabel}
         labelling = labelling_of(facts)
-        texts = pl.concat(_texts(itertools.chain([first], batches), found_text, found_label, labelling))
+        inputs = InputsRead.of(facts)
+        Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label, None)
+        texts = pl.concat(_texts(itertools.chain([first], batches), inputs, found_label, labelling))
         rows = texts.height
-        texts = texts.filter(~pl.col("text").fill_null("").str.contains(BLANK))
+        texts = texts.filter(~pl.col("blank"))
         if texts.is_empty():
             raise UsageError(f"{table.name}: the column {quoted(found_text)} holds no text; choose another column")
         if empty := rows - texts.height:
             said.append(
                 f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"
             )
-        said += described(texts, labelling)
+        said += described(texts.with_columns(text=pl.Series(inputs.words(texts))), labelling)
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
         self.store.fill(texts, draws, facts | {"found": said})
 
@@ -196,9 +204,9 @@ class Project:
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings by which the next round reads them."""
-        labelling = self.store.labelling
+        inputs, labelling = InputsRead.of(self.store.facts), self.store.labelling
         learned = {name for cell in self.lesson()["label"].unique() for name in labelling.classes_of(cell)}
-        return labelling.settings([name for name in self.store.classes if name in learned])
+        return {**labelling.settings([name for name in self.store.classes if name in learned]), **inputs.settings}
 
     def write_lesson(self) -> pl.DataFrame:
         """Write them as the table that the next round reads, and return them."""
@@ -208,31 +216,32 @@ class Project:
 
     def _write(self, labelled: pl.DataFrame, name: str) -> Path:
         with written_aside(self.folder / name) as aside:
-            labelled.select("text", "label", "way", "id").write_csv(aside)
+            rows = labelled.select("text", "beside", "label", "way", "id")
+            InputsRead.of(self.store.facts).as_table(rows).write_csv(aside)
         return self.folder / name
 
 
 def _columns(
-    first: pl.DataFrame, name: str, text: str | None, label: str | None, *, without_labels: bool
+    first: pl.DataFrame, name: str, wanted: Wanted, *, without_labels: bool
 ) -> tuple[str, str | None, list[str]]:
     """Return the columns of the texts and the labels, and sentences that say how they were found."""
-    wanted: Wanted = {"text": text, "label": label, "group": None, "multilabel": None}
     for number in () if without_labels else (None, True):  # a number is taken only by its name: it may be a price
         try:
             asked: Wanted = {**wanted, "number": True} if number else wanted
             columns = find_columns(first, name, labelled=True, **asked)
         except UsageError:
-            if label is not None:
+            if wanted["label"] is not None:
                 raise
         else:
             if not number or f"number column: {quoted(columns.label)} (by its name)" in columns.notes:
                 return columns.text, columns.label, list(columns.notes)
-    columns = find_columns(first, name, labelled=False, **(wanted | {"label": None}))
+    asked = {**wanted, "label": None}
+    columns = find_columns(first, name, labelled=False, **asked)
     return columns.text, None, [*columns.notes, "no column of labels is read: every label is yours to give"]
 
 
 def _texts(
-    batches: Iterator[pl.DataFrame], text: str, label: str | None, labelling: Labelling
+    batches: Iterator[pl.DataFrame], inputs: InputsRead, label: str | None, labelling: Labelling
 ) -> Iterator[pl.DataFrame]:
     """Yield the texts with their row numbers and labels."""
     begun = 1
@@ -240,11 +249,6 @@ def _texts(
         labels = (
             pl.Series([None] * batch.height, dtype=pl.String) if label is None else labelling.from_table(batch[label])
         )
-        yield pl.DataFrame(
-            {
-                "id": pl.Series(range(begun, begun + batch.height), dtype=pl.Int64),
-                "text": batch[text].cast(pl.String),
-                "label": labels.alias("label"),
-            }
-        )
+        ids = pl.Series("id", range(begun, begun + batch.height), dtype=pl.Int64)
+        yield inputs.kept(batch).with_columns(ids, labels.alias("label"))
         begun += batch.height

@@ -53,7 +53,7 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
     @app.post("/desk/columns")
     def choose(body: ColumnsChosen) -> dict[str, Any]:
         """Read the table with these columns."""
-        project.read(text=body.text, label=body.label, without_labels=body.label is None, task=body.task)
+        project.read(**body.model_dump(), without_labels=body.label is None)
         return asked.state()
 
     @app.post("/desk/classes")
@@ -135,6 +135,8 @@ class _Project:
             "table": facts.get("table"),
             "text": facts.get("text"),
             "label": facts.get("label"),
+            "other_texts": facts.get("other_texts", []),
+            "columns": facts.get("columns", []),
             "task": store.labelling.task,
             "panel": store.labelling.panel,
             "ordered": store.labelling.ordered,

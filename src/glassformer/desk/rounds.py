@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.desk.choosing import suggestions
+from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
@@ -188,18 +189,18 @@ class Rounds:
 
     def _looked_at(self, number: int) -> dict[str, Any]:
         """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record."""
-        store, folder = self.project.store, self.project.model(number)
+        store, folder, inputs = self.project.store, self.project.model(number), InputsRead.of(self.project.store.facts)
         self.said = "answering the texts without a label"
         predictor = load_answering(folder, device="cpu")
         self.on_model(predictor, folder)
         texts = store.unlabelled()
         if texts.height:
-            store.suggest(suggestions(predictor, texts, store.labelling), number=number)
+            store.suggest(suggestions(predictor, texts, store.labelling, inputs), number=number)
         self.said = "checking the labels"
         labelled = store.labelled()
         cells, labelling = labelled["label"].to_list(), store.labelling
         try:
-            check = check_labels(labelled["text"].to_list(), list(map(labelling.to_check, cells)), task=labelling.task)
+            check = check_labels(inputs.words(labelled), list(map(labelling.to_check, cells)), task=labelling.task)
         except UsageError:  # nearly all texts are the same, or there are too few
             return {}
         ids, found = labelled["id"].to_list(), check.findings.filter(check.findings["suggested_label"].is_not_null())

@@ -19,6 +19,8 @@ class ColumnsChosen(BodyOfRequest):
     text: str
     label: str | None = None
     task: Task
+    other_texts: list[str] = Field(default=[])
+    columns: list[str] = Field(default=[])
 
 
 class Search(BodyOfRequest):

@@ -161,15 +161,15 @@ class Store:
         """Put the texts of a table in the place of all there is, with the labels that they came with.
 
         Args:
-            texts: the columns id, text and label, null where a row has no label.
+            texts: the columns id, text, beside (see `InputsRead`) and label, null where a row has no label.
             draws: a random number for each text: the order in which texts are drawn at random.
         """
         with self._change() as change:
             for table in ("decisions", "suggestions", "classes", "rounds", "facts", "texts"):
                 change.execute(f"DELETE FROM {table}")
             change.executemany(
-                "INSERT INTO texts (id, text, draw) VALUES (?, ?, ?)",
-                zip(texts["id"], texts["text"], draws, strict=True),
+                "INSERT INTO texts (id, text, beside, draw) VALUES (?, ?, ?, ?)",
+                zip(texts["id"], texts["text"], texts["beside"], draws, strict=True),
             )
             labelled = texts.filter(pl.col("label").is_not_null())
             now = _now()
@@ -276,21 +276,21 @@ class Store:
         return len(texts)
 
     def labelled(self) -> pl.DataFrame:
-        """Return the texts that have a label: the columns id, text, label and way, in the order of the table.
+        """Return the texts that have a label: the columns id, text, beside, label and way, in the order of the table.
 
         Texts with different labels of several people are left out until somebody settles them.
         """
         found = self.rows(
-            "SELECT t.id, t.text, c.label, c.way FROM current c JOIN texts t ON t.id = c.text WHERE c.kind = 'label' "
-            "AND t.id NOT IN (SELECT text FROM disputed) ORDER BY t.id"
+            "SELECT t.id, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
+            "WHERE c.kind = 'label' AND t.id NOT IN (SELECT text FROM disputed) ORDER BY t.id"
         )
-        schema = {"id": pl.Int64, "text": pl.String, "label": pl.String, "way": pl.String}
+        schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String, "way": pl.String}
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
 
     def unlabelled(self) -> pl.DataFrame:
-        """Return the texts about which nobody has decided: the columns id, text and draw, in their random order."""
-        found = self.rows("SELECT id, text, draw FROM texts WHERE decision IS NULL ORDER BY draw")
-        schema = {"id": pl.Int64, "text": pl.String, "draw": pl.Float64}
+        """Return the texts about which nobody has decided: id, text, beside and draw, in their random order."""
+        found = self.rows("SELECT id, text, beside, draw FROM texts WHERE decision IS NULL ORDER BY draw")
+        schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "draw": pl.Float64}
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
 
     def left(self) -> int:

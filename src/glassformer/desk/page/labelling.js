@@ -5,7 +5,7 @@ import { appendWords, colour } from "/page/marked.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
-import { ask, get, labelOf, person, post } from "./server.js";
+import { ask, get, labelOf, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
@@ -16,6 +16,7 @@ export function labelling(desk) {
 
   const text = el("p", { className: "words given", dir: "auto", tabIndex: 0, id: "given" });
   const why = el("p", { className: "soft" });
+  const beside = el("dl", { className: "facts" });
   const suggestion = el("p", { className: "suggestion", hidden: true });
   const given = el("div", {}), keys = el("p", { className: "soft keys", id: "keys" });
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
@@ -33,7 +34,7 @@ export function labelling(desk) {
     el("label", { for: "twice" }, twice, " two people label each text"));
   const progress = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
-    el("div", {}, why, text, suggestion),
+    el("div", {}, why, text, beside, suggestion),
     el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings);
@@ -82,6 +83,8 @@ export function labelling(desk) {
     panel.show(found);
     if (!found) return;
     text.replaceChildren(found.text);
+    beside.hidden = !found.beside;
+    beside.replaceChildren(...Object.entries(found.beside ?? {}).flatMap(([column, value]) => [el("dt", { dir: "auto" }, column), el("dd", { dir: "auto", "data-of": column }, value ?? "–")]));
     text.scrollTop = 0;
     const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
@@ -95,14 +98,25 @@ export function labelling(desk) {
     if (!found.shown) return;
     suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null ? "" : ` (${percent(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
-    const reasons = await ask("/explain", { text: found.text }).catch(() => null);
+    const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
+    const reasons = await ask("/explain", { text: row }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
+    paint(text, found.text, reasons, first);
+    desk.state.other_texts.forEach((name) => paint(beside.querySelector(`[data-of="${CSS.escape(name)}"]`), found.beside?.[name] ?? "", reasons, name));
+  }
+
+  /** Colours the words of a text by what they add. `name`: its column, if several are read. */
+  function paint(place, given, reasons, name) {
+    const begin = reasons.text.indexOf(given), before = Array.from(reasons.text.slice(0, begin)).length;
+    if (begin < 0) return;
     const most = Math.max(...reasons.words.map(({ total }) => Math.abs(total)), 1e-9);
-    text.replaceChildren();
-    appendWords(text, reasons.text, reasons.words).forEach((word, number) => {
+    const words = reasons.words.filter(({ input = name }) => input === name)
+      .map((word) => ({ ...word, start: word.start - before, end: word.end - before }));
+    place.replaceChildren();
+    appendWords(place, given, words).forEach((word, number) => {
       word.removeAttribute("role");
       word.removeAttribute("tabindex");
-      colour(word, reasons.words[number].total / most);
+      colour(word, words[number].total / most);
     });
   }
 
@@ -147,7 +161,14 @@ export function labelling(desk) {
     event.preventDefault();
   }
 
+  const readAnew = once(() => {
+    if (!shown) return;
+    shown = null;
+    next();
+  });
+
   function update() {
+    readAnew(["table", "text", "other_texts", "columns", "label", "task"].map((name) => desk.state[name])); // it may be of other columns
     choosePanel();
     panel.update();
     if (document.activeElement !== name) name.value = person.name;

@@ -5,6 +5,8 @@ import { get, post, send } from "./server.js";
 
 const TASKS = { classes: "one class", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
 
+const USES = { "": "not read, unless chosen above", other_texts: "a further text", columns: "beside the text: a category or a number" };
+
 export function opening(desk) {
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
   const part = el("input", { type: "text", id: "part", autocomplete: "off" });
@@ -19,7 +21,7 @@ export function opening(desk) {
     el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task), el("button", {}, "Read these columns"));
   const values = el("dl", { className: "facts" });
   const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
-  const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, el("details", {}, el("summary", {}, "The columns"), values), onward);
+  const chosen = el("div", {}, el("h2", {}, "What was found"), found, el("details", {}, el("summary", {}, "All columns: read more than one"), values), columns, onward);
   const place = el("section", { "aria-label": "Open" }, drop, chosen);
 
   async function take(file) {
@@ -41,7 +43,15 @@ export function opening(desk) {
     text.value = desk.state.text ?? "";
     label.value = desk.state.label ?? "";
     task.value = desk.state.task;
-    values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""))]));
+    values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""), " ", useOf(name))]));
+  }
+
+  /** What else is read of a column. */
+  function useOf(name) {
+    const use = el("select", { className: "use", name, "aria-label": `What ${name} is used for`, disabled: desk.state.fixed });
+    use.append(...Object.entries(USES).map(([value, said]) => el("option", { value }, said)));
+    use.value = Object.keys(USES).find((each) => desk.state[each]?.includes(name)) ?? "";
+    return use;
   }
 
   function update() {
@@ -61,9 +71,15 @@ export function opening(desk) {
     drop.classList.remove("ready");
     take(event.dataTransfer.files[0]);
   });
+  /** Names the columns that are read besides the first text, by their use. */
+  function used() {
+    const chosen = [...values.querySelectorAll(".use")].filter(({ name }) => name !== text.value && name !== label.value);
+    return Object.fromEntries(Object.keys(USES).filter(Boolean).map((use) => [use, chosen.filter(({ value }) => value === use).map(({ name }) => name)]));
+  }
+
   columns.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value }));
+    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value, ...used() }));
     if (state) await desk.refresh(state);
   });
   return { place, enter, update };

@@ -64,10 +64,10 @@ export function texts(desk) {
     bulk.hidden = !answer.texts.length;
   }
 
-  function line({ id, text, kind, label: given, note, suggested, probability }) {
+  function line({ id, text, beside, kind, label: given, note, suggested, probability }) {
     const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null ? "" : ` ${percent(probability)}`}`);
     return el("li", {}, el("label", { className: "tick" }, el("input", { type: "checkbox", value: id, className: "mark" }),
-      el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[said, note].filter(Boolean).join(" · ")} `,
+      el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[...Object.values(beside ?? {}), said, note].filter(Boolean).join(" · ")} `,
       el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));
   }
 
