@@ -9,6 +9,7 @@ from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
+from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.review import Thresholds
@@ -34,6 +35,7 @@ def sample_evaluation(
     text: str = "fine",
     two_readers: bool = False,
     ordered: bool = False,
+    costs: tuple[CostRow, ...] = (),
 ) -> LabelEvaluation:
     rng = np.random.default_rng(7)
     if multilabel:
@@ -60,6 +62,8 @@ def sample_evaluation(
         ordered=ordered,
         temperature=1.9,
         thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
+        costs=Costs.of(costs, class_names, multilabel=multilabel),
+        cost_rows=costs,
         resamples=300,
     )
     found: LabelEvaluation = evaluate(

@@ -363,11 +363,9 @@ def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str
 
 
 _SETTINGS = {name: f"training.{name}" for name in ("costs", "epochs", "learning_rate", "seed")} | {
-    "validation": "validation.file",
-    "group": "validation.group",
-    "pretrain": "pretraining.max_seconds",
+    "validation": "validation.file", "group": "validation.group", "pretrain": "pretraining.max_seconds",
     "rules": "model.rules",
-}
+}  # fmt: skip
 """The settings of a recipe that have a flag of their own, by the name of its parameter."""
 
 
