@@ -142,6 +142,29 @@ def test_group_and_validation_table(tmp_path: Path) -> None:
     assert said.document["data"]["validation_rows"] == 2
 
 
+def test_the_latest_rows_are_held_out(tmp_path: Path) -> None:
+    rows = [
+        (text, label, f"{number % 28 + 1:02d}/{number // 28 + 1:02d}/2024")
+        for number, (text, label) in enumerate(review_rows(220))
+    ]
+    table = write_csv(tmp_path / "t.csv", rows, ("text", "label", "created"))
+    said = glassformer("train", table, "--out", tmp_path / "m", "--time", "created", *COUNTING)
+    assert said.code == 0, said.err
+    assert (
+        "validation: 22 of 220 rows held out, the latest: trained on rows until 2024-08-02, tested on rows after, "
+        "until 2024-08-24\n  22 later rows are too few to tell how later rows differ"
+    ) in said.err
+    assert "22 later rows are too few" in (tmp_path / "m" / "report.html").read_text()
+    measured = glassformer("evaluate", tmp_path / "m", table)
+    assert "220 of 220 measured texts were also in training" in measured.err, "the same rows are found again"
+    more = write_csv(tmp_path / "more.csv", rows[:9], ("text", "label", "created"))
+    add = glassformer("train", "--init", tmp_path / "m", "--add", more, "--out", tmp_path / "n")
+    misused(add, "holds out the latest rows, and new rows may be later")
+    random = glassformer("train", table, "--out", tmp_path / "r", *COUNTING)
+    assert "rows have dates (column 'created')" in random.err
+    assert "--time created measures it" in random.err
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -169,6 +192,10 @@ def test_a_table_that_cannot_be_learned_from(content: bytes, words: list[str], t
         (["--text", "txt"], ["no column 'txt' (--text)", "Did you mean 'text'?"]),
         (["--label", "nope"], ["no column 'nope' (--label)"]),
         (["--group", "nope"], ["no column 'nope' (--group)"]),
+        (["--time", "nope"], ["no column 'nope' (--time)"]),
+        (["--label", "label", "--time", "label"], ["'label' cannot be both --label and --time"]),
+        (["--time", "a", "--group", "b"], ["validation.time = 'a' holds out the latest rows", "leave one out"]),
+        (["--time", "a", "--validation", "b.csv"], ["no validation.file"]),
         (["--preset", "huge"], ["'huge'", "tiny, small, base"]),
         (["--recipe", "defalt"], ["did you mean 'default'?"]),
         (["--set", "training.learningrate=1"], ["did you mean training.learning_rate?"]),

@@ -225,5 +225,5 @@ def test_something_must_be_left_to_train_on() -> None:
 
 @pytest.mark.parametrize("values", [{"group": "author"}, {"file": "other.csv"}])
 def test_a_language_model_holds_out_a_share_alone(values: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match="leave out group and file"):
+    with pytest.raises(UsageError, match="leave out group, time and file"):
         held(documents("one", "two"), **values)

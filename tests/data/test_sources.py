@@ -40,6 +40,20 @@ def test_the_group_column_is_read(tmp_path: Path) -> None:
     assert sources.train.frame["group"].to_list() == ["0", "1", "2", "0"]
 
 
+def test_the_column_of_dates_is_read_and_is_no_input(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("text,label,day\na,x,13.1.2024\nb,y,2.1.2024\n")
+    sources = read_sources(SourceConfig(train=str(path)), ValidationConfig(time="day"), None)
+    assert [time.day for time in sources.train.frame["time"]] == [13, 2]
+    for asked, message in (
+        (SourceConfig(train=str(path), text="text", columns=("day",)), "both `columns=` and `time=`"),
+        (SourceConfig(train=str(path), text="day"), "both `text=` and `time=`"),
+        (SourceConfig(train="polarity"), "polarity has the columns text and label"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            read_sources(asked, ValidationConfig(time="day"), None)
+
+
 def test_rows_without_a_label_are_unlabelled_texts(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer,stars,price\na?,b,1,2\nc?,d,0,3\ne?,,,4\nf?,g,,5\n")

@@ -1,11 +1,12 @@
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -89,6 +90,69 @@ def test_groups_stay_whole() -> None:
 def test_too_few_groups_are_refused(n_groups: int, values: str) -> None:
     with pytest.raises(UsageError, match=rf"'film' has {values}; .* needs 10 of them"):
         make_splits(many(300, n_groups=n_groups), ValidationConfig(group="film", min_rows=0), seed=5)
+
+
+def dated(days: list[int], labels: list[str] | None = None) -> Table:
+    table = table_of([f"text {n}" for n in range(len(days))], labels or ["yes", "no"] * (len(days) // 2))
+    times = [datetime(2024, 1, 1) + timedelta(days=day) for day in days]
+    return replace(table, frame=table.frame.with_columns(time=pl.Series(times, dtype=pl.Datetime("us"))))
+
+
+BY_TIME = ValidationConfig(time="day", fraction=0.25)
+
+
+def test_the_latest_rows_are_held_out_whatever_the_seed_and_the_size() -> None:
+    days = [7, 0, 3, 9, 1, 8, 2, 4, 5, 6, 10, 11]
+    for seed in range(3):
+        found = make_splits(dated(days), BY_TIME, seed=seed)
+        assert rows(found.validation) == [4, 11, 12]
+        assert rows(found.train) == [1, 2, 3, 5, 6, 7, 8, 9, 10]
+    assert found.notes == (
+        "validation: 3 of 12 rows held out, the latest: trained on rows until 2024-01-09, tested on rows after, until "
+        "2024-01-12",
+    )
+
+
+@given(days=st.lists(st.integers(0, 6), min_size=4, max_size=40), fraction=st.sampled_from([0.1, 0.25, 0.5]))
+def test_rows_of_one_date_are_on_one_side_and_the_cut_is_the_nearest(days: list[int], fraction: float) -> None:
+    days = days[: len(days) // 2 * 2]
+    assume(len(set(days)) > 1)
+    table = dated(days)
+    assume(len({table.frame["label"][n] for n, day in enumerate(days) if day == min(days)}) > 1)
+    found = make_splits(table, ValidationConfig(time="day", fraction=fraction), seed=0)
+    assert found.validation is not None
+    assert found.train.frame["time"].max() < found.validation.frame["time"].min()  # type: ignore[operator]
+    held_out = found.validation.frame.height
+    possible = [sum(day > last for day in days) for last in sorted(set(days))[:-1]]
+    assert abs(held_out - fraction * len(days)) == min(abs(each - fraction * len(days)) for each in possible)
+
+
+def test_rows_that_cannot_be_split_by_time_are_refused() -> None:
+    with pytest.raises(UsageError, match="all rows have the same date in the column 'day', so none is later"):
+        make_splits(dated([3] * 8), BY_TIME, seed=0)
+    with pytest.raises(UsageError, match=r"`?validation.time = 'day'`?: a.csv have no column of dates; leave it out"):
+        make_splits(many(40), BY_TIME, seed=0)
+    sorted_by_label = dated(list(range(8)), ["no"] * 6 + ["yes"] * 2)
+    with pytest.raises(
+        UsageError, match="all rows until 2024-01-06 have the label 'no', so nothing can be learned for"
+    ):
+        make_splits(sorted_by_label, BY_TIME, seed=0)
+    with pytest.raises(
+        ValidationError, match=r"validation\.group = 'g' whole groups, which may have early and late rows"
+    ):
+        ValidationConfig(time="day", group="g")
+
+
+def test_a_random_split_says_what_it_hides() -> None:
+    said = (
+        "rows have dates (column 'day'): a random split hides how the model does on later rows; `time='day'` measures "
+        "it"
+    )
+    with_column = replace(many(40), dated="day")
+    for config in (ValidationConfig(min_rows=0), ValidationConfig()):  # cross-fitted too
+        assert said in make_splits(with_column, config, seed=0).notes
+        assert said not in make_splits(many(40), config, seed=0).notes
+    assert said not in make_splits(with_column, ValidationConfig(fraction=0), seed=0).notes
 
 
 def test_one_row_is_counted_as_one() -> None:
@@ -217,7 +281,10 @@ def test_the_fingerprint_is_of_texts_and_labels_in_order() -> None:
     assert len({fingerprint(table) for table in [one, *others]}) == 6
 
 
-@pytest.mark.parametrize("wrong", [{"fraction": -0.1}, {"fraction": 0.6}, {"size": 1}, {"group": "g", "fraction": 0}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fraction": -0.1}, {"fraction": 0.6}, {"size": 1}, {"group": "g", "fraction": 0}, {"time": "d", "fraction": 0}],
+)
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         ValidationConfig.model_validate(wrong)

@@ -133,6 +133,16 @@ def test_what_is_left_out_is_counted(tmp_path: Path) -> None:
     )
 
 
+def test_a_column_of_dates_is_noticed(tmp_path: Path) -> None:
+    same, clock, day = ["2024-01-01"] * 4, ["12:30", "12:31"] * 2, ["2024-01-01", "", "2024-03-02", ""]
+    path = csv_of(tmp_path, text=LONG, label=[1, 1, 2, 2], same=same, clock=clock, day=day)
+    assert read_table(path, time=None).dated == "day"
+    path = csv_of(tmp_path, text=LONG, label=[1, 1, 2, 2], day=["2024-01-01", "2024-01-02"] * 2)
+    assert read_table(path, time="day").dated is None
+    assert read_table(path).dated is None  # nothing is learned
+    assert read_table(csv_of(tmp_path, text=LONG, label=[1, 1, 2, 2], n=[1, 2, 3, 4]), time=None).dated is None
+
+
 def test_rows_without_a_label_are_kept_apart(tmp_path: Path) -> None:
     table = read_table(csv_of(tmp_path, text=["a", "", "b", "c"], label=["x", None, None, " "]))
     assert table.unlabelled is not None

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.evaluation.drift import FEWEST
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
-from glassformer.serving.drift import FEWEST, RECENT, Drift, _compared
+from glassformer.serving.drift import RECENT, Drift
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import share_of
-from glassformer.targets.target import Followed
 from tests.explanation.test_explain import two_readers
 from tests.serving.samples import TEXT, served
 from tests.serving.test_watching import counted
@@ -34,13 +34,6 @@ def knowing() -> dict[str, ServedModel]:
 def client() -> Iterator[TestClient]:
     with TestClient(create_app(knowing())) as found:
         yield found
-
-
-@pytest.mark.parametrize(("rows", "moved"), [(100, False), (10_000, True)])
-def test_few_held_out_rows_make_a_share_uncertain(rows: int, moved: bool) -> None:
-    """60 of 100 texts beside 40%: 2.8 standard errors with as many rows, 4.1 with very many."""
-    found = _compared(Followed("good", [True] * 60 + [False] * 40, share_of(0.4)), rows)
-    assert (found.recent, found.held_out, found.moved) == (0.6, 0.4, moved)
 
 
 def test_a_share_varies_as_a_coin_does() -> None:

@@ -79,6 +79,12 @@ def test_balanced_weights_leave_the_average_row_at_one() -> None:
     assert float(weights[torch.from_numpy(labels)].mean()) == pytest.approx(1)
 
 
+def test_a_class_without_rows_has_the_weight_one() -> None:
+    balanced = TrainingConfig(class_weights="balanced")
+    weights = class_weights(balanced, ("a", "b", "c"), np.array([0] * 30 + [2] * 10), multilabel=False)
+    torch.testing.assert_close(weights, torch.tensor([40 / 90, 1.0, 40 / 30]))
+
+
 def test_balanced_weights_of_several_labels_are_absent_over_present() -> None:
     labels = np.array([[1, 1, 0, 1], [0, 1, 0, 1], [0, 1, 0, 0]], dtype=np.uint8)
     weights = class_weights(TrainingConfig(class_weights="balanced"), tuple("abcd"), labels, multilabel=True)

@@ -468,7 +468,7 @@ def test_a_refused_run_leaves_nothing_to_resume(tmp_path: Path) -> None:
 
 
 def test_a_wrong_split_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out group and file"):
+    with pytest.raises(UsageError, match="leave out group, time and file"):
         pretrain(counting(), recipe(validation={"group": "author"}), out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

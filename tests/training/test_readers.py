@@ -238,6 +238,18 @@ def test_rules_are_added_to_calibrated_scores_and_rows_that_they_decide_have_no_
     assert readers["counting"] == open_ones["counting"]
 
 
+def test_if_the_held_out_rows_contradict_all_readers_the_first_one_answers() -> None:
+    reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    labels = np.arange(40) % 2
+    wrong = (3.0 * np.eye(2)[1 - labels]).astype(np.float32)
+    fitted = FittedReader(reader=reader, held_out=wrong, seconds=1.0)
+    both = LearnedReaders(
+        fitted={"counting": fitted, "body": fitted}, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32)
+    )
+    readers, _, _ = weigh_readers(both, None)
+    assert {name: weight for name, weight in readers.weights.items() if weight} == {"counting": pytest.approx(0.001)}
+
+
 def test_the_groups_of_the_rows_reach_the_counting_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Any] = []
 

@@ -239,4 +239,5 @@ def test_the_recipe_holds_out_whole_films_of_imdb(tmp_path: Path) -> None:
     assert group("imdb.csv") is None
     assert group("imdb", validation__file="mine.csv") is None
     assert group("imdb", validation__fraction=0) is None
+    assert group("imdb", validation__time="date") is None
     assert group("imdb", model__counting="none") is None

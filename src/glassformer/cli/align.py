@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.align_evaluate import evaluate, open_start, prompts_of
+from glassformer.cli.given import given_settings
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import (
     Again,
@@ -29,7 +30,6 @@ from glassformer.cli.options import (
     TextColumn,
     Tuned,
     expanded,
-    given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
 from glassformer.cli.resume import resumable

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.given import given_settings
 from glassformer.cli.options import (
     MultilabelAsTrained,
     OutFolder,
     Running,
     Settings,
     Tuned,
-    given_settings,
     model_folder,
 )
 from glassformer.cli.output import doing, duration, human_count, print_json, progressing, say, show

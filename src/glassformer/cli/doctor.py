@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from glassformer.cli.flags import as_flags
+from glassformer.cli.given import given_settings
 from glassformer.cli.options import (
     FromRecipe,
     HeldOut,
@@ -18,7 +19,6 @@ from glassformer.cli.options import (
     Reading,
     Seed,
     Test,
-    given_settings,
 )
 from glassformer.cli.output import doing, duration, human_count, say, say_how_read, show, write_json
 from glassformer.cli.writers import check_folder

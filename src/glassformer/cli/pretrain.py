@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, Tuned, given_settings
+from glassformer.cli.given import given_settings
+from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, Tuned
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_typed
+from glassformer.cli.given import given_settings
 from glassformer.cli.live import Live, words
-from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed, given_settings
+from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed
 from glassformer.cli.output import (
     command_line,
     doing,

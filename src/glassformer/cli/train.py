@@ -13,7 +13,8 @@ import typer
 
 from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
-from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned, given_settings
+from glassformer.cli.given import given_settings
+from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.torchrun import join

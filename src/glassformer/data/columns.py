@@ -38,6 +38,7 @@ class Wanted(TypedDict, total=False):
     text: str | None
     label: str | None
     group: str | None
+    time: str | None
     multilabel: str | None
     """The separator of several labels in one cell."""
     lower: Sequence[str]
@@ -88,30 +89,16 @@ def find_columns(
 
     Raises `UsageError` if a column is missing, or the choice is not clear.
     """
-    text, label, group = wanted.get("text"), wanted.get("label"), wanted.get("group")
+    text, label = wanted.get("text"), wanted.get("label")
+    of_split = columns_of_split(wanted)
     other_texts = wanted.get("other_texts", ())
     lower, beside = wanted.get("lower", ()), wanted.get("beside", ())
     inputs = {name: same_column(name, sample.columns) or name for name in (*other_texts, *beside)}
     if inputs:
         text = same_column(text, sample.columns) or text
     kept = tuple(inputs.values())
-    for name, column in inputs.items():
-        _check_is_there(sample, source, column, "text" if name in other_texts else "columns")
-    for setting, asked in {"text": text, "label": label, "group": group}.items():
-        if asked is not None:
-            _check_is_there(sample, source, asked, setting)
-    for place, column in enumerate(lower):
-        _check_is_there(sample, source, column, "label")
-        if column in (label, text, group, *lower[:place], *kept):
-            raise UsageError(f"Column {quoted(column)} cannot be a level of the label (`label=`) and something else.")
-    if text is not None and text == label:
-        raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
-    if group is not None and group in (text, label):
-        raise UsageError(
-            f"Column {quoted(group)} cannot be both `{'text' if group == text else 'label'}=` and `group=`."
-        )
-
-    free = [name for name in sample.columns if name not in (text, label, group, *kept, *lower)]
+    _check_asked(sample, source, text, wanted, inputs)
+    free = [name for name in sample.columns if name not in (text, label, *of_split.values(), *kept, *lower)]
     text_by_name = text or _by_name(free, TEXT_NAMES, sample, _not_a_text)
     labels = _Labels(sample, wanted.get("multilabel"), wanted.get("number"))
     others = [name for name in free if name != text_by_name]
@@ -153,10 +140,43 @@ def find_columns(
     return Columns(text=found_text, label=found_label, notes=tuple(notes), kept=inputs, like_labels=like_labels)
 
 
+def _check_asked(
+    sample: pl.DataFrame, source: str, text: str | None, wanted: Wanted, inputs: Mapping[str, str]
+) -> None:
+    """Raise `UsageError` if a column that was requested is not there, or was requested as two things.
+
+    Args:
+        text: the column of the first text, if it was requested.
+        inputs: the column of each other input.
+    """
+    label, lower, of_split = wanted.get("label"), wanted.get("lower", ()), columns_of_split(wanted)
+    for name, column in inputs.items():
+        _check_is_there(sample, source, column, "text" if name in wanted.get("other_texts", ()) else "columns")
+    for setting, asked in {"text": text, "label": label, **of_split}.items():
+        if asked is not None:
+            _check_is_there(sample, source, asked, setting)
+    for place, column in enumerate(lower):
+        _check_is_there(sample, source, column, "label")
+        if column in (label, text, *of_split.values(), *lower[:place], *inputs.values()):
+            raise UsageError(f"Column {quoted(column)} cannot be a level of the label (`label=`) and something else.")
+    if text is not None and text == label:
+        raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
+    for setting, asked in of_split.items():
+        if asked is not None and asked in (text, label):
+            raise UsageError(
+                f"Column {quoted(asked)} cannot be both `{'text' if asked == text else 'label'}=` and `{setting}=`."
+            )
+
+
 def _only(names: list[str], fits: Callable[[str], bool]) -> str | None:
     """Return the only name that fits, or None."""
     found = [name for name in names[:MOST_COLUMNS] if fits(name)]
     return found[0] if len(found) == 1 else None
+
+
+def columns_of_split(wanted: Wanted) -> dict[str, str | None]:
+    """Return the columns that decide which rows are held out, by the settings that name them."""
+    return {"group": wanted.get("group"), "time": wanted.get("time")}
 
 
 def _check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:

@@ -140,8 +140,8 @@ def split_documents(documents: Documents, config: ValidationConfig, *, seed: int
     Raises:
         UsageError: this kind of split needs a table with labels, or nothing is left to train on.
     """
-    if config.group is not None or config.file is not None:
-        raise UsageError("validation: of texts without labels, a share is held out; leave out group and file")
+    if (config.group, config.time, config.file) != (None, None, None):
+        raise UsageError("validation: of texts without labels, a share is held out; leave out group, time and file")
     n_texts = len(documents.texts)
     if not config.fraction or n_texts < max(2, config.min_rows):
         return documents, None

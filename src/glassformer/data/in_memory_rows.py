@@ -83,7 +83,7 @@ def learned_rows(
     asked = Asked(texts=texts[1:], columns=beside)
     names = (texts[0], *asked.names)
     try:
-        asked.check(texts[0], None, None)
+        asked.check(texts[0], None)
         rows = _rows_with(given, names, f"`text=` and `columns=` name {', '.join(map(quoted, names))}")
         cells = {name: [plain_value(row[name]) for row in rows] for name in asked.columns}
         frame = pl.DataFrame({kept_name(name): pl.Series(values, dtype=pl.String) for name, values in cells.items()})

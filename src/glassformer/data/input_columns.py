@@ -53,7 +53,7 @@ class Asked:
     def names(self) -> tuple[str, ...]:
         return (*self.texts, *self.columns)
 
-    def check(self, text: str | None, label: str | None, group: str | None) -> None:
+    def check(self, text: str | None, label: str | None, **of_split: str | None) -> None:
         """Raise `UsageError` if a column is asked for twice, or as two things."""
         texts = ([] if text is None else [text]) + list(self.texts)
         for setting, names in {"text": texts, "columns": list(self.columns)}.items():
@@ -64,7 +64,7 @@ class Asked:
         for name in self.columns:
             if name in texts:
                 raise UsageError(f"Column {quoted(name)} cannot be both `text=` and `columns=`; leave one out.")
-        for setting, column in {"label": label, "group": group}.items():
+        for setting, column in {"label": label, **of_split}.items():
             if column is not None and column in self.names:
                 own = "columns" if column in self.columns else "text"
                 raise UsageError(f"Column {quoted(column)} cannot be both `{own}=` and `{setting}=`; leave one out.")

@@ -86,7 +86,7 @@ def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: U
     multilabel = wanted.get("multilabel")
     if not known.files:
         others = (*wanted.get("other_texts", ()), *wanted.get("beside", ()))
-        given = (text, label, wanted.get("group"), multilabel, *others)
+        given = (text, label, wanted.get("group"), wanted.get("time"), multilabel, *others)
         if asked := [name for name in given if name not in (None, "text", "label")]:
             raise UsageError(f"{source} has the columns text and label, nothing else; {asked[0]!r} does not apply.")
         return polarity.generate(split)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.addresses import Source, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
+from glassformer.data.dates import with_dates
 from glassformer.data.documents import Documents, rows_without_label
 from glassformer.data.encodings import name_encoding
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
@@ -182,15 +183,17 @@ def read_sources(
         UsageError: a table is missing or cannot be read, or inputs do not go together.
     """
     asked = config.asked
-    asked.check(config.text, config.label, validation.group)
+    asked.check(config.text, config.label, group=validation.group, time=validation.time)
     wanted = config.wanted
-    of_training: Wanted = {**wanted, "group": validation.group}
+    of_training: Wanted = {**wanted, "group": validation.group, "time": validation.time}
 
     def read(source: str, split: Split) -> Table:
         table = resolve(source, split, data_dir, **wanted)
         return table if train.inputs is None else composed(table, train.inputs)
 
     train = resolve(config.train, "train", data_dir, **of_training)
+    if validation.time is not None:
+        train = with_dates(train, validation.time)
     if asked.names:
         inputs = inputs or learn_inputs(train, asked)
         train = replace(composed(train, inputs), notes=(*train.notes, *described(train, inputs)))

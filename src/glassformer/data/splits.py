@@ -10,11 +10,12 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.addresses import Source
+from glassformer.data.dates import shown_date
 from glassformer.data.group_folds import stratified_group_folds
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 
 REPLAYED = "replayed"
 """A column of truth values: whether the transformer learns a row. The counting reader learns all of them."""
@@ -33,16 +34,24 @@ class ValidationConfig(BaseModel):
     group: str | None = None
     """Column with a group for each row, such as its author or film. No group is split between training and validation.
     Set it if texts of one group are alike, as the validation accuracy would be too high otherwise."""
+    time: str | None = None
+    """Column with the date of each row. The latest rows are held out, also of a small table, and no row is drawn."""
     min_rows: int = Field(default=2_000, ge=0, le=10**9)
     """Fewest rows of a training table that is split, from 0 on. Of a smaller table nothing is held out, and the
     readers are cross-fitted instead. For a transformer alone the default is 200."""
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        if self.group is not None and (self.file is not None or not self.fraction):
+        for name, column in {"group": self.group, "time": self.time}.items():
+            if column is not None and (self.file is not None or not self.fraction):
+                raise ValueError(
+                    f"validation.{name} = {column!r} needs validation.fraction and no validation.file "
+                    f"(fraction is {self.fraction}, file is {self.file!r})"
+                )
+        if self.group is not None and self.time is not None:
             raise ValueError(
-                f"validation.group = {self.group!r} needs validation.fraction and no validation.file "
-                f"(fraction is {self.fraction}, file is {self.file!r})"
+                f"validation.time = {self.time!r} holds out the latest rows, and validation.group = {self.group!r} "
+                "whole groups, which may have early and late rows; leave one out"
             )
         return self
 
@@ -76,7 +85,7 @@ def make_splits(
 
     `validation` is the table of `config.file`, already read. Without it, a share of `table` is held out. Texts are
     equal if their `text_keys` are equal. The choice of rows depends on the seed and the table alone. Raises
-    `UsageError` if no row is left to train on, or if there are too few groups to split.
+    `UsageError` if no row is left to train on, or if there are too few groups or dates to split.
     """
     notes = list(_conflicts(table))
     train = table
@@ -89,20 +98,28 @@ def make_splits(
         notes.append(f"validation: {counted(validation.frame.height, 'row')} of {validation.source}")
     elif not config.fraction:
         notes.append("validation: nothing is held out (validation.fraction is 0)")
-    elif train.frame.height < config.min_rows:
+    elif train.frame.height < config.min_rows and config.time is None:
         notes.append(
             f"validation: nothing is held out, {counted(train.frame.height, 'row is', 'rows are')} fewer than "
             f"validation.min_rows = {config.min_rows}"
         )
     else:
-        held_out = _held_out(train, config.fraction, config.group, seed)
+        held_out = _latest(train, config) if config.time else _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
-        train = train.without(validation.frame["text"], "duplicate of a validation text")
         whole = (
             "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
         )
+        if config.time is not None:
+            _refuse_one_label(train, validation)
+            whole = f", the latest: {_cut_in_words(train.frame['time'], validation.frame['time'])}"
+        train = train.without(validation.frame["text"], "duplicate of a validation text")
         notes.append(f"validation: {validation.frame.height:,} of {table.frame.height:,} rows held out{whole}")
+    if table.dated is not None and config.fraction and config.file is None:
+        notes.append(
+            f"rows have dates (column {quoted(table.dated)}): a random split hides how the model does on later rows; "
+            f"`time={table.dated!r}` measures it"
+        )
     if validation is None and "group" in train.frame.columns:
         notes.append(f"{_groups(train)} groups of {config.group!r} stay whole")
     if "group" in table.frame.columns and table.frame["group"].n_unique() == table.frame.height:
@@ -171,6 +188,41 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     mask = np.zeros(n_rows, dtype=bool)
     mask[chosen] = True
     return pl.Series(mask)
+
+
+def _latest(table: Table, config: ValidationConfig) -> pl.Series:
+    """Return a mask that is True for the latest rows. Rows of one date stay together."""
+    if "time" not in table.frame.columns:
+        raise UsageError(f"validation.time = {config.time!r}: {table.source} have no column of dates; leave it out")
+    times = table.frame["time"]
+    dates = times.value_counts().sort("time")
+    if dates.height < 2:
+        raise UsageError(
+            f"{table.source}: all rows have the same date in the column {quoted(config.time)}, so none is later; name "
+            "another column with `time=`."
+        )
+    later = table.frame.height - dates["count"].cum_sum()[:-1]
+    nearest = int((later - (config.fraction or 0) * table.frame.height).abs().arg_min() or 0)
+    return times > dates["time"][nearest]
+
+
+def _refuse_one_label(earlier: Table, later: Table) -> None:
+    """Raise `UsageError` if all earlier rows have the same label, and later ones do not."""
+    labels = earlier.frame["label"]
+    if not earlier.multilabel and labels.n_unique() == 1 and (later.frame["label"] != labels[0]).any():
+        last = shown_date(earlier.frame["time"].max(), earlier.frame["time"])
+        raise UsageError(
+            f"{earlier.source}: all rows until {last} have the label {quoted(labels[0])}, so nothing can be learned "
+            "for later ones. Leave out `time=`, or add earlier rows with other labels."
+        )
+
+
+def _cut_in_words(earlier: pl.Series, later: pl.Series) -> str:
+    """Say at which date rows were cut."""
+    last, times = earlier.max(), pl.concat([earlier, later])
+    return (
+        f"trained on rows until {shown_date(last, times)}, tested on rows after, until {shown_date(later.max(), times)}"
+    )
 
 
 def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:

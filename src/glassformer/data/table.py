@@ -10,12 +10,12 @@ from typing import Unpack
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
-from glassformer.data.columns import Columns, Wanted, find_columns
+from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 
 SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
@@ -39,14 +39,15 @@ class Table:
     """The rows in use, in the order of the file.
 
     `frame` has the columns `row` (UInt32, the number of the data row in the source, from 1) and `text` (String);
-    `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` (String) if one was
-    requested; from Python also `weight` (Float64), the weight of each row in training. `source` is the name or path
-    that the user gave. `order` are the labels from lowest to highest, if the task is to learn their order. `levels`
-    separates the levels of a label, such as ` > `, if it has some; `lower` are the columns of those below the first.
-    `notes` are sentences about what was detected. `like_labels` are other columns that look like labels, if the label
-    column holds decimal numbers. `inputs` says how the texts were composed, if a row has several inputs. Before that,
-    the frame holds the other inputs as strings, under their `kept_name`. `unlabelled` are the rows with a text and
-    without a label, if there are some: they have the columns of `frame`. With `multilabel` there are none.
+    `label` (String, or List(String) with `multilabel`) unless the table is unlabelled; `group` and `time` (String) if
+    they were requested (see `with_dates`); from Python also `weight` (Float64), the weight of each row in training.
+    `source` is the name or path that the user gave. `order` are the labels from lowest to highest, if the task is to
+    learn their order. `levels` separates the levels of a label, such as ` > `, if it has some; `lower` are the columns
+    of those below the first. `notes` are sentences about what was detected. `like_labels` are other columns that look
+    like labels, if the label column holds decimal numbers. `inputs` says how the texts were composed, if a row has
+    several inputs. Before that, the frame holds the other inputs as strings, under their `kept_name`. `unlabelled` are
+    the rows with a text and without a label, if there are some: they have the columns of `frame`. With `multilabel`
+    there are none. `dated` is a column of dates that nobody asked for, if there is one.
     """
 
     frame: pl.DataFrame
@@ -62,6 +63,7 @@ class Table:
     like_labels: tuple[str, ...] = ()
     inputs: Inputs | None = None
     unlabelled: pl.DataFrame | None = None
+    dated: str | None = None
 
     @property
     def without_label(self) -> str | None:
@@ -107,7 +109,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH, on_note=found.append)
     first = next(batches)
     columns = find_columns(first, source, labelled=labelled, **wanted)
-    group, multilabel, other_texts = wanted.get("group"), wanted.get("multilabel"), wanted.get("other_texts", ())
+    of_split = {name: column for name, column in columns_of_split(wanted).items() if column is not None}
+    multilabel, other_texts = wanted.get("multilabel"), wanted.get("other_texts", ())
     separator = multilabel if labelled else None
     frames = [
         _in_use(batch, columns, wanted, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
@@ -123,12 +126,13 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
             f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}`"
             + (f" and `label={columns.label!r}`." if labelled else ".")
         )
-    if group is not None and frame["group"].has_nulls():
-        rows = frame.filter(pl.col("group").is_null())["row"].to_list()
-        raise UsageError(
-            f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the group column {group!r}. "
-            f"Fill it in, or remove these rows."
-        )
+    for name, column in of_split.items():
+        if frame[name].has_nulls():
+            rows = frame.filter(pl.col(name).is_null())["row"].to_list()
+            raise UsageError(
+                f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the {name} column "
+                f"{quoted(column)}. Fill it in, or remove these rows."
+            )
     notes = [*found, *columns.notes]
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
@@ -152,6 +156,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         notes=tuple(notes),
         like_labels=columns.like_labels,
         unlabelled=without_label,
+        dated=_dated(first, columns) if "time" in wanted and "time" not in of_split else None,
     )
 
 
@@ -207,8 +212,8 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
 
 
 def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator: str | None) -> pl.DataFrame:
-    """Return the columns in use as strings, named `text`, `label` and `group`."""
-    named = {"text": columns.text, "label": columns.label, "group": wanted.get("group")}
+    """Return the columns in use as strings, named `text`, `label`, `group` and `time`."""
+    named = {"text": columns.text, "label": columns.label, **columns_of_split(wanted)}
     present, lower = {name: column for name, column in named.items() if column is not None}, wanted.get("lower", ())
     batch = with_columns(batch, list(dict.fromkeys([*present.values(), *lower])))
     in_use = {}
@@ -247,6 +252,21 @@ def _has_few_values_or_numbers(values: pl.Series) -> bool:
     if kind in ("empty", "lists or records"):
         return False
     return kind in ("whole numbers", "decimal numbers") or values.n_unique() <= FEW_VALUES
+
+
+def _dated(sample: pl.DataFrame, columns: Columns) -> str | None:
+    """Return the first column with different dates, not times of day alone, that is not in use."""
+    free = (name for name in sample.columns if name not in (columns.text, columns.label, *columns.kept.values()))
+    return next(
+        (
+            name
+            for name in itertools.islice(free, MOST_OTHERS)
+            if kind_of(sample[name]) == "dates"
+            and sample[name].drop_nulls().n_unique() > 1
+            and not sample[name].cast(pl.String).str.contains(r"^\s*\d{1,2}:").any()
+        ),
+        None,
+    )
 
 
 def tidy_values(values: pl.Series) -> pl.Series:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -12,29 +11,14 @@ from fastapi import FastAPI
 from prometheus_client.core import GaugeMetricFamily
 from pydantic import BaseModel, Field
 
+from glassformer.evaluation.drift import FEWEST, Compared, compared
 from glassformer.serving.served_model import ServedModel
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers, share_of
 from glassformer.targets.target import Followed
 
-RECENT, FEWEST = 1_000, 100  # texts
+RECENT = 1_000  # texts
 Usual = HeldOutAnswers | HeldOutNumbers
-_SURE = 3.29  # standard deviations: chance alone goes as far in 1 of 1,000 cases
-
-
-@dataclass(frozen=True, kw_only=True)
-class Compared:
-    """A figure of the recent answers beside that of the held-out rows.
-
-    Attributes:
-        held_out: None if the model does not know it.
-        moved: whether they differ by more than chance explains. None if that is not known.
-    """
-
-    name: str
-    recent: float
-    held_out: float | None
-    moved: bool | None
 
 
 @dataclass(kw_only=True)
@@ -75,7 +59,7 @@ class Drift:
             unlike = [bool(each["unlike_training"]) for each in recent]
             usually = None if usual is None or usual.unlike_training is None else share_of(usual.unlike_training)
             followed.append(Followed("unlike the training data", unlike, usually))
-        return len(recent), usual, [_compared(each, 0 if usual is None else usual.rows) for each in followed]
+        return len(recent), usual, [compared(each, 0 if usual is None else usual.rows) for each in followed]
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Yield the figures for Prometheus."""
@@ -93,23 +77,6 @@ class Drift:
                 if figure.held_out is not None:
                     both.add_metric([name, figure.name, "held-out rows"], figure.held_out)
         yield from (texts, both)
-
-
-def _compared(figure: Followed, rows: int) -> Compared:
-    """Compare two means by the standard error of their difference. Two shares are compared as if they were the same."""
-    texts, recent = len(figure.values), sum(figure.values) / len(figure.values)
-    usual = figure.usual
-    if usual is None:
-        return Compared(name=figure.name, recent=round(recent, 6), held_out=None, moved=None)
-    if isinstance(figure.values[0], bool):
-        both = (recent * texts + usual.mean * rows) / (texts + rows)
-        error = math.sqrt(both * (1 - both) * (1 / texts + 1 / rows))
-    else:
-        variance = sum((value - recent) ** 2 for value in figure.values) / texts
-        error = math.sqrt(variance / texts + usual.sd**2 / rows)
-    # What is kept of the held-out rows has six decimals.
-    moved = abs(recent - usual.mean) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
-    return Compared(name=figure.name, recent=round(recent, 6), held_out=usual.mean, moved=moved)
 
 
 class DriftOfModel(BaseModel):

@@ -104,7 +104,8 @@ def class_weights(
     """Return one weight per class.
 
     `balanced` is rows / (n_classes · rows of the class) (King & Zeng 2001). The average weight of a row is then 1. With
-    several labels per text, it is texts without the label / texts with it.
+    several labels per text, it is texts without the label / texts with it. A class without rows to learn from has the
+    weight 1.
 
     Raises:
         UsageError: the recipe's table names a label that the data does not have, or leaves one out.
@@ -115,8 +116,9 @@ def class_weights(
         if multilabel:
             positive = labels.sum(axis=0)
             return torch.from_numpy(np.maximum(len(labels) - positive, 1) / np.maximum(positive, 1)).float()
-        counts = np.maximum(np.bincount(labels, minlength=len(names)), 1)
-        return torch.from_numpy(len(labels) / (len(names) * counts)).float()
+        counts = np.bincount(labels, minlength=len(names))
+        weights = len(labels) / (len(names) * np.maximum(counts, 1))
+        return torch.from_numpy(np.where(counts > 0, weights, 1.0)).float()
     if set(config.class_weights) != set(names):
         raise UsageError(
             f"training.class_weights names the labels {sorted(config.class_weights)}, but the data has "

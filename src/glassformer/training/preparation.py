@@ -22,7 +22,7 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import UsageError, brief_value, quoted
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
@@ -162,6 +162,12 @@ class Prepared:
     def encoded(self, table: Table) -> Array:
         """Return the labels of a table as numbers."""
         return self.labels.encode(table)
+
+    def label_figures(self, table: Table) -> dict[str, Array]:
+        """Return for each label whether rows have it, by its name: (rows,)."""
+        encoded = self.encoded(table)
+        has = encoded.T == 1 if self.labels.multilabel else (encoded == at for at in range(len(self.labels.names)))
+        return {f"label {quoted(name)}": each for name, each in zip(self.labels.names, has, strict=True)}
 
     @cached_property
     def validation_labels(self) -> Array | None:

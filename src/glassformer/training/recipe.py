@@ -90,7 +90,7 @@ class Recipe(AnyRecipe):
         validation = self.validation
         if (
             not (isinstance(self.model, ModelConfig) and self.model.beside)
-            or validation.group is not None
+            or (validation.group, validation.time) != (None, None)
             or validation.file is not None
             or not validation.fraction
         ):

@@ -31,6 +31,7 @@ from glassformer.targets.target import Target
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.later_rows import with_drift
 from glassformer.training.loop import Observer, Silent, Trainer
 from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain_on_own_texts
@@ -166,6 +167,7 @@ def train_prepared(
     Args:
         clock: when the run began.
     """
+    prepared = with_drift(prepared)
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded

@@ -1,8 +1,12 @@
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from glassformer.data.sources import Sources
+from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table, read_table, text_keys
 from glassformer.errors import UsageError
 from glassformer.experiments.search import rows
@@ -23,7 +27,7 @@ def grouped(tmp_path: Path, count: int, groups: int) -> Table:
 
 def test_a_fifth_is_held_out_and_no_part_has_its_rows() -> None:
     table = opinions(600)
-    (cut,) = outer_cuts(table, None, LABELS, seed=0)
+    (cut,) = outer_cuts(table, ValidationConfig(), LABELS, seed=0)
     assert cut.unseen is not None
     assert cut.unseen.frame.height == 120
     assert texts(cut.searched).isdisjoint(texts(cut.unseen))
@@ -37,17 +41,26 @@ def test_a_fifth_is_held_out_and_no_part_has_its_rows() -> None:
 
 def test_few_rows_are_each_held_out_once_and_then_none() -> None:
     table = opinions(120)
-    *folds, last = outer_cuts(table, None, LABELS, seed=0)
+    *folds, last = outer_cuts(table, ValidationConfig(), LABELS, seed=0)
     unseen = [text for cut in folds if cut.unseen is not None for text in cut.unseen.frame["text"]]
     assert sorted(unseen) == sorted(table.frame["text"])
     assert all(texts(cut.searched).isdisjoint(texts(cut.unseen)) for cut in folds if cut.unseen is not None)
     assert (last.unseen, last.searched) == (None, table)
 
 
+@pytest.mark.parametrize("count", [120, 600])
+def test_the_latest_fifth_is_held_out_also_of_few_rows(count: int) -> None:
+    days = pl.Series("time", [datetime(2024, 1, 1) + timedelta(days=number) for number in range(count)])
+    table = replace(opinions(count), frame=opinions(count).frame.with_columns(days))
+    (cut,) = outer_cuts(table, ValidationConfig(time="day"), LABELS, seed=0)
+    assert cut.unseen is not None
+    assert cut.unseen.frame["row"].to_list() == list(range(count * 4 // 5 + 1, count + 1))
+
+
 @pytest.mark.parametrize("few", [0, 10_000])
 def test_no_group_is_split(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "FEW_ROWS", few)
-    cuts = outer_cuts(grouped(tmp_path, 200, 20), "author", LABELS, seed=0)
+    cuts = outer_cuts(grouped(tmp_path, 200, 20), ValidationConfig(group="author"), LABELS, seed=0)
     for cut in cuts:
         sides = [cut.searched, *([] if cut.unseen is None else [cut.unseen])]
         sides += [
@@ -76,7 +89,7 @@ def test_no_text_is_on_both_sides(distinct: int, few: int, tmp_path: Path, monke
     repeated = [(text, "ab"[number % 2]) for number, text in enumerate(shuffled_texts(200, distinct))]
     repeated += [("odd one", "rare"), (" odd one", "rare"), ("odd one", "a"), ("odd two", "rare")]
     table = read_table(write_csv(tmp_path / "t.csv", repeated))
-    for cut in outer_cuts(table, None, LABELS, seed=0):
+    for cut in outer_cuts(table, ValidationConfig(), LABELS, seed=0):
         for one, other in sides(cut):
             assert keys(one).isdisjoint(keys(other))
             assert (one.frame["label"] == "rare").sum() >= 2
@@ -98,7 +111,7 @@ def test_a_text_of_several_groups_is_learned_or_measured(
         ("ok" if number % 13 == 0 else f"text {number}", "ab"[number % 2], f"g{number % 20}") for number in range(200)
     ]
     table = read_table(write_csv(tmp_path / "t.csv", lines, ("text", "label", "author")), group="author")
-    cuts = outer_cuts(table, "author", LABELS, seed=0)
+    cuts = outer_cuts(table, ValidationConfig(group="author"), LABELS, seed=0)
     for cut in cuts:
         for one, other in sides(cut):
             assert keys(one).isdisjoint(keys(other))
@@ -114,7 +127,7 @@ def test_groups_move_back_whole_if_a_class_needs_them(tmp_path: Path) -> None:
     lines = [(f"text {number}", "ab"[number % 2], f"g{number % 20}") for number in range(200)]
     lines += [("odd one", "rare", "g3"), ("odd two", "rare", "g4"), ("odd one", "a", "g5")]
     table = read_table(write_csv(tmp_path / "t.csv", lines, ("text", "label", "author")), group="author")
-    for cut in outer_cuts(table, "author", LABELS, seed=0):
+    for cut in outer_cuts(table, ValidationConfig(group="author"), LABELS, seed=0):
         for one, other in sides(cut):
             assert (one.frame["label"] == "rare").sum() == 2
             assert set(one.frame["group"]).isdisjoint(other.frame["group"])
@@ -125,19 +138,19 @@ def test_groups_move_back_whole_if_a_class_needs_them(tmp_path: Path) -> None:
 def test_too_few_texts_or_groups_are_refused(few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "FEW_ROWS", few)
     with pytest.raises(UsageError, match="4 groups, and a search needs at least 5"):
-        outer_cuts(grouped(tmp_path, 100, 4), "author", LABELS, seed=0)
-    for cut in outer_cuts(grouped(tmp_path, 100, 5), "author", LABELS, seed=0):
+        outer_cuts(grouped(tmp_path, 100, 4), ValidationConfig(group="author"), LABELS, seed=0)
+    for cut in outer_cuts(grouped(tmp_path, 100, 5), ValidationConfig(group="author"), LABELS, seed=0):
         sides(cut)
     lines = [(f"text {number % 4}", "ab"[number % 2]) for number in range(100)]
     with pytest.raises(UsageError, match="4 distinct texts, and a search needs at least 5"):
-        outer_cuts(read_table(write_csv(tmp_path / "t.csv", lines)), None, LABELS, seed=0)
+        outer_cuts(read_table(write_csv(tmp_path / "t.csv", lines)), ValidationConfig(), LABELS, seed=0)
 
 
 def test_rows_of_a_rare_class_are_learned_from(tmp_path: Path) -> None:
     lines = [(f"text number {number}", "common" if number % 2 else "usual") for number in range(100)]
     lines += [("odd one", "rare"), ("odd two", "rare")]
     table = read_table(write_csv(tmp_path / "t.csv", lines))
-    cuts = outer_cuts(table, None, LABELS, seed=0)
+    cuts = outer_cuts(table, ValidationConfig(), LABELS, seed=0)
     unseen = [cut.unseen for cut in cuts if cut.unseen is not None]
     assert LABELS.never_held_out(table, all_rows(unseen)) == ["rare"]
     for cut in cuts:
@@ -150,7 +163,7 @@ def test_several_labels_of_which_one_is_rare(tmp_path: Path) -> None:
     lines = [(f"text number {number}", "a|b" if number % 2 else "a") for number in range(90)]
     lines += [("odd one", "a|rare"), ("odd two", "rare")]
     table = read_table(write_csv(tmp_path / "t.csv", lines), multilabel="|")
-    for cut in outer_cuts(table, None, LABELS, seed=0):
+    for cut in outer_cuts(table, ValidationConfig(), LABELS, seed=0):
         for part in inner_parts(cut.searched, None, LABELS, seed=0):
             assert set(part.learned.frame["label"].explode()) >= {"a", "b", "rare"}
 
@@ -182,7 +195,7 @@ def test_a_table_that_is_too_small_is_refused() -> None:
         label_column="label",
     )  # fmt: skip
     with pytest.raises(UsageError, match="2 groups, and a search needs at least 5"):
-        outer_cuts(one_group, "group", LABELS, seed=0)
+        outer_cuts(one_group, ValidationConfig(group="group"), LABELS, seed=0)
     own = Table(
         frame=lines.frame.with_columns(label=(lines.frame["row"] - 1) // 2, group=lines.frame["row"] % 6).cast(
             {"label": str, "group": str}
@@ -190,4 +203,4 @@ def test_a_table_that_is_too_small_is_refused() -> None:
         source="t.csv", text_column="text", label_column="label",
     )  # fmt: skip
     with pytest.raises(UsageError, match="the groups are too few, to hold any rows out"):
-        outer_cuts(own, "group", LABELS, seed=0)
+        outer_cuts(own, ValidationConfig(group="group"), LABELS, seed=0)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from glassformer.data.sources import Sources
-from glassformer.data.splits import fingerprint
+from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.record import Estimate
@@ -77,7 +77,7 @@ def test_the_variance_is_widened_by_rows_measured_over_rows_trained_on(
 ) -> None:
     """Nadeau & Bengio 2003: s²(1/n + n2/n1). Validation rows choose the epoch, so n1 is 43 of the 48 other rows."""
     _, _, notes = found
-    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, ValidationConfig(), None) for seed in (0, 1)]
     right = ("111111111100", "111111000000", "111111111111", "111111110000")  # rms, layer; the second seed's below
     runs = [
         run.model_copy(update={"values": tuple(map(float, bits))})
@@ -106,7 +106,7 @@ def test_what_is_written_reads_back(found: tuple[VariantComparison, Path, Notes]
 def test_a_run_is_the_training_of_its_recipe_on_the_other_rows(found: tuple[VariantComparison, Path, Notes]) -> None:
     _, out, notes = found
     variant = plan().variants[2]
-    cut = cut_rows(LABELS, Sources(train=opinions()), 1, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 1, ValidationConfig(), None)
     seeded = variant.recipe.model_copy(update={"training": variant.recipe.training.model_copy(update={"seed": 1})})
     trained = train_classifier(cut.sources, seeded)
     kept = json.loads(run_file(out / RUNS_FOLDER, LABELS, seeded, "cpu", cut.identity).read_text())
@@ -228,7 +228,10 @@ def test_one_row_left_out_is_one_row(tmp_path: Path) -> None:
 
 
 def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Path, Notes]) -> None:
-    runs, cuts = list(found[0].runs), [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    runs, cuts = (
+        list(found[0].runs),
+        [cut_rows(LABELS, Sources(train=opinions()), seed, ValidationConfig(), None) for seed in (0, 1)],
+    )
 
     def verdict(*right: str) -> str:
         """Of variants that answer the first seed's rows and the second's as each string says."""
@@ -263,7 +266,7 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
 
 def test_the_name_of_a_run_is_all_that_decides_it(tmp_path: Path) -> None:
     variant, other = plan().variants[:2]
-    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, None) for seed in (0, 1)]
+    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, ValidationConfig(), None) for seed in (0, 1)]
     named = run_file(tmp_path, LABELS, variant.recipe, "cpu", cuts[0].identity)
     described = variant.recipe.model_copy(update={"description": "something else"})
     assert named == run_file(tmp_path, LABELS, described, "cpu", cuts[0].identity)
@@ -292,7 +295,7 @@ def test_the_rows_of_a_seed_are_read_once_for_all_its_runs(tmp_path: Path, monke
         return "rows"
 
     monkeypatch.setattr("glassformer.experiments.variants.plan.fingerprint", reading)
-    cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), None)
     for variant in plan().variants:
         run_file(tmp_path, LABELS, variant.recipe, "cpu", cut.identity)
     assert read == [cut.sources.train, cut.measured]
@@ -324,7 +327,7 @@ def test_a_folder_with_other_files_is_left_alone(tmp_path: Path) -> None:
 
 def test_the_time_of_a_step_is_not_known_where_some_rows_make_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     variant = plan().variants[0]
-    cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), None)
     step = seconds_per_step(variant.recipe, cut, "cpu")
     assert step is not None
     assert 0 < step < 5

@@ -1,3 +1,5 @@
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -5,7 +7,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.sources import Sources
-from glassformer.data.splits import fingerprint
+from glassformer.data.splits import ValidationConfig, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import UsageError
 from glassformer.experiments.variants.plan import Plan, check_buildable, cut_rows, plan_variants
@@ -111,7 +113,7 @@ def texts(of: Table) -> set[str]:
 def test_measured_rows_are_the_seed_s_own_and_never_learned_from() -> None:
     train = opinions(61)
     doubled = table([*train.frame["text"], train.frame["text"][0]], [*train.frame["label"], train.frame["label"][0]])
-    cuts = [cut_rows(LABELS, Sources(train=doubled), seed, None, None) for seed in (0, 1, 0)]
+    cuts = [cut_rows(LABELS, Sources(train=doubled), seed, ValidationConfig(), None) for seed in (0, 1, 0)]
     for cut in cuts:
         assert cut.measured.frame.height == 12
         assert not texts(cut.measured) & texts(cut.sources.train)
@@ -125,13 +127,22 @@ def test_groups_are_measured_whole() -> None:
     grouped = opinions(60)
     groups = pl.Series("group", [f"author {number // 6}" for number in range(60)])
     train = Table(frame=grouped.frame.with_columns(groups), source="r.csv", text_column="review", label_column="stars")
-    cut = cut_rows(LABELS, Sources(train=train), 3, "group", None)
+    cut = cut_rows(LABELS, Sources(train=train), 3, ValidationConfig(group="group"), None)
     assert not set(cut.measured.frame["group"]) & set(cut.sources.train.frame["group"])
+
+
+def test_the_latest_rows_are_measured_for_each_seed() -> None:
+    days = pl.Series("time", [datetime(2024, 1, 1) + timedelta(days=number) for number in range(60)])
+    train = opinions(60)
+    train = replace(train, frame=train.frame.with_columns(days))
+    for seed in (0, 1):
+        cut = cut_rows(LABELS, Sources(train=train), seed, ValidationConfig(time="day"), None)
+        assert cut.measured.frame["row"].to_list() == list(range(49, 61))
 
 
 def test_a_table_of_its_own_is_the_same_for_all_seeds() -> None:
     test = opinions(14, source="test.csv", first=500)
-    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, None, test) for seed in (0, 1)]
+    cuts = [cut_rows(LABELS, Sources(train=opinions()), seed, ValidationConfig(), test) for seed in (0, 1)]
     assert all(cut.measured is test and cut.sources.train.frame.height == 60 for cut in cuts)
 
 
@@ -144,20 +155,20 @@ def test_a_table_of_its_own_is_the_same_for_all_seeds() -> None:
 )
 def test_a_table_that_cannot_be_measured_on(test: Table, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        cut_rows(LABELS, Sources(train=opinions()), 0, None, test)
+        cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), test)
 
 
 def test_labels_too_rare_to_hold_rows_out() -> None:
     rare = Sources(train=table([f"text {number}" for number in range(36)], list("abcdefghijkl" * 3)))
     with pytest.raises(UsageError, match=r"some label has too few rows left\. .*single row.*`test=`"):
-        [cut_rows(LABELS, rare, seed, None, None) for seed in range(9)]
+        [cut_rows(LABELS, rare, seed, ValidationConfig(), None) for seed in range(9)]
 
 
 def test_what_does_not_fit_the_vocabulary_is_refused_before_training(tmp_path: Path) -> None:
     recipe = tmp_path / "small.toml"
     recipe.write_text("[model]\npreset = 'tiny'\n[validation]\nmin_rows = 0\n")
     variants = plan("positions=none,rotary", recipe=str(recipe)).variants
-    cut = cut_rows(LABELS, Sources(train=opinions()), 0, None, None)
+    cut = cut_rows(LABELS, Sources(train=opinions()), 0, ValidationConfig(), None)
     check_buildable(variants, cut)
     one_hot = plan("embedding=learned,one-hot", recipe=str(recipe), overrides={"model.d_model": 2, "model.n_heads": 1})
     with pytest.raises(UsageError, match=r"the variant one-hot cannot be built"):

@@ -62,8 +62,10 @@ def usable_rows(sources: Sources, judge: Judge, *, seed: int) -> Table:
     return table
 
 
-def outer_cuts(table: Table, group: str | None, judge: Judge, *, seed: int) -> list[Cut]:
+def outer_cuts(table: Table, validation: ValidationConfig, judge: Judge, *, seed: int) -> list[Cut]:
     """Hold rows out of the search: a fifth, or of few rows each of four parts in turn, and then none.
+
+    With `validation.time`, the latest fifth is held out, also of few rows.
 
     No group and no text is on both sides. Rows of a class that would have too few rows to learn from are not held out.
 
@@ -71,13 +73,13 @@ def outer_cuts(table: Table, group: str | None, judge: Judge, *, seed: int) -> l
         UsageError: the rows cannot be cut.
     """
     _check_units(table, FEWEST_UNITS)
-    if table.frame.height < FEW_ROWS:
+    if table.frame.height < FEW_ROWS and validation.time is None:
         folds = [_cut(table, judge, held_out) for held_out in _folds(table, judge, seed)]
         return [*folds, Cut(searched=table, unseen=None)]
     units = units_of(table)
     _, firsts = np.unique(units, return_index=True)
-    each_once = table if group is not None else replace(table, frame=table.frame[np.sort(firsts)])
-    config = ValidationConfig(fraction=HELD_OUT, group=group, min_rows=0)
+    each_once = table if validation.group is not None else replace(table, frame=table.frame[np.sort(firsts)])
+    config = ValidationConfig(fraction=HELD_OUT, group=validation.group, time=validation.time, min_rows=0)
     held_out = make_splits(each_once, config, seed=seed).validation
     assert held_out is not None
     hidden = np.isin(units, units[table.frame["row"].is_in(held_out.frame["row"].implode()).to_numpy()])

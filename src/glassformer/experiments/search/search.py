@@ -80,7 +80,7 @@ def search(
     seed, judge = recipe.training.seed, part_of(task, "experiments")
     check_out(out, resume=resume, overwrite=overwrite)
     table = usable_rows(sources, judge, seed=seed)
-    cuts = outer_cuts(table, recipe.validation.group, judge, seed=seed)
+    cuts = outer_cuts(table, recipe.validation, judge, seed=seed)
     begun = {
         "minutes": minutes,
         "target": [judge.kind, table.order and list(table.order)],
@@ -97,7 +97,7 @@ def search(
     outcomes = []
     try:
         for number, cut in enumerate(cuts):
-            rest = replace(sources, train=cut.searched, test=None)
+            rest = replace(sources, train=cut.searched, test=None, unlabelled=())
             setup = Setup(
                 judge=judge,
                 recipe=recipe,

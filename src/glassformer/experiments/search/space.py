@@ -39,7 +39,7 @@ _FIXED = {
         "because it changes the loss that the trials are rated by",
     ),
     **dict.fromkeys(
-        ("validation.fraction", "validation.file", "validation.group", "validation.min_rows"),
+        tuple(f"validation.{name}" for name in ("fraction", "file", "group", "time", "min_rows")),
         "because every trial is measured on the same rows",
     ),
 }

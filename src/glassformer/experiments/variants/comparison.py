@@ -85,8 +85,8 @@ def compare_variants(
         InterruptedTraining: on Ctrl-C. Finished runs are kept.
     """
     prepare_folder(out)
-    group, judge = plan.variants[0].recipe.validation.group, part_of(task, "experiments")
-    cuts = {seed: cut_rows(judge, sources, seed, group, test) for seed in plan.seeds}
+    validation, judge = plan.variants[0].recipe.validation, part_of(task, "experiments")
+    cuts = {seed: cut_rows(judge, sources, seed, validation, test) for seed in plan.seeds}
     todo = [
         (variant, recipe, cuts[seed], run_file(out / RUNS_FOLDER, judge, recipe, device, cuts[seed].identity))
         for seed in plan.seeds
@@ -143,10 +143,11 @@ def comparison_of(
     """Return everything that the runs show. Runs are ordered by seed, and within a seed by the order of the plan."""
     grid = [runs[number :: len(plan.variants)] for number in range(len(plan.variants))]
     rows = min(run.rows for run in runs)
+    latest = not same_rows and plan.variants[0].recipe.validation.time is not None
     learned, judge = min(run.training_rows for run in runs), cuts[0].judge  # without validation rows
     outcomes = Outcomes(
         values=tuple(np.array([run.values for run in of_seed]) for of_seed in zip(*grid, strict=True)),
-        same_rows=same_rows,
+        same_rows=same_rows or latest,
         overlap=rows / learned,
         lowest=judge.lowest,
         better=judge.better,
@@ -161,6 +162,8 @@ def comparison_of(
     measured_on = (
         f"{cuts[0].measured.source}, the same rows for all"
         if same_rows
+        else "the latest fifth of the rows, the same for all"
+        if latest
         else "a random fifth of the rows, different for each seed"
     )
     return VariantComparison(
@@ -170,7 +173,7 @@ def comparison_of(
             sha256=fingerprint(table),
             measured_on=measured_on,
             measured_rows=rows,
-            measured_sha256=fingerprint(cuts[0].measured) if same_rows else None,
+            measured_sha256=fingerprint(cuts[0].measured) if same_rows or latest else None,
         ),
         figure=judge.figures[0].name,
         varied={key_name(key): list(values) for key, values in plan.keys.items()},
@@ -181,7 +184,7 @@ def comparison_of(
         keys=keys,
         best=best,
         verdict=_verdict(variants, best, judge.better),
-        covers=_COVERS[same_rows],
+        covers=_COVERS[same_rows or latest],
         notes=notes_on(plan, runs, table, judge, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
         **measured_here(device, command),

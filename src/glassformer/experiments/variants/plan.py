@@ -30,6 +30,7 @@ SAME_FOR_ALL = {
     "training.patience": "because the budget decides how long every variant trains",
     "validation.file": "because every variant gets the same rows",
     "validation.group": "because every variant gets the same rows",
+    "validation.time": "because every variant gets the same rows",
 }
 
 
@@ -157,12 +158,13 @@ def value_name(key: str, value: Any) -> str:
     return value if isinstance(value, str) and value != "none" else f"{key_name(key)}={_plain(value)}"
 
 
-def cut_rows(judge: Judge, sources: Sources, seed: int, group: str | None, test: Table | None) -> Cut:
+def cut_rows(judge: Judge, sources: Sources, seed: int, validation: ValidationConfig, test: Table | None) -> Cut:
     """Return the rows that every variant learns from and is measured on with one seed.
 
     Without `test`, a fifth of the training rows is held out for measuring. Each seed draws its own fifth, with the
     classes in proportion and whole groups. A fixed fifth would be simpler. But then all runs would depend on the same
-    rows, and no interval over seeds could tell what other rows would have shown.
+    rows, and no interval over seeds could tell what other rows would have shown. With `validation.time`, each seed gets
+    the latest fifth.
 
     Raises:
         UsageError: a label would have too few rows to learn from, or `test` cannot be measured on.
@@ -176,7 +178,7 @@ def cut_rows(judge: Judge, sources: Sources, seed: int, group: str | None, test:
             sources=Sources(train=sources.train, validation=sources.validation, test=test),
             measured=test,
         )
-    config = ValidationConfig(fraction=MEASURED, group=group, min_rows=0)
+    config = ValidationConfig(fraction=MEASURED, group=validation.group, time=validation.time, min_rows=0)
     splits = make_splits(sources.train, config, seed=seed)
     assert splits.validation is not None
     judge.check_learned(sources.train, splits.train)

@@ -109,7 +109,7 @@ def seconds_per_step(recipe: Recipe, cut: Cut, device: str) -> float | None:
     """Measure the seconds of a step with a few steps on some rows, or return None if these rows make no run."""
     train = cut.sources.train
     some = dataclasses.replace(train, frame=train.frame.sample(min(_TIMED_ROWS, train.frame.height), seed=0))
-    validation = recipe.validation.model_copy(update={"fraction": None, "file": None, "group": None})
+    validation = recipe.validation.model_copy(update=dict.fromkeys(("fraction", "file", "group", "time")))
     timed = with_training(recipe, max_steps=_TIMED_STEPS, max_seconds=None)
     quick = timed.model_copy(update={"validation": validation})
     listener = Listener()

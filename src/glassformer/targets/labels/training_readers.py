@@ -91,9 +91,10 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     )
     given = [name for name, each in learned.fitted.items() if not each.reader.weighed]
     weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0)
-    weights |= zip([name for name in chosen if name not in given], found.weights, strict=True)
-    if len(chosen) == 1:
-        weights[chosen[0]] = max(weights[chosen[0]], _LEAST_WEIGHT)
+    of_chosen = dict(zip([name for name in chosen if name not in given], found.weights, strict=True))
+    if of_chosen and max(of_chosen.values()) < _LEAST_WEIGHT:  # one answers, also if the held-out rows contradict all
+        of_chosen[next(iter(of_chosen))] = _LEAST_WEIGHT
+    weights |= of_chosen
     nothing = np.zeros_like(next(iter(held_out.values())))
     logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items() if name not in given}
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)

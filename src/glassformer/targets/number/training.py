@@ -13,7 +13,7 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor
 
-from glassformer.data.arrays import FloatArray, Numbers
+from glassformer.data.arrays import Array, FloatArray, Numbers
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
@@ -62,6 +62,9 @@ class PreparedNumber(Prepared):
     def encoded(self, table: Table) -> np.ndarray[Any, Any]:
         """Return the numbers as the readers learn them: (rows,), float32."""
         return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
+
+    def label_figures(self, table: Table) -> dict[str, Array]:
+        return {"number": numbers_of(table)}
 
     @property
     def scored(self) -> Scored:

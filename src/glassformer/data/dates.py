@@ -1,0 +1,170 @@
+"""Dates and times in the usual spellings: ISO, day first or month first, with names of months, and as numbers.
+
+Numbers are years, months (202403), days (20240301), seconds (20240301123000), days since 1900 as spreadsheets count
+them, or seconds, milliseconds, microseconds or nanoseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from glassformer.data.table import Table, row_list
+from glassformer.errors import UsageError, quoted
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_NAME, _WEEKDAY = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?", r"(?:[a-z]{2,9}\.?,? )?"
+_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?", r"(?P<year>\d{4})"
+_CLOCK = (
+    r"(?:(?:t|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
+    r"(?: ?(?P<zone>z|(?:utc|gmt)?[+-]\d{1,2}(?::?\d{2})?|[a-z]{3,4}))?)?"
+)
+_WORDS = (
+    rf"^{_YEAR}[-/.](?P<month>\d{{1,2}})(?:[-/.](?P<day>\d{{1,2}}))?{_CLOCK}$",
+    rf"^{_WEEKDAY}{_DAY}[ -]{_NAME},?[ -]{_YEAR}{_CLOCK}$",
+    rf"^{_WEEKDAY}{_NAME} +{_DAY},? {_YEAR}{_CLOCK}$",
+    rf"^{_WEEKDAY}{_NAME} +{_DAY}{_CLOCK} {_YEAR}$",
+    rf"^{_NAME}[ -]{_YEAR}$",
+)
+_TWO_NUMBERS = rf"^(?P<one>\d{{1,2}})(?P<by>[-/.]) ?(?P<other>\d{{1,2}})[-/.] ?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}$"
+_WRITTEN_AS_NUMBERS = {
+    "%Y": (1e3, 3e3),
+    "%Y%m": (1.9e5, 2.2e5),
+    "%Y%m%d": (1.9e7, 2.2e7),
+    "%Y%m%d%H%M%S": (1.9e13, 2.2e13),
+}
+"""Formats, and the numbers that are read so: from, to below."""
+_DAYS_OF_SPREADSHEETS = (2e4, 8e4)  # 1954 to 2119
+_SINCE_1970 = {"s": (1e8, 1e10, 1e6), "ms": (1e11, 1e13, 1e3), "us": (1e14, 1e16, 1), "ns": (1e17, 1e19, 1e-3)}
+"""Units: from, to below, and how many microseconds each has."""
+_TO_1970 = 25_569  # days, as spreadsheets count them
+
+
+def with_dates(table: Table, column: str) -> Table:
+    """Return the table with the cells of its column `time` as dates and times, Datetime("us").
+
+    Args:
+        column: the name of that column, for messages.
+
+    Raises:
+        UsageError: see `dates_of`.
+    """
+    place = f"{table.source}, column {quoted(column)}"
+    times = dates_of(table.frame["time"], table.frame["row"], place)
+    return replace(table, frame=table.frame.with_columns(time=times))
+
+
+def dates_of(cells: pl.Series, rows: pl.Series, place: str) -> pl.Series:
+    """Return the date and time of each cell, Datetime("us").
+
+    Args:
+        cells: stripped strings, none of them null.
+        rows: their numbers, for messages.
+        place: the table and the column, for messages.
+
+    Raises:
+        UsageError: a cell is not a date, or it cannot be decided whether the day comes first or the month.
+    """
+    distinct = cells.unique(maintain_order=True)
+    spelled = distinct.str.to_lowercase()
+    day_first = _day_first(
+        spelled, lambda odd: f"{quoted(distinct[odd])} ({_rows(rows, cells == distinct[odd])})", place
+    )
+    found = _read(spelled, day_first)
+    if found.has_nulls():
+        first = distinct[int(found.is_null().arg_true()[0])]
+        raise UsageError(
+            f"{place}: {quoted(first)} ({_rows(rows, cells == first)}) is not a date. Write dates as 2024-03-01 or "
+            "2024-03-01 12:30, or name another column with `time=`."
+        )
+    times: pl.Series = cells.to_frame("cell").join(
+        pl.DataFrame({"cell": distinct, "time": found}), on="cell", how="left", maintain_order="left"
+    )["time"]
+    return times
+
+
+def shown_date(time: Any, times: pl.Series) -> str:
+    """Return a date as people write it, with the time of day if the column holds such times."""
+    with_clock = (times.dt.truncate("1d") != times).any()
+    return f"{time:%Y-%m-%d %H:%M}" if with_clock else f"{time:%Y-%m-%d}"
+
+
+def _rows(rows: pl.Series, which: pl.Series) -> str:
+    return row_list(rows.filter(which).to_list())
+
+
+def _day_first(cells: pl.Series, shown: Any, place: str) -> bool:
+    """Return whether the day comes before the month in dates of numbers whose year is last.
+
+    Some cell must tell, as no month is after 12. With dots in between, the day comes first.
+    """
+    fields = cells.str.extract_groups(_TWO_NUMBERS).struct.unnest()
+    one, other = fields["one"].cast(pl.Int64), fields["other"].cast(pl.Int64)
+    days, months = (one > 12).fill_null(False), (other > 12).fill_null(False)
+    if days.any() and months.any():
+        raise UsageError(
+            f"{place}: {shown(days.arg_max())} has the day first, and {shown(months.arg_max())} has the month first. "
+            "Write all dates alike, as 2024-03-31."
+        )
+    unclear = (one != other).fill_null(False) & (fields["by"] != ".").fill_null(False)
+    if unclear.any() and not days.any() and not months.any():
+        raise UsageError(
+            f"{place}: it is not clear which number of {shown(unclear.arg_max())} is the day and which the month, and "
+            "no other row tells. Write dates as 2024-03-31."
+        )
+    return not months.any()
+
+
+def _read(cells: pl.Series, day_first: bool) -> pl.Series:
+    """Return the date and time of each cell, null where there is none."""
+    day, month = ("one", "other") if day_first else ("other", "one")
+    two_numbers = cells.str.extract_groups(_TWO_NUMBERS).struct.unnest().rename({day: "day", month: "month"})
+    words = [cells.str.extract_groups(pattern).struct.unnest() for pattern in _WORDS]
+    numbers = _of_numbers(cells.cast(pl.Float64, strict=False))
+    return pl.select(pl.coalesce(*map(_of_fields, [*words, two_numbers]), *numbers)).to_series()
+
+
+def _of_fields(fields: pl.DataFrame) -> pl.Series:
+    """Return the dates that columns of strings spell: the year, the month or its name, and what else there is."""
+    usual = {"day": "1", "hour": "0", "minute": "0", "second": "0", "half": "", "zone": ""}
+    fields = fields.with_columns(
+        (pl.col(name).fill_null(value) if name in fields.columns else pl.lit(value)).alias(name)
+        for name, value in usual.items()
+    )
+    if "name" in fields.columns:
+        numbers = {name: str(number) for number, name in enumerate(_MONTHS, 1)}
+        fields = fields.with_columns(month=pl.col("name").replace(numbers))
+    hour = pl.col("hour").cast(pl.Int64)
+    hour = (
+        pl.when(pl.col("half") == "p").then(hour % 12 + 12).when(pl.col("half") == "a").then(hour % 12).otherwise(hour)
+    )
+    year = pl.col("year")
+    century = pl.when(year.cast(pl.Int64) < 70).then(pl.lit("20")).otherwise(pl.lit("19"))
+    year = pl.when(year.str.len_chars() == 2).then(century + year).otherwise(year)
+    written = pl.format("{}-{}-{} {}:{}:{}", year, "month", "day", hour, "minute", "second")
+    zone = pl.col("zone").str.extract_groups(r"(?P<sign>[+-])(?P<hours>\d{1,2}):?(?P<minutes>\d{2})?$").struct
+    minutes = zone.field("hours").cast(pl.Int64) * 60 + zone.field("minutes").fill_null("0").cast(pl.Int64)
+    ahead = (minutes * pl.when(zone.field("sign") == "-").then(-1).otherwise(1)).fill_null(0)
+    read = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us") - pl.duration(minutes=ahead)
+    return fields.select(read).to_series()
+
+
+def _of_numbers(numbers: pl.Series) -> list[pl.Series]:
+    """Return the dates of numbers, for each way of reading them."""
+    found = []
+    for written, (low, high) in _WRITTEN_AS_NUMBERS.items():
+        whole = _within(numbers, low, high).cast(pl.Int64).cast(pl.String)
+        if written == "%Y":
+            whole, written = whole + "0101", "%Y%m%d"
+        elif written == "%Y%m":
+            whole, written = whole + "01", "%Y%m%d"
+        found.append(whole.str.to_datetime(written, strict=False, time_unit="us"))
+    days = (_within(numbers, *_DAYS_OF_SPREADSHEETS) - _TO_1970) * 86_400e6
+    epochs = [_within(numbers, low, high) * each for low, high, each in _SINCE_1970.values()]
+    return [*found, *(each.cast(pl.Int64).cast(pl.Datetime("us")) for each in (days, *epochs))]
+
+
+def _within(numbers: pl.Series, low: float, high: float) -> pl.Series:
+    return numbers.set(~((numbers >= low) & (numbers < high)).fill_null(False), None)
