@@ -10,7 +10,7 @@ from tests.trained import NEGATIVE, POSITIVE, Trained, review_rows, write_csv
 
 FILES = {
     "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "report.html", "seen.safetensors", "tokenizer.json",
+    "report.html", "seen.safetensors", "SHA256SUMS", "tokenizer.json",
 }  # fmt: skip
 COUNTING = (*QUICK[:2], *QUICK[-2:], "--epochs", "0")
 

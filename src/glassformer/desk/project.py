@@ -174,7 +174,7 @@ class Project:
             facts |= {"task": source.task, "separator": source.multilabel}
         labelling = labelling_of(facts)
         inputs = InputsRead.of(facts)
-        Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label, None)
+        Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
         texts = pl.concat(_texts(itertools.chain([first], batches), inputs, found_label, labelling))
         rows = texts.height
         texts = texts.filter(~pl.col("blank"))
