@@ -34,6 +34,7 @@ def page(desk: Desk, browser: Browser) -> Iterator[Page]:
         page = browser.new_page()
         said = complaints(page)
         page.goto(f"{url}{desk.app.query}")
+        page.get_by_role("link", name="Begin to label").click()
         expect(page.locator("#typed")).to_be_focused()
         yield page
         assert said == []
@@ -148,6 +149,7 @@ def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Pa
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        page.get_by_role("link", name="Begin to label").click()
         given, keys = page.locator("#given"), page.keyboard
         expect(given).to_contain_text("film")
         for name in ("mood", "price"):
@@ -187,7 +189,6 @@ def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: 
         page.get_by_label("Texts").select_option("question")
         page.get_by_label("What answer is used for").select_option("a further text")
         page.get_by_label("What shop is used for").select_option(label="beside the text: a category or a number")
-        page.get_by_role("button", name="Read these columns").click()
         page.get_by_role("link", name="Begin to label").click()
         expect(page.locator("#given")).to_contain_text("is the lamp")
         expect(page.locator(".work dl")).to_contain_text("answer")
@@ -217,6 +218,7 @@ def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        page.get_by_role("link", name="Begin to label").click()
         given, keys = page.locator("#given"), page.keyboard
         expect(given).to_contain_text("film")
         text = str(given.text_content())
@@ -309,6 +311,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(desk: Desk, browser: Browser) -
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        page.get_by_role("link", name="Begin to label").click()
         given, said = page.locator("#given"), page.locator("#alert")
         expect(given).to_contain_text("film")
         text = str(given.text_content())
@@ -373,6 +376,7 @@ def test_a_closed_desk_is_said(desk: Desk, browser: Browser) -> None:
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        page.get_by_role("link", name="Begin to label").click()
         expect(page.locator("#typed")).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#alert")).to_contain_text("it was closed. Labels are kept")

@@ -27,7 +27,8 @@ class Desk {
 
   async begin() {
     await this.refresh();
-    if (!STEPS.some(([key]) => `#${key}` === location.hash)) location.replace(`#${this.state.table && this.state.texts ? "label" : "open"}`);
+    // What was found is read first: once a label is given, the columns stay.
+    if (!STEPS.some(([key]) => `#${key}` === location.hash)) location.replace(`#${this.state.fixed ? "label" : "open"}`);
     await this.show();
   }
 

@@ -5,9 +5,10 @@ import { get, post, send } from "./server.js";
 
 const TASKS = { classes: "one class", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
 
-const USES = { "": "not read, unless chosen above", other_texts: "a further text", columns: "beside the text: a category or a number" };
+const USES = { "": "not read", other_texts: "a further text", columns: "beside the text: a category or a number" };
 
 export function opening(desk) {
+  let changed = false; // whether columns have been chosen that are not read yet
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
   const part = el("input", { type: "text", id: "part", autocomplete: "off" });
   const drop = el("div", { className: "drop" },
@@ -17,11 +18,12 @@ export function opening(desk) {
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
   task.append(...Object.entries(TASKS).map(([value, name]) => el("option", { value }, name)));
-  const columns = el("form", { className: "naming" },
-    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task), el("button", {}, "Read these columns"));
   const values = el("dl", { className: "facts" });
+  const columns = el("form", { className: "naming" },
+    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task),
+    el("details", {}, el("summary", {}, "All columns: read more than one"), values), el("button", {}, "Read these columns"));
   const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
-  const chosen = el("div", {}, el("h2", {}, "What was found"), found, el("details", {}, el("summary", {}, "All columns: read more than one"), values), columns, onward);
+  const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, onward);
   const place = el("section", { "aria-label": "Open" }, drop, chosen);
 
   async function take(file) {
@@ -44,11 +46,12 @@ export function opening(desk) {
     label.value = desk.state.label ?? "";
     task.value = desk.state.task;
     values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""), " ", useOf(name))]));
+    hideTaken();
   }
 
   /** What else is read of a column. */
   function useOf(name) {
-    const use = el("select", { className: "use", name, "aria-label": `What ${name} is used for`, disabled: desk.state.fixed });
+    const use = el("select", { className: "use", name, "aria-label": `What ${name} is used for` });
     use.append(...Object.entries(USES).map(([value, said]) => el("option", { value }, said)));
     use.value = Object.keys(USES).find((each) => desk.state[each]?.includes(name)) ?? "";
     return use;
@@ -71,16 +74,29 @@ export function opening(desk) {
     drop.classList.remove("ready");
     take(event.dataTransfer.files[0]);
   });
+  /** The columns of the first text and of the labels have no other use. */
+  function hideTaken() {
+    values.querySelectorAll(".use").forEach((use) => { use.hidden = [text.value, label.value].includes(use.name); });
+  }
+
   /** Names the columns that are read besides the first text, by their use. */
   function used() {
-    const chosen = [...values.querySelectorAll(".use")].filter(({ name }) => name !== text.value && name !== label.value);
+    const chosen = [...values.querySelectorAll(".use")].filter(({ hidden }) => !hidden);
     return Object.fromEntries(Object.keys(USES).filter(Boolean).map((use) => [use, chosen.filter(({ value }) => value === use).map(({ name }) => name)]));
   }
 
-  columns.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  text.addEventListener("change", hideTaken);
+  label.addEventListener("change", hideTaken);
+  async function read() {
+    changed = false;
     const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value, ...used() }));
     if (state) await desk.refresh(state);
+  }
+
+  columns.addEventListener("change", () => { changed = true; });
+  columns.addEventListener("submit", (event) => {
+    event.preventDefault();
+    read();
   });
-  return { place, enter, update };
+  return { place, enter, update, leave: () => changed && read() }; // what was chosen counts, also if nobody presses the button
 }
