@@ -175,7 +175,7 @@ export function labelling(desk) {
     twice.checked = desk.state.twice;
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
-    const right = measured ? `The model is ${measured.said} drawn at random.` : "";
+    const right = measured ? `On texts drawn at random, the model is ${measured.said}.` : "";
     progress.textContent = [`${counted(labelled, "label")}, ${counted(left, "text")} left.`, right, model].filter(Boolean).join(" ");
   }
 
