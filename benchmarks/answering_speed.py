@@ -100,6 +100,7 @@ def set_weights(folder: Path) -> dict[str, Figures]:
         contestant → how it answers.
     """
     from benchmarks.models import answers_by
+    from glassformer.data.checksums import replace_file
     from glassformer.prediction.model_folder import CLASSIFIER, load_model
 
     trained = load_model(folder / "both", CLASSIFIER)
@@ -109,7 +110,7 @@ def set_weights(folder: Path) -> dict[str, Figures]:
     for name, weight in {"both": chosen or WEIGHT_BY_HAND, "counting": 0.0}.items():
         config = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
         config["readers"]["transformer"]["weight"] = weight
-        (folder / name / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        replace_file(folder / name, "config.json", json.dumps(config))
     names = {"glassformer": "alone", "glassformer, both readers": "both", "glassformer, counting alone": "counting"}
     about: dict[str, Figures] = {
         name: {"answers_by": answers_by(load_model(folder / file, CLASSIFIER).config)} for name, file in names.items()

@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from benchmarks.experiment import ROOT, Experiment, arguments, running
 from benchmarks.models import classifier
 from benchmarks.sentiment_rows import SEED, UNSEEN, class_numbers, test_rows, training_rows, with_sentences
+from glassformer.data.checksums import write_sums
 from glassformer.data.sources import Sources
 from glassformer.data.splits import Splits, make_splits
 from glassformer.data.table import Table
@@ -115,6 +116,7 @@ def smaller(trained: Path, splits: Splits, experiment: Experiment) -> Path:
     config = json.loads((trained / "config.json").read_text(encoding="utf-8"))
     text = json.dumps(config | {"unlike": seen.config.model_dump()}, indent=2, ensure_ascii=False)
     (folder / "config.json").write_text(text + "\n", encoding="utf-8")
+    write_sums(folder)
     return folder
 
 

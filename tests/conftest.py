@@ -11,6 +11,7 @@ import pytest
 import torch
 from hypothesis import register_random, settings
 
+from glassformer.data import checksums
 from tests.shapes import check_shapes, forget
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
@@ -77,3 +78,9 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from walking through all modules and tests again and again."""
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
+
+
+@pytest.fixture
+def unsealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test changes files of a folder by hand, as whoever wants to do harm would: with new checksums, or with none."""
+    monkeypatch.setattr(checksums, "read_sums", lambda _: {})

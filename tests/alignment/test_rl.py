@@ -65,7 +65,7 @@ def test_a_run_leaves_a_whole_folder_and_its_start_as_it_was(grpo: bool, tmp_pat
     made = steered(tmp_path, lambda rollouts: low_bytes(rollouts) + 100 * next(calls), begins=begins, grpo=grpo)
     loaded = load_model(tmp_path, LANGUAGE_MODEL)
     assert {path.name for path in tmp_path.iterdir()} == {
-        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"
+        "README.md", "SHA256SUMS", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"
     }  # fmt: skip
     assert loaded.config == made.config
     assert loaded.config.init == {"from": "base", "fingerprint": before}

@@ -101,7 +101,7 @@ def test_answers_that_cannot_be_finished_leave_those_of_yesterday(reviews: Train
     with nothing_lost(tmp_path):
         out = ("--out", tmp_path / "a.csv")
         answered(glassformer("predict", reviews.folder, "--file", table, *out), "already there", "--overwrite")
-        answered(glassformer("predict", reviews.folder, "--file", table, *out, "--overwrite"), "row 5001")
+        answered(glassformer("predict", reviews.folder, "--file", table, *out, "--overwrite"), "row 5,002 of the file")
 
 
 @pytest.fixture(scope="module")

@@ -340,6 +340,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("tamper", "words", "code"), HOSTILE)
+@pytest.mark.usefixtures("unsealed")
 def test_predict_refuses(tamper: Tamper, words: tuple[str, ...], code: int, folder: Path) -> None:
     tamper(folder)
     outcome = glassformer("predict", folder, "a good film", "a" * 40 + "!", "--json")
@@ -419,6 +420,7 @@ def test_odd_records_of_a_language_model_are_refused(name: str, command: str, wr
 
 
 @pytest.mark.parametrize("name", UNNAMED)
+@pytest.mark.usefixtures("unsealed")
 def test_steering_without_the_prompts_of_the_model_asks_for_them(name: str, writer: Path, tmp_path: Path) -> None:
     UNNAMED[name](writer)
     (tmp_path / "judge.py").write_text("def score(texts):\n    return [0.0 for _ in texts]\n")
@@ -441,6 +443,7 @@ HARMLESS: dict[str, Tamper] = {
 
 
 @pytest.mark.parametrize("name", HARMLESS)
+@pytest.mark.usefixtures("unsealed")
 def test_what_does_no_harm_is_answered(name: str, folder: Path, reviews: Trained) -> None:
     HARMLESS[name](folder)
     outcome = glassformer("predict", folder, "a good film", "--json")

@@ -32,8 +32,8 @@ SHORT = ("--device", "cpu", "--preset", "tiny", "--set", "training.min_steps_per
          "--set", "training.patience=90", "--set", "training.precision=float32",
          "--set", "validation.min_rows=100", "--set", f"model.body={SMALL}")  # fmt: skip
 MODEL = {
-    "README.md", "config.json", "counting.json", "counting.safetensors", "metrics.json", "model.safetensors",
-    "readers", "report.html", "seen.safetensors", "tokenizer.json",
+    "README.md", "SHA256SUMS", "config.json", "counting.json", "counting.safetensors", "metrics.json",
+    "model.safetensors", "readers", "report.html", "seen.safetensors", "tokenizer.json",
 }  # fmt: skip
 SLOW = """
 import time

@@ -71,6 +71,7 @@ def file(found: Audit, name: str) -> FileAudit:
     return next(each for each in found.files if each.name == name)
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_planted_address_is_found_and_never_repeated(with_secret: Path) -> None:
     found = audit(with_secret)
     assert "Do not give this folder away as it is" in found.verdict
@@ -86,6 +87,7 @@ def test_a_planted_address_is_found_and_never_repeated(with_secret: Path) -> Non
     assert "rossi" not in found.model_dump_json()
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_model_without_it_is_not_blamed(without: Path) -> None:
     found = audit(without)
     assert found.verdict.startswith("No problem was found in the files.")
@@ -162,6 +164,7 @@ def test_nothing_held_out_and_a_table_that_is_gone(tmp_path: Path, monkeypatch: 
         audit(folder, train=str(other))
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_without_seen_words_the_model_answers_and_the_attack_is_gone(with_secret: Path, tmp_path: Path) -> None:
     """What the audit advises."""
     model = Path(shutil.copytree(with_secret, tmp_path / "model"))
@@ -185,6 +188,7 @@ def test_the_reader_without_held_out_rows_keeps_as_rare_ngrams(without: Path, mo
     assert refit.call_args.args[1].keywords == {"fewest": settings["fewest_texts"]}
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_home_folder_in_the_settings_is_found(without: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unattacked(monkeypatch)
     model = Path(shutil.copytree(without, tmp_path / "model"))
@@ -282,6 +286,7 @@ def test_a_model_of_a_number_is_searched_and_attacked(tmp_path: Path) -> None:
     assert audit(tmp_path / "model", train=str(table)).traced == found.traced
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_names_in_a_column_are_a_problem_and_limits_of_numbers_are_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

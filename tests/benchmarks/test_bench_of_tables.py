@@ -80,6 +80,7 @@ def test_a_bench_is_written_and_goes_on(
     assert "amber" not in json.dumps(found)  # no texts
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_each_reader_answers_alone_whatever_its_weight(bench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", sys.argv)
     with whole_cross_fitting():

@@ -23,14 +23,15 @@ def test_a_mess_is_read_as_it_should_be(name: str, tmp_path: Path) -> None:
 def test_what_is_read_wrongly_is_not_right(tmp_path: Path) -> None:
     content = b"text,label\ngood,a\nbad,b\n"
     right = Read(rows=2, text="text", label="label", first="good")
-    for expected, is_right in {
+    found: dict[Read | Refused, bool] = {
         right: True,
         Read(rows=3, text="text", label="label", first="good"): False,
         Read(rows=2, text="label", label="text", first="good"): False,
         Read(rows=2, text="text", label="label", first="bad"): False,
         Read(rows=2, text="text", label="label", first="good", said=("left out",)): False,
         Refused(("text",)): False,
-    }.items():
+    }
+    for expected, is_right in found.items():
         assert judged(Mess("", "a.csv", content, expected), tmp_path)["right"] is is_right
     assert not judged(Mess("", "a.csv", b"", right), tmp_path)["right"]
     assert not judged(Mess("", "a.csv", b"", Refused(("header",))), tmp_path)["right"]

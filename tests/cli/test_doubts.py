@@ -86,6 +86,7 @@ def test_the_report_lists_the_labels_to_check(doubting: Trained, measured_table:
     assert f'<li>{steps["labels"]["text"]} <a href="#labels">Details</a>' in page.partition('id="next"')[2]
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_without_its_training_table_the_rows_are_listed_without_texts(
     doubting: Trained, measured_table: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_without_its_training_table_the_rows_are_listed_without_texts(
     assert {each["text"] for each in found["listed"]} == {None}
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_folder_of_an_older_version_is_measured(doubting: Trained, measured_table: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(doubting.folder, tmp_path / "model"))
     metrics = json.loads((folder / "metrics.json").read_text())

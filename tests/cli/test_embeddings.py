@@ -65,6 +65,7 @@ def test_a_body_is_continued_on_other_texts(body: Path, tmp_path: Path) -> None:
     assert Body.load(tmp_path / "more").card.base == "small"
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_another_body_of_the_same_name_is_not_continued(
     body: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -115,6 +115,7 @@ def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
     assert f"replaces the evaluation on {table}, 1 row in" in others
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table: Path, tmp_path: Path) -> None:
     copy = tmp_path / "model"
     shutil.copytree(reviews.folder, copy)
@@ -131,6 +132,7 @@ def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table:
     ((1.0, 0.0), "The model answers by counting alone: no held-out training rows"),
     ((0.5, 1.0), "here: "),
 ])  # fmt: skip
+@pytest.mark.usefixtures("unsealed")
 def test_each_reader_is_measured_alone(
     reviews: Trained, table: Path, tmp_path: Path, weights: tuple[float, float], said: str
 ) -> None:

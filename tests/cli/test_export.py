@@ -59,6 +59,7 @@ def test_training_starts_from_an_export(attending: Trained, tmp_path: Path) -> N
     assert read_encoder(f"hf:{hf}").vectors(["good film", ""]).shape[0] == 2
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_a_model_whose_transformer_is_not_asked(reviews: Trained, tmp_path: Path) -> None:
     folder = shutil.copytree(reviews.folder, tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())

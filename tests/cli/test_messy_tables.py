@@ -70,6 +70,6 @@ def test_the_doctor_calls_spellings_a_problem(tickets: Trained) -> None:
     assert spelling["level"] == "problem"
     assert "5 labels would be 2" in spelling["found"]
     assert "--fold-labels joins them" in spelling["found"]
-    assert "text column: 'Ticket Text' (the longest text)" in found.err
+    assert "text column: 'Ticket Text' (by its name and content)" in found.err
     folded = glassformer("doctor", tickets.table, "--preset", "tiny", "--json", "--fold-labels").document
     assert "spelling of labels" not in {finding["check"] for finding in folded["findings"]}

@@ -108,6 +108,7 @@ def test_a_word_is_no_share(reviews: Trained) -> None:
     assert "Invalid value for '--automatic'" in said.err
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_an_older_model_says_that_it_has_no_thresholds(reviews: Trained, tmp_path: Path) -> None:
     old = shutil.copytree(reviews.folder, tmp_path / "old")
     metrics = json.loads((old / "metrics.json").read_text(encoding="utf-8"))

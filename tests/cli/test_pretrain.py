@@ -12,7 +12,7 @@ from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.trained import review_rows, write_csv
 
-FILES = {"README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
+FILES = {"README.md", "SHA256SUMS", "config.json", "metrics.json", "model.safetensors", "tokenizer.json"}
 RECIPE = """
 [tokenizer]
 kind = "word"

@@ -149,6 +149,7 @@ def test_mistakes_of_the_new_table(reviews: Trained, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_models_that_no_rows_can_be_added_to(reviews: Trained, more: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(reviews.folder, tmp_path / "old")
     config = json.loads((folder / "config.json").read_text())

@@ -41,6 +41,7 @@ REFUSED: tuple[Refusal, ...] = (
 )
 NO_TABLE = {
     "pretrain": "learns from texts without labels",
+    "verify": "compares files with their checksums",
     "embeddings": "learns from texts without labels",
     "generate": "a language model writes",
     "align evaluate": "the stages of an assistant",

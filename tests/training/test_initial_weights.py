@@ -334,6 +334,7 @@ def test_the_notes_language_model_has_no_trunk_to_give(tmp_path: Path) -> None:
         read_initial_weights(str(tmp_path / "lm"))
 
 
+@pytest.mark.usefixtures("unsealed")
 def test_what_was_learned_from_definitions_stays_on_record(ours: Path, tmp_path: Path) -> None:
     word = NewWord(word="lovely", definition="very good", source="given", method="average")
     shutil.copytree(ours, tmp_path / "taught")

@@ -98,6 +98,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     trained = pretrain(counting(), chosen, out=out)
     assert {path.name for path in out.iterdir()} == {
         "README.md",
+        "SHA256SUMS",
         "config.json",
         "metrics.json",
         "model.safetensors",

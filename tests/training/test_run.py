@@ -91,6 +91,7 @@ def test_a_run_leaves_a_whole_model_folder(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / "one"
     assert {path.name for path in folder.iterdir()} == {
         "README.md",
+        "SHA256SUMS",
         "config.json",
         "metrics.json",
         "model.safetensors",

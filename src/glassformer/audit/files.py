@@ -12,6 +12,7 @@ from glassformer.audit.chains import chains
 from glassformer.audit.columns import Columns
 from glassformer.audit.patterns import NAME, masked, masked_name, personal_data
 from glassformer.audit.result import FileAudit, Found
+from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.inputs import BEGIN, Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.locks import LOCK_FILE
@@ -43,6 +44,7 @@ _HOLDS = {
     "metrics.json": "figures of training",
     REPORT_FILE: "the report of training: figures, row numbers, frequent words",
     "README.md": "the model card",
+    SUMS_FILE: "the checksums of the other files",
     "glassformer.json": "how the model was exported",
 }
 _OF_THE_OWNER = {

@@ -10,7 +10,6 @@ import numpy as np
 
 from glassformer.data.arrays import Array, BoolArray
 from glassformer.data.wording import counted
-from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.readers.rules.parsing import Rule
 from glassformer.readers.rules.reader import RulesReader
@@ -77,6 +76,8 @@ def measure_rules(
         truth: class numbers (texts,), or ones and zeros (texts, labels).
         given, without: (texts, labels) which labels are given with the rules, and without them.
     """
+    from glassformer.evaluation.intervals import wilson  # SciPy, which the results of a measurement do not need
+
     matches = reader.matcher.matches(texts)
     has = one_hot(truth, len(reader.labels)).astype(bool)
     matched, right = np.zeros((2, len(reader.rules)), np.int64)
