@@ -27,7 +27,7 @@ def test_the_detector_learns_which_colours_are_out_of_order(tmp_path: Path) -> N
     chosen = recipe(model=FULL, replaced=True, epochs=12, learning_rate=0.015)
     trained = pretrain(counting(), chosen, out=tmp_path / "m")
     first, best = trained.metrics["history"][0], trained.metrics["best"]
-    assert best["validation_loss"] < 0.7 * first["validation_loss"]
+    assert best["validation_loss"] < 0.75 * first["validation_loss"]
     assert best["validation_generator_loss"] < first["validation_generator_loss"]
     assert first["validation_detected"] < best["validation_detected"] <= 1
     card = (tmp_path / "m" / "README.md").read_text()
