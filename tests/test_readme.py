@@ -52,6 +52,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("desk")
     frame = polarity.generate("train").frame.select("text", "label")
     frame[:40].write_csv(folder / "reviews.csv")
+    days = pl.Series([f"2026-{1 + day // 28:02}-{1 + day % 28:02}" for day in range(40)])
+    frame[:40].with_columns(created=days).write_csv(folder / "dated-reviews.csv")
     frame[40:60].write_csv(folder / "test.csv")
     frame[60:70].select("text").write_csv(folder / "new.csv")
     (folder / "shards").mkdir()

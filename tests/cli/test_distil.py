@@ -130,7 +130,7 @@ def test_bad_input_is_one_sentence(reviews: Trained, texts: Path, tmp_path: Path
     refused(texts, "--temperature", "0", says="--temperature 0: give a number above 0")
     refused(texts, "--set", "model.counting=auto", says="a student is a transformer alone")
     refused(texts, "--set", "training.label_smoothing=0.1", says="--set training.label_smoothing=0.1: a student learns")
-    refused(texts, "--set", "validation.group=author", says="leave out group and file")
+    refused(texts, "--set", "validation.group=author", says="leave out group, time and file")
     other = write_csv(tmp_path / "other.csv", [(text, "neutral") for text, _ in review_rows(20)])
     refused("--labelled", other, says="was not seen in training")
     refused(texts, teacher=tmp_path / "no-model", says="no-model")

@@ -162,7 +162,7 @@ def test_few_texts_are_all_trained_on(tmp_path: Path) -> None:
         (["--set", "model.pooling=max"], ["unknown key model.pooling"]),
         (["--set", "training.label_smoothing=0.1"], ["unknown key training.label_smoothing"]),
         (["--set", "tokenizer.max_tokens=9"], ["tokenizer.max_tokens", "whole texts"]),
-        (["--set", "validation.group=author"], ["leave out group and file"]),
+        (["--set", "validation.group=author"], ["leave out group, time and file"]),
         (["--preset", "giant"], ["no preset 'giant'", "tiny"]),
         (["--device", "abacus"], ["--device abacus"]),
         (["--resume"], ["no unfinished run"]),
