@@ -17,6 +17,7 @@ from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
     from glassformer.data.documents import Documents
+    from glassformer.readers.body.learning import BodySettings
     from glassformer.readers.body.vectors import Body
 
 _SHOWN, _NEAREST, _FROM, _STEP = 5, 5, 200, 300  # frequent words, but not the most frequent ones
@@ -48,15 +49,13 @@ def embeddings(
     shown: Shown,
 ) -> None:
     """Learn vectors of words, and of their pieces, from texts without labels. Models read with them: a body."""
-    from pydantic import ValidationError
-
     from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
     from glassformer.data.files import folder_written_aside
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.prediction.model_folder import is_unfinished
-    from glassformer.readers.body.learning import BodySettings, learn_body
-    from glassformer.readers.body.vectors import BODY_FILE, Body, body_folder
+    from glassformer.readers.body.learning import learn_body
+    from glassformer.readers.body.vectors import Body, body_folder
     from glassformer.training.unfinished import content_of, work_in
 
     if base is not None and dims is not None:
@@ -65,25 +64,11 @@ def embeddings(
         )
     begun = None if base is None else Body.load(body_folder(base))
     given = {} if dims is None else {"dims": dims}
-    try:
-        settings = BodySettings(**given, window=window, most_words=most_words, min_count=min_count, seed=seed)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{name} {first['input']}: {first['msg'].lower()}") from error
-    holds_body = (out / BODY_FILE).is_file()
-    if holds_body and not (again.overwrite or again.resume):
-        raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
-    if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
+    settings = _settings(**given, window=window, most_words=most_words, min_count=min_count, seed=seed)
+    _check_place(out, again)
     content = _content(texts)  # before a long time is spent on some
     work = out.with_name(f"{out.name}.unfinished")
-    identity = {
-        "settings": settings.model_dump(),
-        **content,
-        "column": text,
-        "from": base,
-    }
+    identity = {"settings": settings.model_dump(), **content, "column": text, "from": base}
     identity |= {} if base is None else content_of(base)
 
     def sources() -> Iterator[Documents]:
@@ -106,6 +91,31 @@ def embeddings(
         read = counted(body.card.read, "word")
         say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
     _show(Body.load(out), out, json=shown.json)
+
+
+def _settings(**given: int) -> BodySettings:
+    """Return how the vectors are learned. Raises `UsageError` with the flag whose value cannot be."""
+    from pydantic import ValidationError
+
+    from glassformer.readers.body.learning import BodySettings
+
+    try:
+        return BodySettings(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{name} {first['input']}: {first['msg'].lower()}") from error
+
+
+def _check_place(out: Path, again: Again) -> None:
+    """Raise `UsageError` if a body or other files would be lost."""
+    from glassformer.readers.body.vectors import BODY_FILE
+
+    holds_body = (out / BODY_FILE).is_file()
+    if holds_body and not (again.overwrite or again.resume):
+        raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
+    if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
 
 
 def _content(texts: Sequence[str]) -> dict[str, Any]:
