@@ -142,14 +142,22 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
         page.close()
 
 
-def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Path) -> None:
-    project = project_of(tmp_path, some_texts(40))
-    project.read(without_labels=True, task="several")
+@contextmanager
+def labelling(browser: Browser, project: Project) -> Iterator[Page]:
+    """Open the desk where a project is labelled."""
     desk = create_desk(project, learn)
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
         page.get_by_role("link", name="Begin to label").click()
+        yield page
+        page.close()
+
+
+def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40))
+    project.read(without_labels=True, task="several")
+    with labelling(browser, project) as page:
         given, keys = page.locator("#given"), page.keyboard
         expect(given).to_contain_text("film")
         for name in ("mood", "price"):
@@ -173,7 +181,6 @@ def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Pa
         keys.press("ArrowLeft")
         keys.press("ArrowLeft")
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(0)
-        page.close()
 
 
 def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: Path) -> None:
@@ -214,11 +221,7 @@ def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: 
 
 def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40), given=["1.25", "", "", ""] * 10)
-    desk = create_desk(project, learn)
-    with answering(desk.app) as url:
-        page = browser.new_page()
-        page.goto(f"{url}{desk.app.query}")
-        page.get_by_role("link", name="Begin to label").click()
+    with labelling(browser, project) as page:
         given, keys = page.locator("#given"), page.keyboard
         expect(given).to_contain_text("film")
         text = str(given.text_content())
@@ -233,7 +236,6 @@ def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator("#alert")).to_be_hidden()
         decided = project.store.rows("SELECT kind, label FROM decisions WHERE batch > 0 ORDER BY id")
         assert [tuple(row) for row in decided] == [("label", "-2.5"), ("drop", None)]
-        page.close()
 
 
 @pytest.fixture
