@@ -13,8 +13,10 @@ from glassformer.serving.feedback import FeedbackFile
 from tests.browser.serving import running
 from tests.serving.samples import served
 
-POSTED = ("/predict", "/explain", "/counterfactual", "/heads", "/attention", "/table", "/feedback")
-OTHERS = ("/trace", "/time-lapse", "/model", "/health", "/ready", "/metrics", "/drift")
+INFER = "/v2/models/{name}/infer"
+POSTED = ("/predict", "/explain", "/counterfactual", "/heads", "/attention", "/table", "/feedback", INFER)
+PROTOCOL = ("/v2", "/v2/health/live", "/v2/health/ready", "/v2/models/{name}", "/v2/models/{name}/ready")
+OTHERS = ("/trace", "/time-lapse", "/model", "/health", "/ready", "/metrics", "/drift", *PROTOCOL)
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,10 @@ from glassformer import __version__
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
-from glassformer.serving.guard import Guard
+from glassformer.serving.guard import Guard, refusal
 from glassformer.serving.inside_routes import add_inside
 from glassformer.serving.limits import Limits, RefusedError
+from glassformer.serving.open_inference import add_open_inference
 from glassformer.serving.page_files import add_page
 from glassformer.serving.reloading import Reloader
 from glassformer.serving.served_model import ServedModel
@@ -111,6 +112,7 @@ def create_app(
 
         add_tables(app, service)
     add_tabs(app, service)
+    add_open_inference(app, service)
     _add_server(app, service, reloader, {"tables": tables, "feedback": feedback is not None})
     add_feedback(app, service, feedback)
     add_metrics(app, metrics)
@@ -141,20 +143,20 @@ def _add_server(app: FastAPI, service: Service, reloader: Reloader, has: Mapping
         return {"status": "ready", "not_reloaded": list(reloader.failed)}
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
+async def _invalid(request: Request, error: Exception) -> JSONResponse:
     """Say in a sentence what is wrong with the body. What it holds is not repeated: it may not be valid Unicode."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:])
     if first["type"] == "json_invalid":
-        return _reason(422, f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][1]})")
+        return _reason(request, 422, f"the body is not JSON: {first['ctx']['error']} (character {first['loc'][1]})")
     if first["type"] == "unknown_key":
-        return _reason(422, first["msg"])
+        return _reason(request, 422, first["msg"])
     if first["type"] == "missing" and where:
-        return _reason(422, f"`{where}` is missing")
+        return _reason(request, 422, f"`{where}` is missing")
     if not where:
-        return _reason(422, "send a JSON object, with the header Content-Type: application/json")
-    return _reason(422, f"`{where}`: {first['msg']}")
+        return _reason(request, 422, "send a JSON object, with the header Content-Type: application/json")
+    return _reason(request, 422, f"`{where}`: {first['msg']}")
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
@@ -167,7 +169,7 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     }
     if error.detail == _UNREADABLE:
         said[400] = 'the body cannot be read; send a JSON object in UTF-8, such as {"text": "not at all bad"}'
-    answer = _reason(error.status_code, said.get(error.status_code, error.detail))
+    answer = _reason(request, error.status_code, said.get(error.status_code, error.detail))
     answer.headers.update(error.headers or {})  # 405 comes with the methods that are allowed
     return answer
 
@@ -176,15 +178,14 @@ async def _failed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, GlassformerError)
     reason = request.app.state.in_words(error.message)
     if isinstance(error, RefusedError):
-        return _reason(error.status, reason, error.retry_after)
-    return _reason(422 if isinstance(error, UsageError) else 500, reason)
+        return _reason(request, error.status, reason, error.retry_after)
+    return _reason(request, 422 if isinstance(error, UsageError) else 500, reason)
 
 
-async def _broken(_: Request, error: Exception) -> JSONResponse:
-    return _reason(500, f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more")
+async def _broken(request: Request, error: Exception) -> JSONResponse:
+    return _reason(request, 500, f"a bug of glassformer: {type(error).__name__}; the terminal of the server shows more")
 
 
-def _reason(status: int, reason: str, retry_after: int | None = None) -> JSONResponse:
+def _reason(request: Request, status: int, reason: str, retry_after: int | None = None) -> JSONResponse:
     headers = None if retry_after is None else {"retry-after": str(retry_after)}
-    sendable = reason.encode(errors="backslashreplace").decode()  # a key may hold half of a surrogate pair
-    return JSONResponse({"reason": sendable}, status, headers)
+    return refusal(request.scope["path"], status, reason, headers)

@@ -32,7 +32,7 @@ _HEADERS = {
 }
 # A browser asks for the key once, and then sends it with every request of the page.
 _ASK_FOR_KEY = {"www-authenticate": 'Basic realm="glassformer", charset="UTF-8"'}
-_WITHOUT_KEY = ("/health", "/ready")  # for what watches over the server
+_WITHOUT_KEY = ("/health", "/ready", "/v2/health/live", "/v2/health/ready")  # for what watches over the server
 
 
 class Guard:
@@ -72,16 +72,16 @@ class Guard:
         headers = Headers(scope=scope)
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != headers.get("host"):
-            refusal = _refusal(403, f"requests from {origin} are not answered, only those of this server's own page")
-            await refusal(scope, receive, send_with_headers)
+            reason = f"requests from {origin} are not answered, only those of this server's own page"
+            await refusal(scope["path"], 403, reason)(scope, receive, send_with_headers)
             return
         if not (scope["path"] in _WITHOUT_KEY or self._has_key(headers.get("authorization", ""))):
             reason = "this server asks for a key; send it in the header `Authorization: Bearer KEY`"
-            await JSONResponse({"reason": reason}, 401, _ASK_FOR_KEY)(scope, receive, send_with_headers)
+            await refusal(scope["path"], 401, reason, _ASK_FOR_KEY)(scope, receive, send_with_headers)
             return
         most = self.larger.get(scope["path"], self.most_bytes)
         if int(headers.get("content-length") or 0) > most:
-            await _refusal(413, _too_large(most))(scope, receive, send_with_headers)
+            await refusal(scope["path"], 413, _too_large(most))(scope, receive, send_with_headers)
             return
         await self.app(scope, self._counted(receive, most), send_with_headers)
 
@@ -131,5 +131,8 @@ def _too_large(most: int) -> str:
     return f"the request is larger than {most:,} bytes; send less at once"
 
 
-def _refusal(status: int, reason: str) -> JSONResponse:
-    return JSONResponse({"reason": reason}, status)
+def refusal(path: str, status: int, reason: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return the answer to a request that is refused. The Open Inference Protocol has its own key for the reason."""
+    key = "error" if f"{path}/".startswith("/v2/") else "reason"
+    sendable = reason.encode(errors="backslashreplace").decode()  # a key may hold half of a surrogate pair
+    return JSONResponse({key: sendable}, status, headers)
