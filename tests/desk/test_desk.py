@@ -390,6 +390,27 @@ def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     assert {name: lines[0][name] for name in ("reached", "right", "of")} == {"reached": 4, "right": 3, "of": 4}
 
 
+def test_repeats_of_a_text_are_labelled_with_it(tmp_path: Path) -> None:
+    project = project_of(tmp_path, ["good", "bad", "good", "bad", "good"])
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        project.store.suggest(_suggestions(range(1, 6)), number=1)
+        assert client.get("/desk/texts/1").json()["text"]["repeats"] == 2
+        assert decided(client, [1])["repeats"] == 2
+        state = client.get("/desk/state").json()
+        assert (state["labelled"], state["measured"]["of"]) == (3, 1), "the same text measures the model once"
+        decided(client, [5], label="blame", who="ann", way="second")
+        assert client.get("/desk/state").json()["agreement"]["texts"] == 1
+        (dispute,) = client.get("/desk/disagreements").json()["disagreements"]
+        assert len(dispute["labels"]) == 2
+        decided(client, [dispute["id"]], way="settle", who="ann")
+        assert project.store.labelled()["label"].to_list() == ["praise"] * 3
+        for who in ("ann", "ann", "me"):
+            client.post("/desk/undo", json={"who": who})
+        assert client.get("/desk/state").json()["left"] == 5
+
+
 def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     notes = [["when", "what"], ["May", "a lot"], ["June", "nothing"]]
     content = xlsx({"Notes": notes, "Answers": [["text"], ["a film"], ["a book"]]})

@@ -70,11 +70,13 @@ def test_rows_of_several_inputs(tmp_path: Path) -> None:
     rows = [(f"is it red {n}?", ("yes", "")[n % 2], ("Berlin", "Paris")[n % 2], str(n)) for n in range(20)]
     rows.append(("", "only an answer", "", ""))
     project = Project.open(tmp_path / "desk")
+    rows += [rows[0], (*rows[1][:2], "Bonn", "1")]
     project.take(
         write_csv(tmp_path / "t.csv", [*rows, ("", "", "Rome", "9")], ("question", "answer", "label", "price"))
     )
     project.read(text="question", without_labels=True, other_texts=["answer"], columns=["label", "price"])
     assert "1 row has no text and is left out" in project.store.facts["found"]
+    assert project.store.repeats([1, 2]) == [22], "with the same values in all columns"
     label(project, [1, 2, 21], "a")
     lesson = pl.read_csv(project.folder / project.write_labels().name)
     assert lesson.columns == ["question", "answer", "label", "price", "label_", "way", "id"]
@@ -93,12 +95,15 @@ def test_rows_of_several_inputs(tmp_path: Path) -> None:
 def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(4))
     label(project, [2], "praise")
-    for statement in ("ALTER TABLE texts DROP COLUMN beside", "PRAGMA user_version = 1"):
-        project.store.rows(statement)
+    project.store.rows("DROP INDEX repeats")
+    for column in ("texts DROP COLUMN beside", "texts DROP COLUMN same", "decisions DROP COLUMN giver"):
+        project.store.rows(f"ALTER TABLE {column}")
+    project.store.rows("PRAGMA user_version = 1")
     project.store.close()
     again = Project.open(tmp_path / "desk")
     assert again.store.counts() == {"praise": 1}
     assert again.store.value("SELECT count(beside) FROM texts") == 0
+    assert again.store.repeats([1]) == []
 
 
 def test_a_table_that_is_not_one_is_refused(tmp_path: Path) -> None:

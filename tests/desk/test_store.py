@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from glassformer.desk.people import disagreements
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
@@ -46,6 +47,33 @@ def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
     project.store.move_class("Praise", "praise", "me")
     history = project.store.rows("SELECT label FROM decisions WHERE text = 3 AND undone IS NULL ORDER BY id")
     assert [row["label"] for row in history] == ["Praise", "praise"]
+
+
+@pytest.mark.parametrize("renamed", ["praise", "blame"])
+def test_another_name_of_a_class_settles_no_dispute(tmp_path: Path, renamed: str) -> None:
+    project = project_of(tmp_path, some_texts(3))
+    store = project.store
+    for who, name in (("ann", "praise"), ("ben", "blame")):
+        label(project, [1, 2], name, who=who)
+    label(project, [2], "praise", who="ben", way="settle")
+    (dispute,) = disagreements(store)
+    store.move_class(renamed, "other", "cleo")
+    names = {each["who"]: each["label"] for each in disagreements(store)[0]["labels"]}
+    assert names == {"ann": "praise", "ben": "blame", "ann" if renamed == "praise" else "ben": "other"}
+    assert store.undo("ann") == [1, 2], "what somebody else renamed is not hers to undo"
+    assert sorted(store.undo("cleo")) == ([1, 2] if renamed == "praise" else [1])
+    label(project, [1, 2], "praise", who="ann")
+    label(project, [2], "praise", who="ben", way="settle")
+    assert disagreements(store) == [dispute]
+    store.move_class("praise", "blame", "cleo")
+    assert disagreements(store) == [], "joined classes are one"
+    assert store.labelled()["label"].to_list() == ["blame", "blame"]
+
+
+def test_repeats_are_rows_with_the_same_text_and_values(tmp_path: Path) -> None:
+    project = project_of(tmp_path, ["a film", "a book", "a film", "a film", "a film "])
+    assert project.store.repeats([3]) == [1, 4]
+    assert project.store.repeats([1, 3, 2]) == [4]
 
 
 def test_labels_of_the_table_are_no_decisions_of_a_person(tmp_path: Path) -> None:

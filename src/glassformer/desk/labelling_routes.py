@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query
@@ -18,6 +19,7 @@ from glassformer.desk.store import Decision, Store
 from glassformer.errors import UsageError
 from glassformer.serving.limits import RefusedError
 
+_FOR_ALL = ("settle", "doubt", "class")  # one person decides for all; so it is for the repeats
 _PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
 
 _SHOWN = (
@@ -51,7 +53,7 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
 
     @app.post("/desk/decisions")
     def decide(body: Decided) -> dict[str, Any]:
-        """Keep a decision. If there are enough new labels, the next round of training begins."""
+        """Keep a decision, about the repeats of the texts too. With enough new labels, the next round begins."""
         if (body.label is None) == (body.kind == "label"):
             raise UsageError("a decision of the kind `label` has a label, and no other has one")
         label = None if body.label is None else store.labelling.cell(body.label)
@@ -60,10 +62,14 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
             texts=texts, kind=body.kind, label=label, note=body.note.strip(),
             who=body.who, way=body.way, shown=body.shown,
         )  # fmt: skip
-        batch = (
-            store.give(decision, instead=body.instead) if body.beside and label is not None else store.decide(decision)
-        )
-        return {"batch": batch, "texts": len(texts), "round": rounds.begin_if_due()}
+        repeats = [] if body.texts is None else store.repeats(texts)
+        if body.beside and label is not None:
+            batch = store.give(replace(decision, texts=[*texts, *repeats]), instead=body.instead)
+        else:
+            batch = store.decide(
+                decision, replace(decision, texts=repeats, way=body.way if body.way in _FOR_ALL else "repeat")
+            )
+        return {"batch": batch, "texts": len(texts), "repeats": len(repeats), "round": rounds.begin_if_due()}
 
     @app.post("/desk/undo")
     def undo(body: Undone) -> dict[str, Any]:
@@ -148,7 +154,7 @@ def _text(store: Store, number: int) -> dict[str, Any]:
     found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")
-    return _row(found[0])
+    return _row(found[0]) | {"repeats": len(store.repeats([number]))}
 
 
 def _row(found: Any) -> dict[str, Any]:

@@ -14,23 +14,27 @@ Differences = Callable[[Counter[str]], Difference]
 
 
 def labels_by_person(store: Store) -> dict[int, dict[str, str]]:
-    """Return the last label of each person for each text that two or more have labelled, before anyone settled it."""
+    """Return the last label of each person for each text that two or more have labelled, before anyone settled it.
+
+    The rows with the same text count as one: they were labelled together.
+    """
     found: dict[int, dict[str, str]] = defaultdict(dict)
-    for row in store.rows("SELECT text, who, label FROM opinions ORDER BY text, who"):
-        found[row["text"]][row["who"]] = row["label"]
+    for row in store.rows("SELECT t.same, o.who, o.label FROM opinions o JOIN texts t ON t.id = o.text ORDER BY t.id"):
+        found[row["same"]][row["who"]] = row["label"]
     return {text: labels for text, labels in found.items() if len(labels) > 1}
 
 
 def disagreements(store: Store) -> list[dict[str, Any]]:
     """Return the texts with different labels that nobody has settled: id, text, and each person's label and note."""
     rows = store.rows(
-        "SELECT t.id, t.text, o.who, o.label, o.note FROM disputed d JOIN texts t ON t.id = d.text "
+        "SELECT t.id, t.text, t.same, o.who, o.label, o.note FROM disputed d JOIN texts t ON t.id = d.text "
         "JOIN opinions o ON o.text = t.id ORDER BY t.id, o.who"
     )
     found: dict[int, dict[str, Any]] = {}
     for row in rows:
-        text = found.setdefault(row["id"], {"id": row["id"], "text": row["text"], "labels": []})
-        text["labels"].append({"who": row["who"], "label": row["label"], "note": row["note"]})
+        text = found.setdefault(row["same"], {"id": row["id"], "text": row["text"], "labels": []})
+        if text["id"] == row["id"]:  # the other rows with the same text have the same labels
+            text["labels"].append({"who": row["who"], "label": row["label"], "note": row["note"]})
     return list(found.values())
 
 

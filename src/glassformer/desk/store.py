@@ -17,6 +17,7 @@ import polars as pl
 
 from glassformer.data.labels import in_order
 from glassformer.desk.labelling import Labelling
+from glassformer.desk.schema import CHANGES, LABELS, OWN_LABELS, VERSION
 from glassformer.errors import UsageError
 from glassformer.targets.parts import part_of
 
@@ -26,41 +27,7 @@ Kind = Literal["label", "skip", "unsure", "drop"]
 OF_TABLE = "table"
 """Who decided about the labels that the table brought."""
 
-_VERSION = 2
-# `texts.decision` is the last decision about a text that is not undone. It could be looked up each time, but that takes
-# seconds with 50,000 texts.
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER, beside TEXT);
-CREATE INDEX open_texts ON texts (draw) WHERE decision IS NULL;
-CREATE TABLE classes (name TEXT PRIMARY KEY, place INTEGER NOT NULL);
-CREATE TABLE decisions (
-    id INTEGER PRIMARY KEY, text INTEGER NOT NULL REFERENCES texts, kind TEXT NOT NULL, label TEXT,
-    note TEXT NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL, batch INTEGER NOT NULL, way TEXT NOT NULL,
-    round INTEGER, suggested TEXT, probability REAL, shown INTEGER NOT NULL, undone TEXT
-);
-CREATE INDEX decisions_of_text ON decisions (text);
-CREATE INDEX decisions_of_batch ON decisions (batch);
-CREATE TABLE rounds (number INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT NULL);
-CREATE VIEW current AS SELECT d.* FROM texts t JOIN decisions d ON d.id = t.decision;
-CREATE VIEW opinions AS
-    SELECT * FROM decisions WHERE kind = 'label' AND id IN (
-        SELECT max(id) FROM decisions
-        WHERE undone IS NULL AND batch > 0 AND way NOT IN ('settle', 'doubt', 'class') GROUP BY text, who
-    );
-CREATE VIEW disputed AS
-    SELECT o.text FROM opinions o JOIN current c ON c.text = o.text
-    WHERE c.way NOT IN ('settle', 'doubt', 'class') GROUP BY o.text HAVING count(DISTINCT o.label) > 1;
-"""
-_SUGGESTIONS = """
-CREATE TABLE suggestions (
-    text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL, place INTEGER,
-    round INTEGER NOT NULL
-);
-CREATE INDEX suggestions_by_place ON suggestions (place);
-"""
-# The next round fills the suggestions again.
-_FROM_1 = "ALTER TABLE texts ADD COLUMN beside TEXT; DROP TABLE suggestions;"
+_GIVEN = "(SELECT value FROM json_each(?1))"  # a list of any length is one value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,9 +37,11 @@ class Decision:
     Attributes:
         label: as it is kept (see `Labelling`). None unless the kind is `label`.
         way: why the texts were shown: "random" (they measure the model), "any" (drawn from the others), "unsure",
-            "second" (another person has labelled them), "search", "alike", "table"; or one person decides for all:
-            "settle" (different labels), "doubt", "class".
+            "second" (another person has labelled them), "search", "alike", "table", "repeat" (the same as another text
+            that was shown), "renamed" (its class was); or one person decides for all: "settle" (different labels),
+            "doubt", "class".
         shown: whether the suggestion of the model was shown before the decision.
+        giver: who gave it in the name of `who`, and can undo it. None: `who` did.
     """
 
     texts: Sequence[int]
@@ -82,6 +51,7 @@ class Decision:
     who: str
     way: str
     shown: bool = False
+    giver: str | None = None
 
 
 class Store:
@@ -103,15 +73,15 @@ class Store:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-            if version < _VERSION:
+            if version < VERSION:
                 with self._change() as change:
-                    statements = (_FROM_1 if version else _SCHEMA) + _SUGGESTIONS
+                    statements = "".join(CHANGES[each] for each in (range(version, VERSION) if version else (0,)))
                     for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
-                    change.execute(f"PRAGMA user_version = {_VERSION}")
+                    change.execute(f"PRAGMA user_version = {VERSION}")
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
-        if version > _VERSION:
+        if version > VERSION:
             raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
         self.labelling = labelling_of(self.facts)
 
@@ -167,9 +137,10 @@ class Store:
         with self._change() as change:
             for table in ("decisions", "suggestions", "classes", "rounds", "facts", "texts"):
                 change.execute(f"DELETE FROM {table}")
+            first = texts.select(pl.col("id").first().over("text", "beside")).to_series()
             change.executemany(
-                "INSERT INTO texts (id, text, beside, draw) VALUES (?, ?, ?, ?)",
-                zip(texts["id"], texts["text"], texts["beside"], draws, strict=True),
+                "INSERT INTO texts (id, text, beside, draw, same) VALUES (?, ?, ?, ?, ?)",
+                zip(texts["id"], texts["text"], texts["beside"], draws, first, strict=True),
             )
             labelled = texts.filter(pl.col("label").is_not_null())
             now = _now()
@@ -207,12 +178,12 @@ class Store:
             (batch,) = change.execute("SELECT coalesce(max(batch), 0) + 1 FROM decisions").fetchone()
             now = _now()
             change.executemany(
-                "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, round, suggested, "
-                "probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability FROM (SELECT 1) "
+                "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, giver, round, suggested, "
+                "probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability FROM (SELECT 1) "
                 "LEFT JOIN suggestions s ON s.text = ?",
                 (
                     (text, decision.kind, decision.label, decision.note, decision.who, now, batch, decision.way,
-                     decision.shown, text)
+                     decision.shown, decision.giver, text)
                     for decision in decisions for text in decision.texts
                 ),
             )  # fmt: skip
@@ -222,23 +193,51 @@ class Store:
             return int(batch)
 
     def give(self, decision: Decision, *, instead: str | None = None) -> int:
-        """Give texts a label beside those that they have, or in the place of one (see `Labelling.moved`)."""
+        """Give texts a label beside those that they have, or in the place of one (see `Labelling.moved`).
+
+        In the place of a class, the own label of each person changes, so what people disagree about stays open.
+        """
         assert decision.label is not None
         having: dict[str, list[int]] = {}
-        for text in decision.texts:
-            before = self.value("SELECT label FROM current WHERE text = ? AND kind = 'label'", text)
-            having.setdefault(self.labelling.moved(before, decision.label, instead), []).append(text)
-        return self.decide(*(replace(decision, texts=texts, label=label) for label, texts in having.items()))
+        meant = json.dumps([*decision.texts])
+        own = [] if instead is None else self.rows(f"{OWN_LABELS} AND o.text IN {_GIVEN} ORDER BY o.id", meant)
+        renamed = [self._renamed(each, instead or "", decision) for each in own]
+        labels = self.rows(f"{LABELS} AND d.text IN {_GIVEN}", meant)
+        before = {row["text"]: row["label"] for row in labels}
+        for text in sorted({*decision.texts} - {each["text"] for each in own}):
+            having.setdefault(self.labelling.moved(before.get(text), decision.label, instead), []).append(text)
+        given = (replace(decision, texts=texts, label=label) for label, texts in having.items())
+        return self.decide(*given, *renamed)
+
+    def _renamed(self, own: sqlite3.Row, name: str, decision: Decision) -> Decision:
+        """Return a person's own label with another class in the place of one."""
+        assert decision.label is not None
+        has = self._is_of(own["label"], name)
+        label = self.labelling.moved(own["label"], decision.label, name) if has else own["label"]
+        return replace(
+            decision, texts=[own["text"]], label=label, note=own["note"], who=own["who"], way="renamed",
+            giver=decision.who,
+        )  # fmt: skip
+
+    def repeats(self, texts: Sequence[int]) -> list[int]:
+        """Return the other rows with the same text and the same values beside it."""
+        found = self.rows(
+            f"SELECT id FROM texts WHERE same IN (SELECT same FROM texts WHERE id IN {_GIVEN}) AND id NOT IN {_GIVEN} "
+            "ORDER BY id",
+            json.dumps([*texts]),
+        )
+        return [row["id"] for row in found]
 
     def undo(self, who: str) -> list[int]:
         """Undo the last decision of a person, and return its texts. They have the label of before again."""
         with self._change() as change:
             (batch,) = change.execute(
-                "SELECT max(batch) FROM decisions WHERE who = ? AND undone IS NULL AND batch > 0", (who,)
+                "SELECT max(batch) FROM decisions WHERE coalesce(giver, who) = ? AND undone IS NULL AND batch > 0",
+                (who,),
             ).fetchone()
             if batch is None:
                 return []
-            found = change.execute("SELECT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
+            found = change.execute("SELECT DISTINCT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
             change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
             _look_up(change, batch)
             _add_classes(change, list(self.counts()))  # a class that was renamed or joined is there again
@@ -261,7 +260,12 @@ class Store:
     def move_class(self, name: str, to: str, who: str) -> int:
         """Give all texts of a class another one, which may be new, and forget the class. Return how many moved."""
         texts = [
-            row["text"] for row in self.rows("SELECT text FROM current WHERE kind = 'label' AND is_of(label, ?)", name)
+            row["text"]
+            for row in self.rows(
+                "SELECT text FROM current WHERE kind = 'label' AND is_of(label, ?1) "
+                f"UNION SELECT text FROM ({OWN_LABELS}) WHERE is_of(label, ?1)",
+                name,
+            )
         ]
         with self._lock:
             place = self.value("SELECT place FROM classes WHERE name = ?", name)

@@ -87,7 +87,8 @@ export function labelling(desk) {
     beside.replaceChildren(...Object.entries(found.beside ?? {}).flatMap(([column, value]) => [el("dt", { dir: "auto" }, column), el("dd", { dir: "auto", "data-of": column }, value ?? "–")]));
     text.scrollTop = 0;
     const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
-    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
+    const repeats = found.repeats ? `${counted(found.repeats, "row")} with the same text ${found.repeats === 1 ? "is" : "are"} labelled with it` : "";
+    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], repeats, found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text);
   }

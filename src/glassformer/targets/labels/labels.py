@@ -134,9 +134,10 @@ class OneLabel(Truth):
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:
         wrong = check.estimated_wrong or 0
+        labels, are = counted(round(wrong), "label"), "is" if round(wrong) == 1 else "are"
         return (
-            f"Estimate: at most about {wrong:,.0f} labels ({wrong / check.rows:.1%}) are wrong. Texts that are hard to "
-            "tell count too, so there may be far fewer."
+            f"Estimate: at most about {labels} ({wrong / check.rows:.1%}) {are} wrong. Texts that are hard to tell "
+            "count too, so there may be far fewer."
         )
 
     def measured(self, measure: float) -> str:
@@ -212,9 +213,10 @@ class SeveralLabels(OneLabel):
         )
 
     def estimate_in_words(self, check: LabelCheck) -> str | None:
+        labels = counted(round(check.estimated_wrong or 0), "label is", "labels are")
         return (
-            f"Estimate: at most about {check.estimated_wrong or 0:,.0f} labels are missing or too many. Texts that are "
-            "hard to tell count too, so there may be far fewer."
+            f"Estimate: at most about {labels} missing or too many. Texts that are hard to tell count too, so there "
+            "may be far fewer."
         )
 
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:
