@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from glassformer.estimators.text_classifier import TextClassifier
     from glassformer.estimators.text_regressor import TextRegressor
     from glassformer.labels.check import check_labels
+    from glassformer.prediction.frames import score
 
 __version__ = "0.1.0"
-__all__ = ["TextClassifier", "TextRegressor", "__version__", "check_labels"]
+__all__ = ["TextClassifier", "TextRegressor", "__version__", "check_labels", "score"]
 
 
 def __getattr__(name: str) -> object:
@@ -27,4 +28,8 @@ def __getattr__(name: str) -> object:
         from glassformer.labels.check import check_labels
 
         return check_labels
+    if name == "score":
+        from glassformer.prediction.frames import score
+
+        return score
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,7 @@ FLAGS = {
         "levels", "method", "min_count", "minutes", "multilabel", "nearest", "neighbours", "objective", "order",
         "out", "over", "overwrite", "port", "preset", "pretrain", "prompts", "query", "recipe", "rejected", "replay",
         "resume", "reward", "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task", "temperature",
-        "test", "text", "time", "top_k", "train", "unlabelled", "vary", "workers",
+        "test", "text", "time", "top_k", "track", "train", "unlabelled", "vary", "workers",
     )
 } | {"from_file": "--from"}  # fmt: skip
 """The flag of each setting of the library that a command takes."""

@@ -86,6 +86,14 @@ class _Kept:
             "them.",
         ),
     ] = False
+    track: Annotated[
+        str | None,
+        typer.Option(
+            metavar="<tracker>",
+            help="Write settings, figures, report and model to a tracker too: mlflow, where the variable "
+            "MLFLOW_TRACKING_URI says.",
+        ),
+    ] = None
 
 
 def train(
@@ -157,7 +165,8 @@ def train(
         source = reading.source(data or "", test, start, init)
         begun = _beginning(source, start, chosen, unlabelled, run.data_dir)
     how = {**run.again, "processes": processes, "minutes": minutes}
-    _train(begun, out, place, snapshots=kept.snapshots, keep_texts=kept.keep_texts, json=run.json, **how)
+    how |= {"snapshots": kept.snapshots, "keep_texts": kept.keep_texts, "track": kept.track}
+    _train(begun, out, place, json=run.json, **how)
 
 
 def _inputs_of(start: InitialWeights | None) -> Inputs | None:
@@ -195,7 +204,17 @@ def _recipe(
     return start, chosen
 
 
-def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: bool, **given: Any) -> None:
+def _train(
+    begun: Beginning,
+    out: Path,
+    target: str,
+    *,
+    snapshots: bool,
+    track: str | None,
+    json: bool,
+    processes: Processes,
+    **given: Any,
+) -> None:
     """Train, and show the result.
 
     Args:
@@ -204,24 +223,30 @@ def _train(begun: Beginning, out: Path, target: str, *, snapshots: bool, json: b
     from glassformer.cli.live import LiveView
     from glassformer.training.run import train_model
     from glassformer.training.snapshots import Snapshots
+    from glassformer.training.tracking import tracked
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
-    with resumable(out), LiveView() as view:
-        trained = train_model(
-            begun.sources,
-            begun.recipe,
-            way=part_of(begun.source.task, "training"),
-            source=begun.source,
-            init=begun.init,
-            out=out,
-            device=target,
-            observer=view,
-            on_prepared=lambda prepared: _introduce(prepared, view.line, begun=begun, device=target),
-            snapshots=taken,
-            worded=_worded,
-            **given,
-        )
+    with tracked(track if processes.leads else None, out) as write:
+        with resumable(out), LiveView() as view:
+            trained = train_model(
+                begun.sources,
+                begun.recipe,
+                way=part_of(begun.source.task, "training"),
+                source=begun.source,
+                init=begun.init,
+                out=out,
+                device=target,
+                observer=view,
+                on_prepared=lambda prepared: _introduce(prepared, view.line, begun=begun, device=target),
+                snapshots=taken,
+                worded=_worded,
+                processes=processes,
+                **given,
+            )
+        if write is not None:
+            doing("writing to the tracker")
+            say(write(trained))
     _show_trained(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -28,6 +29,16 @@ def load_answering(folder: Path, *, device: str) -> Answering:
     from glassformer.prediction.predictor import Predictor
 
     return Predictor.load(folder, device=choose_device(device))
+
+
+def load_once(folder: Path, device: str) -> Answering:
+    """Return the same, read once by a process that answers one part after another, or again if the folder changed."""
+    return _kept(folder, device, folder.stat().st_mtime_ns if folder.is_dir() else 0)
+
+
+@lru_cache(maxsize=1)
+def _kept(folder: Path, device: str, _: int) -> Answering:
+    return load_answering(folder, device=device)
 
 
 def _refuse(folder: Path) -> NoReturn:

@@ -12,7 +12,6 @@ import socket
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,8 +20,7 @@ from urllib.parse import urlsplit
 from glassformer.data.installed import pip_install
 from glassformer.data.stopping import kept_signals
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.answering import Answering
-from glassformer.prediction.load_answering import load_answering
+from glassformer.prediction.load_answering import load_once
 from glassformer.prediction.shards import Engine, Job, OnRows, Outcome, Unanswered, answer_shard
 
 RETRIES = 3
@@ -106,12 +104,7 @@ def _outcome(ray: Any, task: Any, shard: Path) -> Outcome:
 
 def _answer(job: Job, shard: Path) -> Outcome:
     """Answer a shard in a worker."""
-    return answer_shard(_predictor(job.model, job.device), job, shard, lambda _: None)
-
-
-@lru_cache(maxsize=1)
-def _predictor(model: Path, device: str) -> Answering:
-    return load_answering(model, device=device)
+    return answer_shard(load_once(job.model, job.device), job, shard, lambda _: None)
 
 
 @contextmanager

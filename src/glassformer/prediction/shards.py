@@ -24,26 +24,23 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.checksums import sha256_of
-from glassformer.data.column_kinds import is_opaque
-from glassformer.data.columns import same_column
 from glassformer.data.files import ASIDE, aside_of, make_private, why_not_written
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
 from glassformer.data.formats.compressions import is_compressed
 from glassformer.data.formats.format import Delimited
-from glassformer.data.input_columns import composer
 from glassformer.data.locks import only_writer
 from glassformer.data.rows import check_file, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError, quoted
-from glassformer.prediction.answer_files import answer_file, texts_in
+from glassformer.errors import GlassformerError, UsageError
+from glassformer.prediction.answer_files import answer_file
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.frames import text_reader
 from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, model_sha256
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
-_SHOWN = 8  # columns in a message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,8 +320,7 @@ def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_
     read_as: list[Delimited] = []
     frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
     first = next(frames)
-    inputs = predictor.trained.config.inputs
-    texts_of = texts_in(_column(first, job.text_column)) if inputs is None else composer(first, inputs, shard.name)
+    texts_of = text_reader(predictor, first, job.text_column, shard.name)
     like = read_as[0] if read_as else Delimited()
     counts = _Counts()
     name = Path(answers_name(shard))
@@ -335,19 +331,6 @@ def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_
             counts.add(answers)
             on_rows(frame.height)
     return counts
-
-
-def _column(frame: pl.DataFrame, wanted: str) -> str:
-    column = same_column(wanted, frame.columns)
-    if column is None:
-        more = ", …" if len(frame.columns) > _SHOWN else ""
-        raise UsageError(
-            f"there is no column {quoted(wanted)} for the texts (`text=`); the columns are "
-            f"{', '.join(quoted(name) for name in frame.columns[:_SHOWN])}{more}"
-        )
-    if is_opaque(dtype := frame.schema[column]):
-        raise UsageError(f"the column {quoted(column)} holds {dtype}, not text")
-    return column
 
 
 def _check_names(files: Sequence[Path]) -> None:

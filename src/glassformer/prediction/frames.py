@@ -1,0 +1,123 @@
+"""Answer the rows of frames: the partitions of a Spark job, or what MLflow hands to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from glassformer.data.column_kinds import is_opaque
+from glassformer.data.columns import same_column
+from glassformer.data.input_columns import composer
+from glassformer.errors import UsageError, quoted
+from glassformer.prediction.answer_files import TextsOf, refuse_taken, texts_in
+from glassformer.prediction.answering import Answering
+from glassformer.prediction.load_answering import load_once
+from glassformer.prediction.shipped import folder_of
+
+Frame = Any
+"""A frame of pandas."""
+_SHOWN = 8  # columns in a message
+_TYPES = {"path": "string", "unlike_training": "boolean"}
+
+
+def text_reader(predictor: Answering, sample: pl.DataFrame, text_column: str, source: str) -> TextsOf:
+    """Return a function for the texts, or the composed rows, of frames like this one.
+
+    Args:
+        text_column: see `Job`.
+        source: the name of the table in messages.
+
+    Raises:
+        UsageError: a column is missing, or does not hold what it should.
+    """
+    inputs = predictor.trained.config.inputs
+    return texts_in(_column(sample, text_column)) if inputs is None else composer(sample, inputs, source)
+
+
+def _column(frame: pl.DataFrame, wanted: str) -> str:
+    column = same_column(wanted, frame.columns)
+    if column is None:
+        more = ", …" if len(frame.columns) > _SHOWN else ""
+        raise UsageError(
+            f"there is no column {quoted(wanted)} for the texts (`text=`); the columns are "
+            f"{', '.join(quoted(name) for name in frame.columns[:_SHOWN])}{more}"
+        )
+    if is_opaque(dtype := frame.schema[column]):
+        raise UsageError(f"the column {quoted(column)} holds {dtype}, not text")
+    return column
+
+
+@dataclass(frozen=True)
+class FrameScorer:
+    """A model as a function from pandas frames to the same frames with answers, which other processes can be sent.
+
+    Each process reads the model once. `frame.mapInPandas(score, score.schema(frame))` answers a frame of Spark.
+
+    Attributes:
+        model: its folder, under the same path on each machine.
+        text: the column of the texts. Default: as in training.
+        device: where to compute.
+    """
+
+    model: Path
+    text: str | None = None
+    device: str = "cpu"
+
+    @property
+    def predictor(self) -> Answering:
+        return load_once(self.model, self.device)
+
+    @property
+    def text_column(self) -> str:
+        """The column of the texts."""
+        return self.text or self.predictor.text_column or "text"
+
+    @property
+    def added(self) -> dict[str, str]:
+        """The columns of the answers with their types, which Spark and MLflow name alike."""
+        target = self.predictor.trained.config.target
+        types = _TYPES | ({"prediction": "string"} if target.names is not None else {})
+        return {
+            name: types.get(name, "double") for name in [*target.columns, *(["needs_review"] if target.asks else [])]
+        }
+
+    def __call__(self, frames: Iterable[Frame]) -> Iterator[Frame]:
+        """Yield each frame with the columns of `added`.
+
+        Raises:
+            UsageError: the frame lacks a column, or has one of these already.
+        """
+        for frame in frames:
+            yield frame.assign(**self.answers(frame))
+
+    def answers(self, frame: Frame) -> dict[str, list[Any]]:
+        """Return the columns of the answers. Raises what calling it raises."""
+        columns = {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
+        rows = pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
+        predictor = self.predictor
+        read = text_reader(predictor, rows, self.text_column, "the frame")
+        refuse_taken(rows, list(self.added), "the frame")
+        return predictor.answer(read(rows)).columns().to_dict(as_series=False)
+
+    def schema(self, frame: Any) -> str:
+        """Return the columns of a frame of Spark and those of its answers, as Spark writes a schema."""
+        return ", ".join(f"`{name}` {kind}" for name, kind in [*frame.dtypes, *self.added.items()])
+
+
+def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
+    """Return a model as a function that answers partitions: `frame.mapInPandas(score, score.schema(frame))` in Spark.
+
+    Args:
+        model: a model folder or an export, under the same path on each machine; or `sentiment-en`.
+        text: the column of the texts. Default: as in training.
+
+    Raises:
+        UsageError: it is no model.
+    """
+    found = FrameScorer(folder_of(Path(model)).absolute(), text)
+    _ = found.predictor
+    return found

@@ -1,0 +1,82 @@
+"""A run is written to MLflow, which reads the model with nothing of it but the folder."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.errors import UsageError
+from glassformer.training.tracking import tracked
+from tests.cli.terminal import QUICK, glassformer, misused
+from tests.fits import few_steps
+from tests.trained import Trained
+
+
+@pytest.fixture
+def mlflow(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """MLflow with a store in a folder."""
+    found = pytest.importorskip("mlflow", reason="pip install 'glassformer[mlflow]' to write runs to MLflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # other local stores need more than mlflow-skinny
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "store").as_uri())
+    monkeypatch.chdir(tmp_path)
+    return found
+
+
+@few_steps()
+def test_a_run_has_its_settings_its_figures_its_report_and_its_model(
+    mlflow: Any, reviews: Trained, tmp_path: Path
+) -> None:
+    import pandas as pd
+
+    more = ("--seed", 7, "--track", "mlflow", "--json")
+    said = glassformer("train", reviews.table, "--out", tmp_path / "model", *QUICK, *more)
+    assert said.code == 0, said.err
+    client = mlflow.MlflowClient()
+    (run,) = client.search_runs([client.get_experiment_by_name("Default").experiment_id])
+    assert f"as run {run.info.run_id}" in said.err
+    assert (run.info.status, run.info.run_name) == ("FINISHED", "model")
+    assert run.data.params["training.seed"] == "7"
+    assert run.data.params["data.source"] == str(reviews.table)
+    history = said.document["history"]
+    losses = client.get_metric_history(run.info.run_id, "train_loss")
+    assert [(each.step, each.value) for each in losses] == [(row["epoch"], row["train_loss"]) for row in history]
+    assert run.data.metrics["readers.accuracy"] == said.document["readers"]["accuracy"]
+    assert [each.path for each in client.list_artifacts(run.info.run_id)] == ["report.html"]
+    (model,) = client.search_logged_models([run.info.experiment_id])
+    assert model.status == "READY"
+    loaded = mlflow.pyfunc.load_model(model.artifact_location)
+    found = loaded.predict(pd.DataFrame({"text": ["good film", None]}, index=[7, 9]))
+    assert found["prediction"].isna().to_dict() == {7: False, 9: True}
+    assert [*found.columns] == [column.name for column in loaded.metadata.get_output_schema()]
+    assert [*found.columns[:3]] == ["prediction", "confidence", "probability_not, good"]
+    about = (Path(model.artifact_location.removeprefix("file://")) / "MLmodel").read_text(encoding="utf-8")
+    assert "loader_module: glassformer.prediction.on_mlflow" in about
+    assert "code: null" in about
+
+
+def test_a_run_that_fails_is_shown_as_failed(mlflow: Any, tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), tracked("mlflow", tmp_path / "model"):
+        raise ZeroDivisionError
+    client = mlflow.MlflowClient()
+    (run,) = client.search_runs([client.get_experiment_by_name("Default").experiment_id])
+    assert run.info.status == "FAILED"
+
+
+def test_a_store_that_cannot_be_used_is_said_before_training(
+    mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "nowhere://a")
+    assert mlflow
+    with pytest.raises(UsageError, match=r"MLflow at nowhere://a .* cannot be used: "), tracked("mlflow", tmp_path):
+        raise AssertionError("nothing is trained")
+
+
+def test_a_tracker_is_one_that_is_known_and_installed(
+    reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    asked = ("train", reviews.table, "--out", tmp_path / "model", *QUICK, "--track")
+    misused(glassformer(*asked, "mlflow"), "--track mlflow needs MLflow, which is not installed: pip install")
+    misused(glassformer(*asked, "wandb"), "--track wandb: the trackers are mlflow")
+    assert not (tmp_path / "model").exists()
