@@ -145,6 +145,7 @@ def _photograph_desk(browser: Browser, url: str, truth: Mapping[str, str]) -> No
     """Label texts by their true labels until the model suggests some, and photograph a text with its suggestion."""
     page = browser.new_page(viewport=SIZE)
     page.goto(url)
+    page.get_by_role("link", name="Begin to label").click()
     suggestion = page.locator(".suggestion")
     _label(page, truth, ROUND)
     while "Training" in page.locator(".keys + p").inner_text():

@@ -125,7 +125,7 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
     assert store.counts() == {"blame": 196, "late": 5}
-    assert store.value("SELECT DISTINCT way FROM decisions WHERE label = 'late'") == "class"
+    assert store.value("SELECT DISTINCT way FROM decisions WHERE label = 'late'") == "renamed"
 
 
 def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
