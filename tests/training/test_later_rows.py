@@ -8,6 +8,7 @@ import polars as pl
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
+from glassformer.evaluation.drift_table import DriftTable
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.number.training import prepare_number
 from glassformer.training.later_rows import with_drift
@@ -40,11 +41,18 @@ def note(rows: Table, chosen: Recipe) -> str:
 
 
 def test_what_has_changed_is_said() -> None:
-    said = note(turning(), by_time())
+    found = with_drift(prepare(Sources(train=turning()), by_time()))
+    assert found.drift is not None
+    said = found.splits.notes[-1]
     assert said.startswith(
         "the later rows differ from the earlier ones by more than chance explains: label 'bad' 50% → 90%"
     )
     assert "label 'good' 50% → 10%, words per text 5 → 8, unseen words and pairs 0% → " in said
+    assert said.endswith("5 words ('and', 'fine', 'more', …)")
+    assert {each.name: (each.earlier, each.later) for each in found.drift.words} == {
+        "fine": (1, 0), "zorblax": (0, 1), "quuxol": (0, 1), "and": (0, 1), "more": (0, 1)
+    }  # fmt: skip
+    assert (found.drift.earlier, found.drift.later, found.drift.words_compared) == (300, 100, 8)
 
 
 def test_if_nothing_has_changed_it_is_said() -> None:
@@ -56,7 +64,10 @@ def test_if_nothing_has_changed_it_is_said() -> None:
 
 
 def test_few_rows_tell_nothing() -> None:
-    assert note(turning(), by_time(fraction=0.05)) == "20 later rows are too few to tell how later rows differ"
+    assert (
+        note(turning(), by_time(fraction=0.05))
+        == "20 rows are too few to tell how the later rows differ from the earlier ones"
+    )
 
 
 def test_a_split_at_random_says_nothing() -> None:
@@ -91,3 +102,5 @@ def test_a_label_that_only_later_rows_have_can_be_held_out() -> None:
     trained = train_classifier(Sources(train=rows), chosen.model_copy(update={"model": with_counting}), observer=memory)
     assert "label 'new' 0% → 19%" in trained.config.data["notes"][-1]
     assert trained.config.data["validation_rows"] == 100
+    kept = DriftTable.model_validate(trained.metrics["drift"])
+    assert (kept.moved[0].name, kept.moved[0].later) == ("label 'good'", 0)

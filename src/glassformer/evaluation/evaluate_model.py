@@ -24,6 +24,7 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import run_baseline
+from glassformer.evaluation.drift_table import DriftTable, Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of
@@ -36,6 +37,7 @@ from glassformer.prediction.model_folder import FILES, TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES, files_of_readers
 from glassformer.readers.counting.unlike import SEEN_FILE
+from glassformer.targets.target import Followed
 
 Say = Callable[[str], None]
 
@@ -164,11 +166,13 @@ def measure_model(
     if not config.transformer_is_silent:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[Outcome] = []
+    drift = None
     if isinstance(seen, str):
         notes.append(seen)
     else:
         learned, overlap = learnable(seen, table, trained)
-        notes += overlap
+        drift = _drift(predictor, learned, table)
+        notes += [*overlap, *([drift.sentence] if drift.moved or drift.words_moved else [])]
         baselines = _run_baselines(learned, config, texts, say)
     names = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     rows = part.answered(predictor, table, truth, scores, columns=columns)
@@ -194,7 +198,23 @@ def measure_model(
         notes=notes,
         command=command,
     )
-    return found, rows
+    return found.model_copy(update={"drift": drift}), rows
+
+
+def _drift(predictor: Predictor, learned: Table, measured: Table) -> DriftTable:
+    """Say how the measured rows differ from those that the model learned."""
+    trained, usual = predictor.trained, predictor.held_out
+    part = measures_of(trained.config)
+    before, after = (
+        Side(texts=each.frame["text"], labels=part.label_figures(trained.config, part.truth_of(trained.config, each)))
+        for each in map(some_rows, (learned, measured))
+    )
+    unseen = None
+    if trained.seen is not None and usual is not None:
+        shares = trained.seen.unseen_shares(after.texts.to_list())
+        unseen = Followed("", shares.tolist(), usual.unseen_share)
+    rows = 0 if usual is None else usual.rows
+    return drift_table(before, after, unseen, rows, ("the training rows", "these rows"))
 
 
 def dropped_rows(table: Table) -> tuple[DroppedRows, ...]:

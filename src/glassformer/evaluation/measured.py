@@ -226,6 +226,11 @@ class MeasuredRows(ABC):
 
     @classmethod
     @abstractmethod
+    def label_figures(cls, config: FolderConfig, truth: Array) -> dict[str, Array]:
+        """Return the figures of right answers that are compared with those of other rows, by name: (rows,) each."""
+
+    @classmethod
+    @abstractmethod
     def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
         """Return sentences about a table and its right answers."""
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import JsonValue
 
+from glassformer.evaluation.drift_table import DriftTable
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.targets.parts import part
@@ -330,6 +331,8 @@ class Evaluation(Record):
     robustness: Robustness[Any] | None = None
     inputs: tuple[InputShare, ...] = ()
     """What each input gives, if a row has several."""
+    drift: DriftTable | None = None
+    """How these rows differ from those that were learned. None if they cannot be read."""
     next_steps: tuple[NextStep, ...] = ()
     worst_errors: tuple[Any, ...]
     dropped: tuple[DroppedRows, ...]

@@ -22,7 +22,8 @@ from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError, brief_value, quoted
+from glassformer.errors import UsageError, brief_value
+from glassformer.evaluation.drift_table import DriftTable, label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
@@ -105,6 +106,7 @@ class Prepared:
     Attributes:
         own_texts: the texts that are read without their labels, if something reads them. With `minutes`, they may stay
             unread.
+        drift: how the later rows of a split by time differ. None without one.
     """
 
     family: ClassVar[str] = "labels"
@@ -119,6 +121,7 @@ class Prepared:
     work: Path | None
     minutes: float | None = None
     processes: Processes = ALONE
+    drift: DriftTable | None = None
 
     @property
     def in_words(self) -> str:
@@ -165,9 +168,7 @@ class Prepared:
 
     def label_figures(self, table: Table) -> dict[str, Array]:
         """Return for each label whether rows have it, by its name: (rows,)."""
-        encoded = self.encoded(table)
-        has = encoded.T == 1 if self.labels.multilabel else (encoded == at for at in range(len(self.labels.names)))
-        return {f"label {quoted(name)}": each for name, each in zip(self.labels.names, has, strict=True)}
+        return label_figures(self.labels.names, self.encoded(table))
 
     @cached_property
     def validation_labels(self) -> Array | None:

@@ -143,6 +143,7 @@ def _told(
     added = read_as is not None and bool(read_as.added)
     about = {
         "duel": found.duel.model_copy(update=said),
+        "drift": prepared.drift,
         "worst_errors": () if added else tuple(errors),  # the numbers of added rows are those of several tables
         **part.doubts(trained, prepared.splits if texts else "no texts are to be shown"),
     }

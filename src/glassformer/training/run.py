@@ -211,6 +211,7 @@ def _trained(
     def save() -> Any:
         trained, held_out = way.finish(ended)
         trained.metrics.update({"time_plan": planned} if planned else {})
+        trained.metrics.update({"drift": prepared.drift.model_dump()} if prepared.drift else {})
         if kept.texts:
             observer.on_message("keeping the training texts: whoever has the model can read them")
             trained = with_training_texts(trained, prepared)

@@ -237,6 +237,10 @@ class NumberedRows(MeasuredRows):
         return numbers_of(table)
 
     @classmethod
+    def label_figures(cls, config: FolderConfig, truth: Array) -> dict[str, Array]:  # noqa: ARG003
+        return {"number": truth}
+
+    @classmethod
     def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
         """Say it if the measured numbers are those of another column than the learned ones, or of another range."""
         check_varies(truth, table, so="R² cannot be measured. Add rows with other numbers")
