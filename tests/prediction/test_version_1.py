@@ -11,7 +11,7 @@ from torch import Tensor
 
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError
-from glassformer.prediction.folder_config import FORMAT_VERSION
+from glassformer.prediction.folder_format import FORMAT_VERSION
 from glassformer.prediction.model_folder import CLASSIFIER, LANGUAGE_MODEL, REWARD_MODEL, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 

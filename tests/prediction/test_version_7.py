@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from glassformer.prediction.folder_config import FORMAT_VERSION
+from glassformer.prediction.folder_format import FORMAT_VERSION
 from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of

@@ -93,7 +93,7 @@ def predict(
     style: Style = "json" if run.json else "jsonl" if jsonl else "plain"
     from glassformer.prediction.load_answering import load_answering
 
-    predictor = load_answering(model, device=run.device)
+    predictor = load_answering(model, device=run.device, only_answers=True)
     if top_k is not None:
         predictor.trained.config.target.check_labels("`top_k=`")
     below = review_below(predictor, automatic)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
-from glassformer.data import archives, polarity, sentiment140
+from glassformer.data import archives, sentiment140
 from glassformer.data.addresses import is_elsewhere, local_path, without_password
 from glassformer.data.columns import Wanted
 from glassformer.data.download import Progress, fetch
@@ -89,6 +89,8 @@ def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: U
         given = (text, label, wanted.get("group"), wanted.get("time"), multilabel, *others)
         if asked := [name for name in given if name not in (None, "text", "label")]:
             raise UsageError(f"{source} has the columns text and label, nothing else; {asked[0]!r} does not apply.")
+        from glassformer.data import polarity
+
         return polarity.generate(split)
     path = find(source, split, data_dir)
     if path is None:

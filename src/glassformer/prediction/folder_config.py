@@ -15,12 +15,10 @@ from glassformer.data.wording import counted
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.folder_format import NUMBER_FORMAT
+from glassformer.prediction.folder_format import FORMAT_VERSION, NUMBER_FORMAT
 from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
-
-FORMAT_VERSION = 8
 
 
 class NewWord(BaseModel):

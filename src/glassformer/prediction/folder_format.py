@@ -9,6 +9,7 @@ from pathlib import Path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
+FORMAT_VERSION = 8
 NUMBER_FORMAT = "glassformer-number"
 """The format of a model that answers with a number."""
 EXPORTED_NUMBER_FORMAT = "glassformer-onnx-number"

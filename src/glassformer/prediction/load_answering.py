@@ -1,4 +1,4 @@
-"""Load what answers: a model folder, or an exported model. PyTorch is imported only for a model folder."""
+"""Load what answers: a model folder, or an exported model. PyTorch is only imported where it is needed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from glassformer.prediction.answering import Answering
 from glassformer.prediction.exported import ExportedPredictor, is_exported
 from glassformer.prediction.folder_format import check_is_folder, format_of
 from glassformer.prediction.shipped import shown
+from glassformer.prediction.silent import load_silent
 
 
-def load_answering(folder: Path, *, device: str) -> Answering:
+def load_answering(folder: Path, *, device: str, only_answers: bool = False) -> Answering:
     """Return what answers with the model in a folder. An exported model computes on the CPU, whatever the device.
+
+    Args:
+        only_answers: no explanation is asked for. A model whose transformer has no weight is then read without PyTorch.
 
     Raises:
         UsageError: the folder holds a model that needs PyTorch, which is not installed.
@@ -23,6 +27,8 @@ def load_answering(folder: Path, *, device: str) -> Answering:
     """
     if is_exported(folder):
         return ExportedPredictor.load(folder)
+    if only_answers and device in ("auto", "cpu") and (silent := load_silent(folder)) is not None:
+        return silent
     if not is_installed("torch"):
         _refuse(folder)
     from glassformer.prediction.devices import choose_device
@@ -38,7 +44,7 @@ def load_once(folder: Path, device: str) -> Answering:
 
 @lru_cache(maxsize=1)
 def _kept(folder: Path, device: str, _: int) -> Answering:
-    return load_answering(folder, device=device)
+    return load_answering(folder, device=device, only_answers=True)
 
 
 def _refuse(folder: Path) -> NoReturn:

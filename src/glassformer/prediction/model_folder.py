@@ -43,7 +43,6 @@ from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import (
-    FORMAT_VERSION,
     AnyFolderConfig,
     FolderConfig,
     LanguageFolderConfig,
@@ -51,7 +50,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import check_is_folder, format_of
+from glassformer.prediction.folder_format import FORMAT_VERSION, check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
