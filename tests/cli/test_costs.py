@@ -1,10 +1,12 @@
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from glassformer.data.checksums import replace_file
 from tests.cli.terminal import glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
@@ -47,12 +49,17 @@ def test_costs_turn_an_answer_and_not_its_probabilities_without_training(model: 
     )
 
 
-def test_what_held_out_rows_say_of_other_costs_is_not_used(model: Path) -> None:
-    assert glassformer("predict", model, UNSURE, "--automatic", "0.9").code == 0
-    glassformer("costs", model, f"{POSITIVE}=3")
-    misused(glassformer("predict", model, UNSURE, "--automatic", "0.9"), "its costs were changed")
+def test_held_out_rows_judge_the_answers_of_other_costs(model: Path) -> None:
+    before = glassformer("predict", model, UNSURE, "--automatic", "0.9").err
+    glassformer("costs", model, f"{POSITIVE}=1000")
+    after = glassformer("predict", model, UNSURE, "--automatic", "0.9").err
+    assert "held-out rows" in after
+    assert after.splitlines()[-1] != before.splitlines()[-1]
     glassformer("costs", model, "--remove")
-    assert glassformer("predict", model, UNSURE, "--automatic", "0.9").code == 0, "nothing was lost"
+    assert glassformer("predict", model, UNSURE, "--automatic", "0.9").err == before
+    replace_file(model, "metrics.json", re.sub(r',\s*"kept": \{[^}]*\}', "", (model / "metrics.json").read_text()))
+    glassformer("costs", model, f"{POSITIVE}=3")
+    misused(glassformer("predict", model, UNSURE, "--automatic", "0.9"), "made by an older glassformer")
 
 
 def test_an_export_changes_its_costs_too_and_answers_as_the_model(model: Path, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from glassformer.errors import UsageError
 from glassformer.targets.costs import CostRow, Costs, in_words, read_costs, settled
+from glassformer.targets.labels.held_out import HeldOutAnswers, KeptRows
+from glassformer.targets.labels.target import labels_target
 from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
@@ -156,3 +158,39 @@ def test_thresholds_count_the_rows_that_the_costs_answer_wrongly() -> None:
     assert plain.wrong is not None
     assert plain.wrong[-1] == 1
     assert min(thresholds.confidence) == 0.2
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_held_out_rows_are_judged_anew_when_costs_change(multilabel: bool) -> None:
+    draw = np.random.default_rng(3)
+    probs = (draw.random((300, 3)) if multilabel else draw.dirichlet((1, 1, 1), 300)).astype(np.float32)
+    truth = draw.integers(0, 2, (300, 3)) if multilabel else draw.integers(0, 3, 300)
+    target = labels_target(NAMES, multilabel=multilabel)
+    rows = settled(read_costs({"fraud": 20, "review": 0.4}), NAMES, multilabel=multilabel)
+
+    def summed_up(rows: tuple[CostRow, ...]) -> HeldOutAnswers:
+        logits = np.log(probs) - (np.log1p(-probs) if multilabel else 0)
+        asked = target.model_copy(update={"costs": rows})
+        answers = asked.answers({"": logits}, None, empty=np.zeros(300, np.bool_))
+        return HeldOutAnswers.of(answers, None, threshold=None, labels=truth, costs=rows)
+
+    before, expected = summed_up(()), summed_up(rows)
+    assert before.model_dump_json().count('"kept"') == 1
+    found = HeldOutAnswers.model_validate_json(before.model_dump_json()).under(rows, NAMES, multilabel=multilabel)
+    assert found.labels == pytest.approx(expected.labels, abs=0.005)
+    assert found.labels != before.labels
+    assert found.thresholds is not None
+    assert expected.thresholds is not None
+    assert found.thresholds.confidence == pytest.approx(expected.thresholds.confidence, abs=1e-3)
+    assert np.abs(np.subtract(found.thresholds.wrong, expected.thresholds.wrong)).max() <= 1
+    assert found.thresholds.label_probability == expected.thresholds.label_probability
+    assert before.under((), NAMES, multilabel=multilabel) is before
+
+
+def test_some_rows_of_many_are_kept() -> None:
+    probs = np.tile(np.linspace(0, 1, 5_000, dtype=np.float32)[:, None], 2)
+    kept = KeptRows.of(probs, np.arange(5_000) % 2)
+    found, truth = kept.read(multilabel=False)
+    assert (kept.rows, found.shape, len(truth if truth is not None else ())) == (2_000, (2_000, 2), 2_000)
+    assert found[[0, -1], 0].tolist() == [0, 1]
+    assert KeptRows.of(np.zeros((5_000, 4_000), np.float32), None).rows == 100

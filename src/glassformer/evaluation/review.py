@@ -159,5 +159,5 @@ def _by_class(
 
 _NO_THRESHOLDS = (
     "This model does not know how sure it was of held-out rows: it was made by an older glassformer, or without "
-    "held-out rows, or its costs were changed. Train it again with held-out rows to get thresholds."
+    "held-out rows. Train it again with held-out rows to get thresholds."
 )

@@ -2,17 +2,66 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64decode, b64encode
 from collections import Counter
+from functools import lru_cache
 from operator import not_
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.targets.costs import CostRow
+from glassformer.data.wording import label_name
+from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.number.held_out import Mean, unseen_figures
+from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
+
+_MOST_ROWS, _MOST_VALUES = 2_000, 400_000
+_WHOLE = 65_535  # of a probability; 16 bits hold it
+
+
+class KeptRows(BaseModel):
+    """What was said of some of the held-out rows. When costs change, answers to them are judged anew.
+
+    Attributes:
+        probs: the probabilities (rows, labels) in 65,535ths.
+        truth: the numbers of the right labels (rows,), or of several labels ones and zeros (rows, labels).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rows: int = Field(ge=1)
+    probs: str
+    truth: str | None
+
+    @classmethod
+    def of(cls, probs: Array, truth: Array | None) -> Self:
+        """Keep some rows, evenly spread."""
+        rows = min(len(probs), _MOST_ROWS, max(1, _MOST_VALUES // probs.shape[1]))
+        places = np.linspace(0, len(probs) - 1, rows).round().astype(np.int64)
+        return cls(
+            rows=rows,
+            probs=_packed(np.rint(probs[places].astype(np.float64) * _WHOLE)),
+            truth=None if truth is None else _packed(truth[places]),
+        )
+
+    def read(self, *, multilabel: bool) -> tuple[FloatArray, Array | None]:
+        """Return both arrays."""
+        probs = (_unpacked(self.probs, self.rows) / _WHOLE).astype(np.float32)
+        truth = None if self.truth is None else _unpacked(self.truth, self.rows).astype(np.int64)
+        return probs, truth if truth is None or multilabel else truth[:, 0]
+
+
+def _packed(values: Array) -> str:
+    return b64encode(zlib.compress(values.astype("<u2").tobytes(), 9)).decode()
+
+
+def _unpacked(packed: str, rows: int) -> Array:
+    return np.frombuffer(zlib.decompress(b64decode(packed)), "<u2").reshape(rows, -1)
 
 
 class HeldOutAnswers(BaseModel):
@@ -24,21 +73,31 @@ class HeldOutAnswers(BaseModel):
     labels: dict[str, float]
     """The share of the rows with each answer. With several labels per text, they do not add up to 1."""
     confidence: Mean | None
-    """None if it is not known for the costs of the model, as they were changed after training."""
+    """None if an older version trained the model, and its costs were changed since."""
     unseen_share: Mean | None = None
     """See `Seen.unseen_shares`. Of a long table, some rows are read. None if the model keeps no seen words."""
     unlike_training: float | None = None
     """The share of the rows that are unlike the training data, or None."""
     thresholds: Thresholds | None = None
-    """None if an older version trained the model, or if its costs were changed."""
+    """None if an older version trained the model."""
     costs: tuple[CostRow, ...] = Field(default=(), exclude_if=not_)
     """The costs of wrong answers by which the rows were answered."""
+    kept: KeptRows | None = Field(default=None, exclude_if=not_)
 
-    def under(self, costs: tuple[CostRow, ...]) -> Self:
-        """Return what is known if wrong answers cost this. Other costs give other answers."""
+    def under(self, costs: tuple[CostRow, ...], labels: tuple[Any, ...], *, multilabel: bool) -> Self:
+        """Return what is known if wrong answers cost this. Other costs give other answers.
+
+        Args:
+            labels: those of the model, in the order of its probabilities.
+        """
         if costs == self.costs:
             return self
-        return self.model_copy(update={"labels": {}, "confidence": None, "thresholds": None})
+        if self.kept is None:
+            return self.model_copy(update={"labels": {}, "confidence": None, "thresholds": None})
+        found = _judged(self.kept, costs, tuple((label_name(label), str(label)) for label in labels), multilabel)
+        sets = None if self.thresholds is None else self.thresholds.label_probability  # costs do not change them
+        thresholds = found["thresholds"].model_copy(update={"label_probability": sets})
+        return self.model_copy(update=found | {"thresholds": thresholds, "costs": costs})
 
     @classmethod
     def of(
@@ -68,4 +127,25 @@ class HeldOutAnswers(BaseModel):
             **({} if unseen is None or threshold is None else unseen_figures(unseen, threshold)),
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel, costs=answers.costs),
             costs=costs,
+            kept=KeptRows.of(answers.probs, labels),
         )
+
+
+@lru_cache(maxsize=4)  # it is asked for with each text
+def _judged(
+    kept: KeptRows, rows: tuple[CostRow, ...], labels: tuple[tuple[str, str], ...], multilabel: bool
+) -> dict[str, Any]:
+    """Return the figures of `HeldOutAnswers` that depend on costs, by the rows that were kept.
+
+    Args:
+        labels: how costs and figures name each label.
+    """
+    probs, truth = kept.read(multilabel=multilabel)
+    costs = Costs.of(rows, [name for name, _ in labels], multilabel=multilabel)
+    shares = given_by(probs, multilabel=multilabel, costs=costs).mean(axis=0)
+    return {
+        "rows": kept.rows,
+        "labels": {shown: round(share, 6) for (_, shown), share in zip(labels, shares.tolist(), strict=True)},
+        "confidence": Mean.of(confidences_of(probs, multilabel=multilabel, costs=costs)),
+        "thresholds": Thresholds.of(probs, truth, multilabel=multilabel, costs=costs),
+    }

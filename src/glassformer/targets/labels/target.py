@@ -66,7 +66,9 @@ class Labels(Target):
 
     def held_out(self, metrics: Mapping[str, Any]) -> HeldOutAnswers | None:
         found = metrics.get("held_out_answers")
-        return None if found is None else HeldOutAnswers.model_validate(found).under(self.costs)
+        if found is None:
+            return None
+        return HeldOutAnswers.model_validate(found).under(self.costs, self.labels, multilabel=self.multilabel)
 
     def taught(self, scores: Scores) -> Scores:
         """Return the calibrated logits."""
@@ -98,7 +100,7 @@ class Labels(Target):
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
                 "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
-                "without held-out rows, or its costs were changed; train it again with held-out rows"
+                "without held-out rows; train it again with held-out rows"
             )
         return held_out.thresholds
 
