@@ -20,6 +20,7 @@ from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh import VinhAttentionConfig, VinhMLPConfig, VinhTransformerConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.prediction.change_costs import with_costs
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.number.held_out import Scale
@@ -118,7 +119,7 @@ def recompute(predictor: Predictor, found: Trace) -> dict[str, Any]:
     tensors = {name: tensor.detach().numpy() for name, tensor in tensors_of(predictor.trained.model).items()}
     given = {
         name: found[name]
-        for name in ("token_ids", "counting.ngrams", "counting.bias", "base")
+        for name in ("token_ids", "counting.ngrams", "counting.bias", "base", "costs")
         if any(matrix.step.name == name for matrix in found)
     }
     return recomputed([matrix.step for matrix in found], tensors, given)
@@ -230,6 +231,25 @@ def test_several_labels_have_no_rival() -> None:
     found = trace(Predictor(small_trained_model(multilabel=True, temperature=1.7)), TEXT)
     assert found.rival is None
     np.testing.assert_allclose(found["probabilities"], 1 / (1 + np.exp(-found["calibrated"])), atol=1e-6)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_costs_lead_to_the_answer(multilabel: bool) -> None:
+    trained = small_trained_model(multilabel=multilabel)
+    names = labels_of(trained.config.target).names
+    predictor = Predictor(dataclasses.replace(trained, config=with_costs(trained.config, {names[0]: 50})))
+    found = trace(predictor, TEXT)
+    stages = dict(zip([matrix.step.name for matrix in found], stages_of(found), strict=True))
+    by_numpy = recompute(predictor, found)
+    given = predictor.answer([TEXT]).given[0]
+    if multilabel:
+        np.testing.assert_array_equal(found["given_wrongly"] <= found["left_out"], given)
+    else:
+        assert found["costs"].shape == (3, 3)
+        assert found["expected_costs"].argmin() == given.argmax()
+    for name in ("left_out", "given_wrongly") if multilabel else ("expected_costs",):
+        np.testing.assert_allclose(found[name], by_numpy[name], rtol=1e-5, err_msg=name)
+        assert stages[name] == "answer"
 
 
 def test_the_tokens_are_written_as_in_the_text() -> None:

@@ -43,6 +43,10 @@ _ANSWER = (
     "sum",
     "calibrated",
     "probabilities",
+    "costs",
+    "expected_costs",
+    "left_out",
+    "given_wrongly",
     "in_unit",
     "number",
 )

@@ -1,4 +1,4 @@
-"""From the logits of a text to its probabilities, in a trace."""
+"""From the logits of a text to its probabilities, and to what answers should cost, in a trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.explanation import AskedLabel
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import probabilities
-from glassformer.tracing.steps import Matrix, Outcome, TracedTarget, matrix
+from glassformer.tracing.steps import CLASSES, Matrix, Outcome, TracedTarget, matrix
 
 
 def _outcome(target: Labels, answers: LabelAnswers) -> Outcome:
@@ -31,6 +31,16 @@ def _steps(target: Labels, name: str, logits: Array) -> Iterator[Matrix]:
     yield matrix("divide", "calibrated", calibrated, name, divisor=target.temperature)
     probs = probabilities(calibrated[None], multilabel=target.multilabel)[0]
     yield matrix("sigmoid" if target.multilabel else "softmax", "probabilities", probs, "calibrated")
+    if (costs := target.rule) is None:
+        return
+    expected = costs.expected(probs[None])[0]
+    if target.multilabel:
+        yield matrix("given", "costs", costs.wrong)
+        yield matrix("product", "left_out", expected[:, 0], "probabilities", "costs")
+        yield matrix("complement", "given_wrongly", expected[:, 1], "probabilities")
+    else:
+        yield matrix("given", "costs", costs.wrong, rows=CLASSES)
+        yield matrix("weighted-mean", "expected_costs", expected, "probabilities", "costs")
 
 
 PART = TracedTarget(score="logit", outcome=_outcome, steps=_steps)
