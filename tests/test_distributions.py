@@ -18,7 +18,7 @@ def project(file: str) -> Any:
 
 def test_the_light_distribution_asks_for_a_part_of_the_same_packages() -> None:
     whole, light = project("pyproject.toml"), project("light/pyproject.toml")
-    extras = (whole["optional-dependencies"][extra] for extra in ("onnx", "serve", "excel", "zstd"))
+    extras = (whole["optional-dependencies"][extra] for extra in ("onnx", "serve", "excel", "otel", "zstd"))
     known = {*whole["dependencies"], *(package for extra in extras for package in extra)}
     assert set(light["dependencies"]) < known
     assert {package for packages in light["optional-dependencies"].values() for package in packages} <= known

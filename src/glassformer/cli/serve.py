@@ -6,7 +6,7 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Asking, model_folder
 from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from glassformer.serving.telemetry import Telemetry
 
 _MOST_BYTES = 4096  # of a key
 
@@ -46,6 +49,9 @@ def serve(
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
     ] = False,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Send traces and metrics by OpenTelemetry, as the variables OTEL_… say.")
+    ] = False,
     *,
     run: Asking,
 ) -> None:
@@ -65,11 +71,15 @@ def serve(
 
     api_key = _api_key(api_key_file)
     feedback = None if keep_feedback is None else FeedbackFile(keep_feedback)
+    telemetry = _telemetry() if otel else None
     models = load_models(folders, device=run.device)
     address = listen(host, port)
     log, tell = (_log, _log_event) if log_json else (None, say)
     hosts = allowed_hosts(address)
-    app = create_app(models, hosts=hosts, api_key=api_key, log=log, tell=tell, in_words=in_words, feedback=feedback)
+    app = create_app(
+        models, hosts=hosts, api_key=api_key, log=log, tell=tell, in_words=in_words, feedback=feedback,
+        telemetry=telemetry,
+    )  # fmt: skip
     if not address.is_private and api_key is None:
         say("warning: other machines can reach this server, and nobody has to log in; --api-key-file asks for a key")
     elif not address.is_private:
@@ -81,7 +91,21 @@ def serve(
     if open_page:
         open_in_browser(address.url)
     doing("")  # show nothing while no request comes
-    answer_requests(app, address, on_finishing=say_finishing)
+    try:
+        answer_requests(app, address, on_finishing=say_finishing)
+    finally:
+        if telemetry is not None:
+            telemetry.stop()
+
+
+def _telemetry() -> Telemetry:
+    from glassformer.data.installed import pip_install
+
+    try:
+        from glassformer.serving.telemetry import Telemetry
+    except ImportError as error:
+        raise UsageError(f"--otel needs an extra: {pip_install('otel')}") from error
+    return Telemetry.from_environment()
 
 
 def _api_key(file: Path | None) -> str | None:

@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 
 LIGHT = "glassformer-light"
-_OF_LIGHT = {"onnx": LIGHT} | {extra: f"{LIGHT}[{extra}]" for extra in ("serve", "tables", "excel", "zstd")}
+_OF_LIGHT = {"onnx": LIGHT} | {extra: f"{LIGHT}[{extra}]" for extra in ("serve", "tables", "excel", "otel", "zstd")}
 """Its extras, and ONNX Runtime, which it has without any."""
 
 

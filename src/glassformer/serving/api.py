@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
@@ -37,7 +37,10 @@ from glassformer.serving.shapes import (
 from glassformer.serving.tab_routes import add_tabs
 from glassformer.serving.text_routes import add_texts
 from glassformer.serving.watching import Log, Metrics, Watch, add_metrics
-from glassformer.serving.worker import Worker
+from glassformer.serving.worker import Batch, Worker
+
+if TYPE_CHECKING:
+    from glassformer.serving.telemetry import Telemetry  # an extra
 
 _UNREADABLE = "There was an error parsing the body"  # fastapi's words for bytes that are not UTF-8, or nested too deep
 
@@ -53,6 +56,7 @@ def create_app(
     in_words: Callable[[str], str] = str,
     feedback: FeedbackFile | None = None,
     large: Sequence[str] = (),
+    telemetry: Telemetry | None = None,
 ) -> FastAPI:
     """Return the application.
 
@@ -65,16 +69,25 @@ def create_app(
         in_words: turns the reason of a refusal into the words of its reader, where it names a setting of the library.
         feedback: keeps what is sent to `/feedback`. By default nothing is kept.
         large: the paths, beside `/table`, whose bodies may be as large as a table.
+        telemetry: gets spans and metrics too.
 
     The models stand in `app.state.models`, where others may take their place.
     """
     limits = limits or Limits()
     metrics = Metrics()
     reloader = Reloader(models=dict(models), tell=tell)
-    worker, drift = Worker(limits, on_batch=metrics.count_batch), Drift(reloader.models)
+
+    def count(batch: Batch) -> None:
+        metrics.count_batch(batch)
+        if telemetry is not None:
+            telemetry.count_batch(batch)
+
+    worker, drift = Worker(limits, on_batch=count), Drift(reloader.models)
     service = Service(models=reloader.models, limits=limits, worker=worker, drift=drift)
     metrics.registry.register(drift)
     metrics.waiting.set_function(lambda: service.worker.waiting)
+    if telemetry is not None:
+        telemetry.show_waiting(lambda: service.worker.waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -100,7 +113,7 @@ def create_app(
         api_key=api_key,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
-    app.add_middleware(Watch, metrics=metrics, log=log)
+    app.add_middleware(Watch, metrics=metrics, log=log, telemetry=telemetry)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(GlassformerError, _failed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -14,6 +14,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from glassformer.serving.worker import Batch
+
+if TYPE_CHECKING:
+    from glassformer.serving.telemetry import Telemetry  # an extra
 
 Log = Callable[[dict[str, Any]], None]
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -63,18 +66,20 @@ class Metrics:
 
 
 class Watch:
-    """ASGI middleware: counts each request, and gives its record to `log`."""
+    """ASGI middleware: counts each request, and gives its record to `log` and `telemetry`."""
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log | None) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, log: Log | None, telemetry: Telemetry | None = None) -> None:
         self.app = app
         self.metrics = metrics
         self.log = log
+        self.telemetry = telemetry
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         begun, status = time.perf_counter(), 500
+        span = None if self.telemetry is None else self.telemetry.begin(scope)
         scope[_ASKED] = asked = dict[str, Any]()
 
         async def watched(message: Message) -> None:
@@ -90,10 +95,12 @@ class Watch:
             # A path that does not exist may be a text. Nor are there ever too many routes to count.
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.count_request(route, status, seconds)
+            record = {"method": scope["method"], "route": route, "status": status}
+            record |= {"seconds": round(seconds, 6)} | asked
             if self.log is not None:
-                now = datetime.now(UTC).isoformat(timespec="milliseconds")
-                record = {"time": now, "method": scope["method"], "route": route, "status": status}
-                self.log(record | {"seconds": round(seconds, 6)} | asked)
+                self.log({"time": datetime.now(UTC).isoformat(timespec="milliseconds")} | record)
+            if self.telemetry is not None and span is not None:
+                self.telemetry.end(span, record)
 
 
 _ASKED = "glassformer.asked"
