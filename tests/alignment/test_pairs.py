@@ -83,7 +83,7 @@ def test_prompts_of_json_lines_and_of_lines_of_text_come_once_each(written: Call
     [
         ("{", "not readable as JSON .*; each line must be a complete record"),
         ("[" * 100_000, "not readable as JSON"),
-        (r'{"prompt": "\ud800", "completion": "a"}', "not readable as JSON .*surrogates"),
+        (r'{"prompt": "\ud800", "completion": "a"}', "not readable as JSON .*half of a surrogate pair"),
         ("[1, 2]", '"messages" must be a list of {"role": …, "content": …}'),
         ('"text"', "a record must be a JSON object, got 'text'"),
         ({"prompt": "a"}, 'there is no "completion"'),

@@ -1,3 +1,4 @@
+import json
 import shutil
 import signal
 from dataclasses import replace
@@ -239,6 +240,15 @@ def test_another_recipe_or_other_data_cannot_resume(
     with pytest.raises(UsageError, match=f"`resume=True`: this run began with other data or settings: {changed}"):
         train_classifier(Sources(train=opinions(rows)), recipe(**values), out=tmp_path, resume=True)
     assert (tmp_path / "checkpoint" / "state.safetensors").read_bytes() == before
+
+
+def test_a_setting_that_a_later_version_added_is_no_change(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    file = tmp_path / "checkpoint" / "run.json"
+    begun = json.loads(file.read_text())
+    del begun["recipe"]["training"]["costs"], begun["recipe"]["training"]["clip"]
+    file.write_text(json.dumps(begun))
+    train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 
 def test_a_run_without_an_order_is_not_resumed_with_one(tmp_path: Path) -> None:

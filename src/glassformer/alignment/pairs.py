@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from glassformer.data.arrays import IntArray
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.lines import lines_of
 from glassformer.data.rows import check_file
 from glassformer.data.tokenizers import START_ID, TextTokenizer
@@ -155,8 +156,8 @@ def _read(path: Path, understand: Callable[[dict[str, Any]], Record], *, chats: 
             continue
         try:
             raw = json.loads(line)
-            if "\\u" in line:  # half of an escaped surrogate pair is legal JSON, but cannot be encoded as text
-                json.dumps(raw, ensure_ascii=False).encode()
+            if "\\u" in line and half_of_pair(json.dumps(raw, ensure_ascii=False)) is not None:
+                raise ValueError("it holds half of a surrogate pair, which is not a character")
         except (ValueError, RecursionError) as error:
             raise UsageError(
                 f"{path}, line {number}: not readable as JSON ({error}); each line must be a complete record"

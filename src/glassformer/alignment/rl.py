@@ -74,7 +74,7 @@ def steer(
         "reward": reward_name,
         "training": config.model_dump(mode="json"),
     }
-    identity = {"prompts": records_fingerprint(prompts), "from": start.record, **recipe}
+    identity = {"prompts": records_fingerprint(prompts), "from": start.record, **recipe, "training": config}
     with work_in(out, identity, resume=resume, overwrite=overwrite):
         policy = copy.deepcopy(cast(LanguageModel, start.trained.model)).to(device)
         parts = policy, tokenizer, reward, prompts

@@ -179,7 +179,7 @@ class Run(Generic[Config]):
                 "shorten them, or pretrain a model with a larger one (`model.max_seq_len=`)"
             )
         check_is_no_input(self.out, self.start.folder)
-        identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config.model_dump()}
+        identity = {"records": records.fingerprint, "from": self.start.record, "training": self.config}
         with work_in(self.out, identity, resume=self.resume, overwrite=self.overwrite):
             torch.manual_seed(self.config.seed)
             checkpoint, observer = self.out / CHECKPOINT_FOLDER / STATE_FILE, self.observer or Silent()

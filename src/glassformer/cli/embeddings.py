@@ -68,7 +68,7 @@ def embeddings(
     _check_place(out, again)
     content = _content(texts)  # before a long time is spent on some
     work = out.with_name(f"{out.name}.unfinished")
-    identity = {"settings": settings.model_dump(), **content, "column": text, "from": base}
+    identity = {"settings": settings, **content, "column": text, "from": base}
     identity |= {} if base is None else content_of(base)
 
     def sources() -> Iterator[Documents]:

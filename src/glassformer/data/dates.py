@@ -29,6 +29,7 @@ _WORDS = (
     rf"^{_NAME}[ -]{_YEAR}$",
 )
 _TWO_NUMBERS = rf"^(?P<one>\d{{1,2}})(?P<by>[-/.]) ?(?P<other>\d{{1,2}})[-/.] ?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}$"
+_START_OF_TWO = r"^(?P<one>\d{1,2})(?P<by>[-/.]) ?(?P<other>\d{1,2})[-/.]"
 _WRITTEN_AS_NUMBERS = {
     "%Y": (1e3, 3e3),
     "%Y%m": (1.9e5, 2.2e5),
@@ -100,18 +101,24 @@ def _day_first(cells: pl.Series, shown: Any, place: str) -> bool:
 
     Some cell must tell, as no month is after 12. With dots in between, the day comes first.
     """
-    fields = cells.str.extract_groups(_TWO_NUMBERS).struct.unnest()
+    starts = cells.str.slice(0, 7)  # in a million times of day there are few
+    apart = starts.unique(maintain_order=True)
+    fields = apart.str.extract_groups(_START_OF_TWO).struct.unnest()
     one, other = fields["one"].cast(pl.Int64), fields["other"].cast(pl.Int64)
+
+    def first(which: pl.Series) -> Any:
+        return shown((starts == apart.filter(which)[0]).arg_max())
+
     days, months = (one > 12).fill_null(False), (other > 12).fill_null(False)
     if days.any() and months.any():
         raise UsageError(
-            f"{place}: {shown(days.arg_max())} has the day first, and {shown(months.arg_max())} has the month first. "
-            "Write all dates alike, as 2024-03-31."
+            f"{place}: {first(days)} has the day first, and {first(months)} has the month first. Write "
+            "all dates alike, as 2024-03-31."
         )
     unclear = (one != other).fill_null(False) & (fields["by"] != ".").fill_null(False)
     if unclear.any() and not days.any() and not months.any():
         raise UsageError(
-            f"{place}: it is not clear which number of {shown(unclear.arg_max())} is the day and which the month, and "
+            f"{place}: it is not clear which number of {first(unclear)} is the day and which the month, and "
             "no other row tells. Write dates as 2024-03-31."
         )
     return not months.any()
@@ -119,11 +126,14 @@ def _day_first(cells: pl.Series, shown: Any, place: str) -> bool:
 
 def _read(cells: pl.Series, day_first: bool) -> pl.Series:
     """Return the date and time of each cell, null where there is none."""
-    day, month = ("one", "other") if day_first else ("other", "one")
-    two_numbers = cells.str.extract_groups(_TWO_NUMBERS).struct.unnest().rename({day: "day", month: "month"})
-    words = [cells.str.extract_groups(pattern).struct.unnest() for pattern in _WORDS]
-    numbers = _of_numbers(cells.cast(pl.Float64, strict=False))
-    return pl.select(pl.coalesce(*map(_of_fields, [*words, two_numbers]), *numbers)).to_series()
+    one, other = ("day", "month") if day_first else ("month", "day")
+    two_numbers = _TWO_NUMBERS.replace("<one>", f"<{one}>").replace("<other>", f"<{other}>")
+    found = pl.select(pl.coalesce(*_of_numbers(cells.cast(pl.Float64, strict=False)))).to_series()
+    for pattern in (two_numbers, *_WORDS):
+        if found.has_nulls() and (fits := found.is_null() & cells.str.contains(pattern)).any():
+            fields = cells.filter(fits).str.extract_groups(pattern).struct.unnest()
+            found = found.scatter(fits.arg_true(), _of_fields(fields))
+    return found
 
 
 def _of_fields(fields: pl.DataFrame) -> pl.Series:

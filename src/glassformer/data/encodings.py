@@ -55,6 +55,15 @@ _named: dict[str, str] = {}
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 
 
+def half_of_pair(text: str) -> int | None:
+    """Return where a text holds half of a surrogate pair, if it does. JSON can spell it, and it is no character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return error.start
+    return None
+
+
 def name_encoding(path: Path, encoding: str) -> None:
     """From now on, read this file, or all files of this folder or archive, in an encoding.
 

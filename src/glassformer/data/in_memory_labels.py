@@ -13,6 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.column_kinds import kind_of
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.in_memory_rows import is_missing, listed, plain, shown_value, warn_caller
 from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
@@ -204,7 +205,7 @@ def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
                 raise InputError(
                     f"labels[{number}] is {shown_value(value)}; use text, finite numbers or truth values as labels"
                 )
-            if isinstance(label, str) and not _is_encodable(label):
+            if isinstance(label, str) and half_of_pair(label) is not None:
                 raise InputError(
                     f"labels[{number}] is {shown_value(value)}, which holds half of a surrogate pair; that is no text"
                 )
@@ -212,14 +213,6 @@ def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
     if len(types := sorted({type(label).__name__ for label in labels})) > 1:
         raise InputError(f"the labels are of several types ({', '.join(types)}); use one")
     return {label_name(label): label for label in labels}
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def check_classes(labels: pl.Series, *, multilabel: bool) -> None:

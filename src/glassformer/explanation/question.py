@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
@@ -114,10 +115,8 @@ def read_text(predictor: Answering, text: str | Mapping[str, Any]) -> str:
         text = inputs.compose(text)  # it refuses a plain text in a sentence
     if not isinstance(text, str):
         raise InputError(f"a text is a string, not {type(text).__name__}; for many texts, call this for each of them")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"the text cannot be encoded: {error.reason}: {brief_value(text)}") from error
+    if half_of_pair(text) is not None:
+        raise InputError(f"the text {brief_value(text)} holds half of a surrogate pair, which is not a character")
     if not text.strip():
         raise InputError("the text is empty, so there is nothing to explain")
     return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from glassformer.data.encodings import half_of_pair
 from glassformer.errors import GlassformerError
 
 
@@ -87,8 +88,6 @@ def _check_text(text: str, which: str, longest: int, advice: str) -> None:
         raise RefusedError(
             422, f"{which} has {len(text):,} characters, more than the {longest:,} that are read here; {advice}"
         )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:  # JSON can spell it: "\\ud83d"
-        where = f"character {error.start + 1:,} of {which}"
-        raise RefusedError(422, f"{where} is half of a surrogate pair, which is not a character") from error
+    if (place := half_of_pair(text)) is not None:
+        where = f"character {place + 1:,} of {which}"
+        raise RefusedError(422, f"{where} is half of a surrogate pair, which is not a character")

@@ -225,7 +225,7 @@ def distil(
         "labelled": None if labelled is None else fingerprint(labelled),
         "teacher": teacher.fingerprint,
         "temperature": temperature,
-        "recipe": recipe.model_dump(mode="json"),
+        "recipe": recipe,
     }
     observer = observer or Silent()
     with work_in(out, identity, resume=resume, overwrite=overwrite):

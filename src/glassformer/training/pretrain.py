@@ -117,7 +117,7 @@ def pretrain(
     observer = observer or Silent()
     train, validation = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     work = None if out is None else out / CHECKPOINT_FOLDER
-    identity = {"texts": documents.fingerprint, "recipe": recipe.model_dump(mode="json")}
+    identity = {"texts": documents.fingerprint, "recipe": recipe}
     identity |= content_of(recipe.training.start_body)
     with work_in(out, identity, resume=resume, overwrite=overwrite, processes=processes):
         with leader_first(processes):

@@ -316,7 +316,7 @@ def identity_of(prepared: Prepared) -> dict[str, Any]:
             "groups": _digest(train, "group"),
             "weights": _digest(train, "weight"),
             "labels": list(prepared.labels.names),
-            "recipe": prepared.recipe.model_dump(mode="json"),
+            "recipe": prepared.recipe,
             "init": None if prepared.init is None else prepared.init.record,
             "unlabelled": None if prepared.own_texts is None else prepared.own_texts.unlabelled.fingerprint,
             "minutes": prepared.minutes,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 import torch
+from pydantic import BaseModel, ValidationError
 
 import glassformer
 from glassformer.data.arrays import FloatArray
@@ -27,6 +28,7 @@ from glassformer.models.model_config import HUB, DesignConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
 from glassformer.prediction.model_folder import is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
+from glassformer.training.initial_weights import checkpoint_folder
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all
 
@@ -97,10 +99,12 @@ def content_of(body: str) -> dict[str, str]:
     """Return what identifies the files of a body or an encoder, besides its name.
 
     Args:
-        body: as in `model.body`. What is not a folder here has no entry, as a body of the package or the hub.
+        body: as in `model.body`. A body of the package has no entry, nor has what cannot be found.
     """
     folder, patterns = Path(body.removeprefix(HUB)), ("*.json", "*.txt", "*.safetensors")
     if not folder.is_dir():
+        with suppress(GlassformerError):  # whatever reads it says what is wrong
+            return {"encoder": checkpoint_folder(body, body).name} if body.startswith(HUB) else {}  # its commit
         return {}
     files = {file for pattern in patterns for part in (pattern, f"[0-9]_*/{pattern}") for file in folder.glob(part)}
     return {
@@ -131,7 +135,8 @@ def work_in(
     `out`, nothing is done.
 
     Args:
-        identity: the values that must not change between a run and its continuation.
+        identity: the values that must not change between a run and its continuation. Of settings that are a record, one
+            that a later version added is as it is by default.
 
     Raises:
         UsageError: see `prepare_out`; another process uses the folder; a value of `identity` has changed; or several
@@ -175,8 +180,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     """Begin an unfinished run in `work`, or check that the run there is the one to continue."""
     file = work / RUN_FILE
     if resume and (file.exists() or (work / STATE_FILE).exists()):
-        before = _identity_before(file)
-        if changed := _changes(before, identity):
+        if changed := _changes(_identity_before(file, identity), _plain(identity)):
             shown = changed[:_CHANGES_SHOWN]
             if len(changed) > len(shown):
                 shown.append(f"and {len(changed) - len(shown)} more")
@@ -187,21 +191,28 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
         return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True, mode=0o700)  # it holds texts, as tokens
-    write_aside(file, json.dumps(identity, indent=2))
+    write_aside(file, json.dumps(_plain(identity), indent=2))
 
 
 def _check_same_run(file: Path, identity: dict[str, Any]) -> None:
     """Raise `UsageError` if another process than this one began the run, or one that sees other data."""
     if not file.is_file():
         raise UsageError(f"{file} is missing: all processes of a run need one folder in common; give it as `out=`")
-    if changed := _changes(_identity_before(file), identity):
+    if changed := _changes(_identity_before(file, identity), _plain(identity)):
         raise UsageError(
             f"the processes of this run see other data or settings: {'; '.join(changed[:_CHANGES_SHOWN])}. "
             "Start all of them with the same ones"
         )
 
 
-def _identity_before(file: Path) -> dict[str, Any]:
+def _plain(identity: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in identity.items()
+    }
+
+
+def _identity_before(file: Path, now: dict[str, Any]) -> dict[str, Any]:
     """Return the values that the run in this folder began with. Raises `GlassformerError` if they cannot be read."""
     try:
         before = json.loads(file.read_text(encoding="utf-8"))
@@ -212,6 +223,10 @@ def _identity_before(file: Path) -> dict[str, Any]:
         raise GlassformerError(
             f"{file} is damaged or missing ({cause}); start the run again with `overwrite=True`"
         ) from error
+    for name, value in now.items():
+        if isinstance(value, BaseModel):
+            with suppress(ValidationError):  # settings that this version does not have
+                before[name] = type(value).model_validate(before.get(name)).model_dump(mode="json")
     return before
 
 

@@ -20,6 +20,7 @@ from glassformer.readers.encoder.training import VECTORS_FOLDER, fit_encoder, re
 from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import FittedReader, Rows
 from glassformer.training.loop import Silent
+from glassformer.training.unfinished import content_of
 from tests.checkpoints import describe_encoder, write_checkpoint
 from tests.readers.body.test_body import rows_of
 
@@ -184,6 +185,7 @@ def test_an_encoder_is_downloaded_without_anything_that_could_run(
     assert read_encoder("hf:someone/encoder").config.unit
     assert {"modules.json", "config.json", "sentence_*_config.json", "[0-9]_*/*.json"} < set(asked)
     assert all(pattern.endswith((".json", ".txt", ".safetensors")) for pattern in asked)
+    assert content_of("hf:someone/encoder") == {"encoder": folder.name}  # on the hub, that is the commit
 
 
 @pytest.mark.parametrize("damage", ["encoder.json", "tokenizer.json", "model.safetensors", "head.safetensors", "width"])

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.errors import UsageError
@@ -44,8 +45,8 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
             if not isinstance(record, dict) or not record:
                 raise ValueError("not an object with at least one key")
             texts = {key: _as_text(value) for key, value in record.items()}
-            if "\\u" in line:  # half an escaped surrogate pair is legal JSON, but not legal text
-                "".join(text or "" for pair in texts.items() for text in pair).encode()
+            if "\\u" in line and half_of_pair(json.dumps(record, ensure_ascii=False)) is not None:
+                raise ValueError("it holds half of a surrogate pair, which is not a character")
         except (ValueError, RecursionError) as error:
             array = line.lstrip().startswith("[")
             error = ValueError("it is nested too deeply") if isinstance(error, RecursionError) else error
