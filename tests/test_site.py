@@ -107,7 +107,7 @@ def test_the_reference_documents_every_public_name() -> None:
     page = GENERATED["python"]()
     for heading, text in re.findall(r"^###? (.*?)\n+```python\n.*?```\n(.*?)(?=^###? |\Z)", page, re.M | re.S):
         assert re.match(r"\s*\w", text), f"{heading} has no docstring"
-    for name in ("TextClassifier", "TextRegressor", "check_labels", "TextClassifier.predict_proba"):
+    for name in ("TextClassifier", "TextRegressor", "check_labels", "score", "TextClassifier.predict_proba"):
         assert re.search(rf"^###? {name}$", page, re.MULTILINE), name
 
 

@@ -96,9 +96,11 @@ class FrameScorer:
 
     def answers(self, frame: Frame) -> dict[str, list[Any]]:
         """Return the columns of the answers. Raises what calling it raises."""
-        columns = {name: frame[name].astype(object).where(frame[name].notna(), None).tolist() for name in frame}
-        rows = pl.DataFrame({name: pl.Series(values, strict=False) for name, values in columns.items()})
         predictor = self.predictor
+        inputs = predictor.trained.config.inputs
+        asked = (self.text_column,) if inputs is None else inputs.names
+        needed = {same_column(name, list(frame)) for name in asked}
+        rows = pl.DataFrame({name: _values(frame[name]) if name in needed else [None] * len(frame) for name in frame})
         read = text_reader(predictor, rows, self.text_column, "the frame")
         refuse_taken(rows, list(self.added), "the frame")
         return predictor.answer(read(rows)).columns().to_dict(as_series=False)
@@ -106,6 +108,11 @@ class FrameScorer:
     def schema(self, frame: Any) -> str:
         """Return the columns of a frame of Spark and those of its answers, as Spark writes a schema."""
         return ", ".join(f"`{name}` {kind}" for name, kind in [*frame.dtypes, *self.added.items()])
+
+
+def _values(column: Any) -> pl.Series:
+    """Return a column of pandas. A missing value is None there."""
+    return pl.Series(column.astype(object).where(column.notna(), None).tolist(), strict=False)
 
 
 def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
