@@ -309,3 +309,14 @@ def test_nothing_is_styled_or_run_inline() -> None:
         text = file.read_text(encoding="utf-8")
         assert "innerHTML" not in text, file
         assert "https://" not in text, file
+
+
+def test_an_answer_that_costs_chose_says_so(page: Page) -> None:
+    drawn = """async ([prediction, costs]) => (await import("/page/answer.js")).drawAnswer({ model: { costs },
+      answer: { prediction, confidence: .4, probabilities: { a: .6, b: .4, c: 0 } } }).textContent"""
+    cheaper = "a is more probable, but this answer should cost less."
+    assert page.evaluate(drawn, ["b", [{}]]).endswith(f"c< 0.1%{cheaper}")
+    assert cheaper not in page.evaluate(drawn, ["a", [{}]])
+    assert cheaper not in page.evaluate(drawn, ["b", None])
+    assert "What mistakes cost decides, not 50%." in page.evaluate(drawn, [["a", "b"], [{}]])
+    assert "decides" not in page.evaluate(drawn, [["a"], [{}]])

@@ -18,7 +18,7 @@ export function drawAnswer({ model, answer, changed }) {
     before,
     surePath(now),
     (model.target ? scale : bars)(model, now, changed ? answer : null), // in the order of the written text, so that no bar jumps
-    notes(now));
+    notes(now, byCost(model, now)));
 }
 
 /** The answer, and the confidence of a label. */
@@ -75,16 +75,25 @@ function bar(name, probability, before, chosen) {
   }
   return el("li", { className: chosen ? "chosen" : "" },
     el("span", { className: "name", dir: "auto" }, name), drawn,
-    el("span", { className: "value" }, probability === undefined ? "" : percent(probability)));
+    el("span", { className: "value" }, probability === undefined ? "" : percent(probability || Number.MIN_VALUE))); // none is certain
 }
 
-function notes(answer) {
+/** Why an answer is not what the probabilities alone would say. */
+function byCost({ costs }, { prediction, probabilities }) {
+  if (!costs) return "";
+  const ranked = Object.entries(probabilities).sort((one, other) => other[1] - one[1]);
+  if (!Array.isArray(prediction)) return ranked[0][0] === String(prediction) ? "" : `${ranked[0][0]} is more probable, but this answer should cost less.`;
+  const given = new Set(prediction.map(String));
+  return ranked.some(([name, probability]) => (probability >= 0.5) !== given.has(name)) ? "What mistakes cost decides, not 50%." : "";
+}
+
+function notes(answer, cost) {
   const { note, unknown_words: all = [], more_unknown_words: more } = answer.reading ?? {};
   const unknown = all.filter((word) => /[\p{L}\p{N}]/u.test(word));
   const words = unknown.length
     ? `Not in the transformer’s vocabulary: ${unknown.join(", ")}${more ? ` and ${more} more` : ""}.` : "";
   const unlike = answer.unlike_training ? "This text is unlike the training data, so its answer means little." : "";
   const person = answer.needs_review ? "A person should look at this answer: it may cost more than asking." : "";
-  const text = [person, unlike, note, words].filter(Boolean).join(" ");
+  const text = [cost, person, unlike, note, words].filter(Boolean).join(" ");
   return text ? el("p", { className: "soft note", dir: "auto" }, text) : null;
 }
