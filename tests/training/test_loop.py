@@ -3,6 +3,7 @@ import signal
 import threading
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
 from glassformer.training.optimizers import learning_rate
+from glassformer.training.precision import computes_in_bfloat16
 from glassformer.training.task import Examples
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer
@@ -329,6 +331,26 @@ def test_float32_is_computed_in_where_torch_has_no_onednn(monkeypatch: pytest.Mo
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     monkeypatch.setattr(torch.ops, "mkldnn", None)
     assert trainer(config(precision="auto")).bfloat16 is False
+
+
+@pytest.mark.parametrize(
+    ("machine", "avx512_bf16", "amx", "expected"),
+    [
+        ("x86_64", True, False, True),
+        ("AMD64", False, True, True),
+        ("x86_64", False, False, False),  # oneDNN would emulate it
+        ("aarch64", False, False, True),
+    ],
+)
+def test_bfloat16_is_computed_in_where_the_processor_has_it(
+    monkeypatch: pytest.MonkeyPatch, machine: str, avx512_bf16: bool, amx: bool, expected: bool
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
+    monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(_is_mkldnn_bf16_supported=lambda: True))
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512_bf16)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    assert computes_in_bfloat16(config(precision="auto"), torch.device("cpu")) is expected
 
 
 def test_bfloat16_computes_in_it_and_keeps_weights_in_float32() -> None:

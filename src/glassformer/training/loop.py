@@ -22,6 +22,7 @@ from glassformer.models.memory import is_out_of_memory, keep_large_buffers
 from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, learning_rate, set_learning_rate
+from glassformer.training.precision import computes_in_bfloat16
 from glassformer.training.processes import ALONE, LostProcessError, Processes
 from glassformer.training.task import Cost, Examples, Task
 from glassformer.training.training_config import LoopConfig
@@ -387,14 +388,3 @@ class Trainer(Generic[Model]):
             f"was {self.state.learning_rate:.2g}; try a smaller one "
             f"(`training.learning_rate={self.config.learning_rate / 10:.1g}`)."
         )
-
-
-def computes_in_bfloat16(config: LoopConfig, device: torch.device) -> bool:
-    """Whether matrices are multiplied in bfloat16 on this device."""
-    if config.precision != "auto":
-        return config.precision == "bfloat16"
-    if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    # On some processors torch comes without oneDNN, and then this function does not exist.
-    with_onednn = device.type == "cpu" and torch.backends.mkldnn.is_available()
-    return with_onednn and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
