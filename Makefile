@@ -57,13 +57,14 @@ pictures: .venv/ready
 traces: .venv/ready
 	$(BIN)/python docs/how-it-works/systems/traces/draw.py
 
-# About 40 minutes: docs/how-it-works/results.md. fastText is compiled; it is needed here.
+# About 50 minutes: docs/how-it-works/results.md. fastText is compiled; it is needed here.
 bench: .venv/ready
 	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.literal_speed $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.answering_speed $(BENCH)
 	$(BIN)/python -m benchmarks.serving_load $(BENCH)
+	$(BIN)/python -m benchmarks.wall_time $(BENCH)
 	$(BIN)/python -m benchmarks.tables
 
 # Many hours; finished models are kept, so that it goes on where it was stopped.

@@ -1,35 +1,27 @@
-"""What does giving up early cost and save on small tables, and how does the time of training grow with the rows?
+"""What does giving up early cost and save on small tables?
 
     python -m benchmarks.small_tables
     python -m benchmarks.small_tables --quick
 
 Only training rows are read: a fifth of them, at most 3,000, is held out. Of the others, 100 to 1,000 are drawn. Two
-models learn from them: one cross-fits to the end, the other gives up on a transformer that promises too little. Then
-short texts are trained on by the command, from Python and by TF-IDF + logistic regression, each in a new process.
+models learn from them: one cross-fits to the end, the other gives up on a transformer that promises too little.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import resource
-import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import polars as pl
 from sklearn.metrics import log_loss
 
 from benchmarks.bench_data import Cut, Entry, cut_rows
 from benchmarks.experiment import Experiment, arguments, running
 from benchmarks.tables_small import small_tables
-from glassformer.data.known import data_folders
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.prediction.predictor import Predictor
@@ -45,26 +37,7 @@ TABLES = (
 ROWS = (100, 300, 1_000)
 ROWS_OF_MANY_CLASSES = 300
 """`clinc150` has 150 classes: fewer rows have not two of each."""
-TIMED_ROWS = (100, 300, 1_000, 3_000, 8_000, 25_000)
 SEED = 0
-WAYS = {
-    "train": [sys.executable, "-m", "glassformer", "train", "{table}", "--out", "{out}", "--overwrite"],
-    "Python": [
-        sys.executable, "-c",
-        "import polars as pl, sys; from glassformer import TextClassifier; rows = pl.read_csv(sys.argv[1]); "
-        "TextClassifier().fit(rows['text'].to_list(), rows['label'].to_list())",
-        "{table}",
-    ],
-    "TF-IDF": [
-        sys.executable, "-c",
-        "import polars as pl, sys; from sklearn.feature_extraction.text import TfidfVectorizer; "
-        "from sklearn.linear_model import LogisticRegression; from sklearn.pipeline import make_pipeline; "
-        "rows = pl.read_csv(sys.argv[1]); "
-        "make_pipeline(TfidfVectorizer(ngram_range=(1, 2)), LogisticRegression(max_iter=1000))"
-        ".fit(rows['text'].to_list(), rows['label'].to_list())",
-        "{table}",
-    ],
-}  # fmt: skip
 
 
 def main() -> None:
@@ -73,8 +46,7 @@ def main() -> None:
     with running(options) as experiment:
         tables, rows = (TABLES[-1:], ROWS[:1]) if experiment.quick else (TABLES, ROWS)
         answers = [line_of(experiment, data, count) for count in rows for data in tables if count >= least_rows(data)]
-        timed = times_by_rows(experiment, TIMED_ROWS[:2] if experiment.quick else TIMED_ROWS)
-        experiment.write("small-tables", {"seed": SEED, "answers": answers, "times": timed}, small_tables)
+        experiment.write("small-tables", {"seed": SEED, "answers": answers}, small_tables)
 
 
 def least_rows(data: str) -> int:
@@ -122,38 +94,6 @@ def figures(cut: Cut, gain: float) -> dict[str, Any]:
         "seconds": seconds,
         "processor_seconds": processor,
     }
-
-
-def times_by_rows(experiment: Experiment, counts: Sequence[int]) -> list[dict[str, Any]]:
-    """Return the seconds of each way to learn from so many tweets."""
-    folder = next(folder for folder in data_folders() if (folder / "sentiment140" / "headtail.parquet").is_file())
-    tweets = pl.read_parquet(folder / "sentiment140" / "headtail.parquet", columns=["text", "label"])
-    tweets = tweets.unique("text", maintain_order=True).sample(max(counts), seed=SEED, shuffle=True)
-    lines = []
-    for count in counts:
-        line = partial(line_of_times, tweets.head(count), experiment.work / "small-tables")
-        lines.append({"rows": count} | experiment.kept(f"times-{count}", {"rows": count}, line))
-        print(lines[-1], file=sys.stderr, flush=True)
-    return lines
-
-
-def line_of_times(tweets: pl.DataFrame, place: Path) -> dict[str, Any]:
-    place.mkdir(parents=True, exist_ok=True)
-    table = place / "tweets.csv"
-    tweets.write_csv(table)
-    return {
-        way: timed([word.format(table=table, out=place / "model") for word in command]) for way, command in WAYS.items()
-    }
-
-
-def timed(command: list[str]) -> dict[str, float]:
-    """Run a command as a user would, without a number of threads. Return its seconds, and those of processors."""
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    seconds, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"seconds": seconds, "processor_seconds": used}
 
 
 if __name__ == "__main__":

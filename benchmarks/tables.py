@@ -39,7 +39,7 @@ from benchmarks.tables_serving import serving_tables
 from benchmarks.tables_shards import shards_tables
 from benchmarks.tables_slices import slices_tables
 from benchmarks.tables_small import small_tables
-from benchmarks.tables_speed import answering_tables, literal_tables, training_tables
+from benchmarks.tables_speed import answering_tables, literal_tables, training_tables, wall_time_tables
 from benchmarks.tables_targets import targets_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared
@@ -104,6 +104,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "training-speed": from_file(results, training_tables),
         "literal-speed": from_file(results, literal_tables),
         "answering-speed": from_file(results, answering_tables),
+        "wall-time": from_file(results, wall_time_tables),
         "serving-load": from_file(results, serving_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),

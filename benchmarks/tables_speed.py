@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Any
 
@@ -123,3 +123,21 @@ def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
             f"{name}: {checked['same_labels']:.1%} of {checked['rows']:,} validation rows get the same labels as from "
             f"the model; macro F1 {checked['macro_f1']:.3f} before, {checked['macro_f1_exported']:.3f} after."
         )
+
+
+def wall_time_tables(found: Document) -> Iterator[str]:
+    """Yield the seconds of each contestant, and how many times as long as the baseline it takes, by rows."""
+    lines = found["lines"]
+    heads = [f"{line['rows']:,} rows" for line in lines]
+    yield markdown(
+        [["from the command to the model", *heads], *(_waits(name, lines) for name in lines[0]["contestants"])]
+    )
+    yield (
+        "Seconds (median of rounds in turn), and how many times as long as TF-IDF + LR in the same round. Other work "
+        f"shared the machine (load {found['load_average_at_end']:.1f} at the end)."
+    )
+
+
+def _waits(name: str, lines: Sequence[Document]) -> list[str]:
+    told = [line["contestants"][name] for line in lines]
+    return [name, *(f"{median(each['seconds']):.1f} s, {each['times_tfidf']['median']:.1f} ×" for each in told)]
