@@ -1,15 +1,25 @@
-# The two commands of set-up: `make demo`, `make test`. Both build .venv first, from pinned versions.
+# The two commands of set-up: `make demo`, `make test`. Both build .venv first, from the versions in requirements/, and compare
+# each file with its hash there.
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
 ASSISTANT := runs/assistant
+PIP := $(BIN)/python -m pip
+LOCKED := $(PIP) install --quiet --no-deps --require-hashes --requirement
+TORCH := $(firstword $(shell grep ^torch== requirements/torch.txt))
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test suite lint docs pictures traces bench bench-full bench-tables clean
+.PHONY: demo demo-assistant test suite lint docs pictures traces bench bench-full bench-tables lock clean
 
-.venv/ready: pyproject.toml constraints.txt
+# PyTorch comes from a folder that pip is told of (PIP_FIND_LINKS) if it lies there: a build for CPUs only, say, which has no
+# hash in requirements/. Otherwise it comes from PyPI, with the libraries of CUDA that it needs.
+.venv/ready: pyproject.toml requirements/dev.txt requirements/core.txt requirements/torch.txt
 	$(PYTHON) -m venv .venv
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@if $(PIP) install --quiet --no-deps --no-index $(TORCH) 2>/dev/null; then \
+		echo "PyTorch comes from a folder of this machine, so it was not compared with a hash"; \
+	else $(LOCKED) requirements/torch.txt; fi
+	$(LOCKED) requirements/dev.txt
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: .venv/ready
@@ -59,7 +69,7 @@ traces: .venv/ready
 
 # About 50 minutes: docs/how-it-works/results.md. fastText is compiled; it is needed here.
 bench: .venv/ready
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(LOCKED) requirements/bench.txt
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.training_speed disaster-tweets $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.literal_speed $(BENCH)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.answering_speed $(BENCH)
@@ -96,9 +106,18 @@ bench-full: bench bench-tables
 # Hours; a stopped bench goes on where it was. `make bench-tables BENCH=--quick` takes a few minutes. fastText is compiled;
 # where that fails, the bench goes without it.
 bench-tables: .venv/ready
-	-PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[bench]'
+	-$(LOCKED) requirements/bench.txt
 	$(BIN)/python -m benchmarks.bench_of_tables $(BENCH)
 	$(BIN)/python -m benchmarks.tables
+
+# The tools of releases, beside those of tests.
+.venv/release: .venv/ready requirements/release.txt
+	$(LOCKED) requirements/release.txt
+	touch $@
+
+# Every version with its hashes. LOCK=--upgrade takes the newest versions.
+lock: .venv/release
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python requirements/lock.py $(LOCK)
 
 clean:
 	rm -rf .venv runs build/docs

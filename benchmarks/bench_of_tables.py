@@ -60,7 +60,7 @@ def run_entries(
         estimates = [f"{entry.name} {entry.minutes:g}" for entry in entries]
         _say(f"about {duration(60 * whole)} in all on two cores; minutes for a seed: {', '.join(estimates)}")
     if not FastText.is_installed():
-        _say("fastText is left out, as it is not installed: pip install -c constraints.txt '.[bench]'")
+        _say("fastText is left out, as it is not installed: pip install -r requirements/bench.txt")
     found: dict[Entry, list[EntryRun]] = {entry: [] for entry in entries}
     done = 0.0
     for seed in seeds:
