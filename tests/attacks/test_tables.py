@@ -96,7 +96,7 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "parquet-marks-alone": ("t.parquet", b"PAR1PAR1", ("may be damaged",)),
     "empty-parquet": ("t.parquet", b"", ("may be damaged",)),
     "parquet-without-rows": ("t.parquet", parquet(text=[], label=[]), ("no rows",)),
-    "json-array": ("t.json", b"[" + LINES.replace(b"\n", b",\n")[:-2] + b"]", ("row 1 (line 1)", "jq -c")),
+    "cut-json-array": ("t.json", b"[" + LINES.replace(b"\n", b",\n"), ("ends after row 20", "cut short")),
     "pretty-json": ("t.json", json.dumps({"text": "a", "label": 1}, indent=2).encode(), ("row 1 (line 1)",)),
     "cut-json": ("t.jsonl", LINES[:-9], ("row 20 (line 20)",)),
     "deep-json": ("t.jsonl", b'{"text": %s}' % (b"[" * 100_000), ("row 1 (line 1)", "nested too deeply")),

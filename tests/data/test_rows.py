@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from glassformer.data import lines
 from glassformer.data.formats import columnar, delimited
-from glassformer.data.rows import iterate_rows, with_columns
+from glassformer.data.rows import iterate_rows, read_batches, with_columns
 from glassformer.errors import UsageError
 
 PLAIN = b'text,label\n"one, with a comma",a\n"two\nlines",b\n\nthree,a\n'
@@ -130,7 +130,12 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.csv", b"text,n\nx\0,1\n", "line 2: a NUL byte"),
         ("a.csv", "text,n\nx,1\n".encode("utf-16") + b"x", "line 3: the byte 0x78 does not fit UTF-16, as it begins"),
         ("a.jsonl", b'{"a": 1}\n\n{"a": \n', r"row 2 \(line 3\) is malformed"),
-        ("a.jsonl", b'[{"a": 1}, {"a": 2}]\n', r"jq -c '.\[\]'"),
+        ("a.jsonl", b'[{"a": 1}, "b"]\n', r"row 2 \(line 1\) is malformed: not an object"),
+        ("a.json", b'[\n{"a": 1},\n{"a":\n tru}]', r"row 2 \(line 3\) is malformed: Expecting value"),
+        ("a.json", b'[{"a": 1} {"a": 2}]', r"row 2 \(line 1\) is malformed: a comma or \] is expected, not {"),
+        ("a.json", b'[{"a": 1},\n{"a": 2}\n', "ends after row 2, and its array does not; it may be cut short"),
+        ("a.json", b'[{"a": 1}]\n[{"a": 2}]', "goes on after its array"),
+        ("a.json", b"[]", "no rows"),
         ("a.jsonl", b'{"a": "\\ud83d"}\n', r"row 1 \(line 1\) is malformed.*surrogate"),
         ("a.jsonl", b"[" * 100_000, r"row 1 \(line 1\) is malformed"),
         ("a.jsonl", b"{}\n", "at least one key"),
@@ -263,3 +268,12 @@ def test_a_file_that_grows_or_is_replaced_or_deleted_while_it_is_read(tmp_path: 
     with pytest.raises(UsageError, match=r"texts\.csv changed while it was read"):
         list(batches)
     assert len(list(begun())) == 9
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_of_objects_is_read_too(tmp_path: Path, indent: int | None) -> None:
+    rows = [{"text": 'a [b], "]\n', "n": 1}, {"text": None, "more": {"deep": [1, {}]}}, {"text": "é", "n": 2}]
+    (tmp_path / "a.json").write_text(json.dumps(rows, indent=indent), encoding="utf-8")
+    found = pl.concat(read_batches(tmp_path / "a.json", rows_per_batch=2), how="diagonal").rows(named=True)
+    expected = [{"text": 'a [b], "]\n', "n": "1", "more": None}, {"text": None, "n": None, "more": '{"deep": [1, {}]}'}]
+    assert found == [*expected, {"text": "é", "n": "2", "more": None}]

@@ -240,7 +240,8 @@ def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[byte
     lines = itertools.chain([first] if first else [], iter(partial(stream.readline, LONGEST + 1), b""))
     for number, line in enumerate(lines, 1):
         if len(line) > LONGEST:
-            raise UsageError(_too_long(name, number))
+            array = " Give each object of an array a line of its own." if start.lstrip().startswith(b"[") else ""
+            raise UsageError(_too_long(name, number) + array)
         yield line
 
 

@@ -1,9 +1,10 @@
-"""Read JSON lines: an object in each line."""
+"""Read JSON lines, an object in each line, or one array of objects."""
 
 from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,14 +13,17 @@ import polars as pl
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Place
 from glassformer.data.formats.text import Lines, TextFormat
-from glassformer.errors import UsageError
+from glassformer.data.lines import LONGEST
+from glassformer.errors import UsageError, brief
 
 MOST_DIGITS = 100
+_BLANK = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 
 
 @dataclass(frozen=True)
 class JsonLines(TextFormat):
-    """An object in each line. Each batch has the keys of its own rows."""
+    """An object in each line, or an array of them. Each batch has the keys of its own rows."""
 
     name = "json"
     extensions = (".jsonl", ".ndjson", ".json")
@@ -36,27 +40,78 @@ JSON_LINES = JsonLines()
 
 
 def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | None]]:
-    row = 1
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    written = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    first = next(written, None)
+    if first is None:
+        return
+    is_array = first[1].lstrip().startswith("[")
+    objects = _elements(first, written, name) if is_array else itertools.chain([first], written)
+    for row, (number, text) in enumerate(objects, start=1):
         try:
-            record = json.loads(line, parse_int=_whole_number)
+            record = json.loads(text, parse_int=_whole_number)
             if not isinstance(record, dict) or not record:
                 raise ValueError("not an object with at least one key")
             texts = {key: _as_text(value) for key, value in record.items()}
-            if "\\u" in line and half_of_pair(json.dumps(record, ensure_ascii=False)) is not None:
+            if "\\u" in text and half_of_pair(json.dumps(record, ensure_ascii=False)) is not None:
                 raise ValueError("it holds half of a surrogate pair, which is not a character")
         except (ValueError, RecursionError) as error:
-            array = line.lstrip().startswith("[")
-            error = ValueError("it is nested too deeply") if isinstance(error, RecursionError) else error
-            hint = f" Turn an array into lines: jq -c '.[]' {name} > lines.jsonl" if array else ""
-            raise UsageError(
-                f"{name}, row {row} (line {number}) is malformed: {error}. "
-                f"One JSON object is expected on each line.{hint}"
-            ) from None
+            raise _malformed(name, row, number, error) from None
         yield texts
-        row += 1
+
+
+def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError:
+    why = "it is nested too deeply" if isinstance(error, RecursionError) else error
+    return UsageError(
+        f"{name}, row {row} (line {number}) is malformed: {why}. "
+        "One JSON object is expected on each line, or an array of objects."
+    )
+
+
+def _elements(first: tuple[int, str], others: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
+    """Yield the elements of an array, each with the number of the line that it begins in."""
+    (number, text), row = first, 1
+    at = text.index("[") + 1
+
+    def ahead() -> str:
+        """Go to what is not blank, and return the character there."""
+        nonlocal number, text, at
+        while (at := _blank_from(text, at)) == len(text):
+            if (more := next(others, None)) is None:
+                raise UsageError(f"{name} ends after row {row - 1}, and its array does not; it may be cut short")
+            (number, text), at = more, 0
+        return text[at]
+
+    if ahead() != "]":
+        while True:
+            ahead()
+            begun = number
+            while True:
+                try:
+                    _, end = _DECODER.raw_decode(text, at)
+                    break
+                except (ValueError, RecursionError) as error:
+                    # No token of JSON spans lines, so what is amiss within a line stays so.
+                    within = not isinstance(error, json.JSONDecodeError) or _blank_from(text, error.pos) < len(text)
+                    if within or len(text) - at > LONGEST or (more := next(others, None)) is None:
+                        raise _malformed(name, row, begun, error) from None
+                    (number, line), text, at = more, text[at:], 0
+                    text += line
+            yield begun, text[at:end]
+            at, row = end, row + 1
+            if (sign := ahead()) == "]":
+                break
+            if sign != ",":
+                raise _malformed(name, row, number, ValueError(f"a comma or ] is expected, not {brief(sign)}"))
+            at += 1
+    if _blank_from(text, at + 1) < len(text) or next(others, None) is not None:
+        raise UsageError(f"{name} goes on after its array, in line {number} or below; one array is expected")
+
+
+def _blank_from(text: str, at: int) -> int:
+    """Return where the spaces and line breaks from a place on end."""
+    found = _BLANK.match(text, at)
+    assert found is not None
+    return found.end()
 
 
 def _whole_number(digits: str) -> int | str:
