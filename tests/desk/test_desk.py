@@ -385,9 +385,25 @@ def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     project.store.suggest(_suggestions(range(1, 61)), number=1)  # all at .75
     decided(client, [1, 2, 3])
     decided(client, [4], label="blame")
-    lines = client.get("/desk/state").json()["automatic"]
-    assert lines[0] | {"threshold": 0.75} == lines[-1], "no answer is surer"
-    assert {name: lines[0][name] for name in ("reached", "right", "of")} == {"reached": 4, "right": 3, "of": 4}
+    state = client.get("/desk/state").json()
+    assert state["sureness"] == "probability"
+    (line,) = state["automatic"]  # no answer is surer
+    assert line["said"].startswith("right on 3 of 4 texts")
+    assert (line["reached"], line["of"], line["lost"]) == (4, 4, 1)
+
+
+def test_what_a_threshold_brings_for_numbers(client: TestClient, project: Project) -> None:
+    client.post("/desk/columns", json={"text": "text", "label": None, "task": "number"})
+    project.store.write_round(1, "done", {"labels": 20})
+    known = pl.Series([0.5] * 4 + [0.95] * 56)
+    project.store.suggest(_suggestions(range(1, 61)).with_columns(label=pl.lit("2"), probability=known), number=1)
+    for number, given in ((1, "6"), (5, "2.5"), (6, "2")):
+        decided(client, [number], label=given)
+    state = client.get("/desk/state").json()
+    assert (state["sureness"], state["mistake"]) == ("share of known words and word pairs", "Being off by 1 costs")
+    lines = [(line["threshold"], line["reached"], line["lost"]) for line in state["automatic"]]
+    assert lines == [(0, 3, 4.5), (0.55, 2, 0.5)]
+    assert state["automatic"][1]["said"].startswith("off by 0.25 on average on 2 texts")
 
 
 def test_repeats_of_a_text_are_labelled_with_it(tmp_path: Path) -> None:

@@ -1,11 +1,20 @@
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from glassformer.labels.check import check_labels
 from glassformer.labels.doubts import folds_apart, held_out_probabilities
-from glassformer.labels.learning_curve import LearningCurve, learning_curve, line, power_law, power_law_with_floor
+from glassformer.labels.learning_curve import (
+    Gain,
+    LearningCurve,
+    learning_curve,
+    line,
+    power_law,
+    power_law_with_floor,
+)
 from tests.labels.samples import opinions
 
 
@@ -46,7 +55,7 @@ def test_rare_words_leave_something_to_learn() -> None:
     assert found is not None
     assert found.rows == (30, 60, 120, 240)
     assert found.accuracies[0] < found.accuracies[2] < found.accuracies[3]
-    assert 0 < found.gain.low < found.gain.value < found.gain.high <= 1 - found.accuracies[3]
+    assert 0 < found.gain.low < found.gain.value < found.gain.high <= found.errors[3]
 
 
 def test_what_is_learned_already_gains_nothing() -> None:
@@ -54,6 +63,8 @@ def test_what_is_learned_already_gains_nothing() -> None:
     assert found is not None
     assert found.accuracies[-1] == 1
     assert found.gain.high < 0.01
+    assert found.is_enough
+    assert found.in_words("labels").startswith("1,000 more labels would add about 0.0 percentage points of accuracy")
 
 
 def test_the_same_rows_give_the_same_curve() -> None:
@@ -64,3 +75,19 @@ def test_the_same_rows_give_the_same_curve() -> None:
 @pytest.mark.parametrize("count", [40, 198])
 def test_few_rows_have_no_curve(count: int) -> None:
     assert curve_of(opinions(count)) is None
+
+
+def test_a_number_has_a_curve_of_its_mean_error() -> None:
+    draw = random.Random(0)
+    words = ["".join(draw.choices("bcdfghklmnprstvz", k=6)) for _ in range(80)]
+    chosen = [draw.choices(range(80), k=2) for _ in range(300)]
+    texts = [" ".join(words[number] for number in numbers) for numbers in chosen]
+    found = check_labels(texts, [sum(numbers) + draw.gauss(0, 40) for numbers in chosen], task="number").curve
+    assert found is not None
+    assert (found.of_numbers, found.rows) == (True, (30, 60, 120, 240))
+    assert found.errors[0] > found.errors[3]
+    assert 0 < found.gain.low < found.gain.value < found.gain.high <= found.errors[3]
+    assert found.in_words().startswith("1,000 more rows of the same kind would make it about ")
+    assert not found.is_enough
+    nearly = replace(found, gain=Gain(value=0, low=0, high=0.04 * found.errors[3]))
+    assert nearly.is_enough

@@ -250,9 +250,13 @@ def _document(check: LabelCheck, truth: Truth, out: Path) -> dict[str, Any]:
 def _curve_document(curve: LearningCurve) -> dict[str, Any]:
     return {
         "rows": list(curve.rows),
-        "accuracies": [round(accuracy, 4) for accuracy in curve.accuracies],
+        **(
+            {"mean_errors": [float(f"{error:.6g}") for error in curve.errors]}
+            if curve.of_numbers
+            else {"accuracies": [round(accuracy, 4) for accuracy in curve.accuracies]}
+        ),
         "more": curve.more,
-        "gain": {name: round(share, 4) for name, share in asdict(curve.gain).items()},
+        "gain": {name: float(f"{gain:.4g}") for name, gain in asdict(curve.gain).items()},
     }
 
 
@@ -284,18 +288,17 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
 
 
 def _show_curve(curve: LearningCurve) -> None:
-    columns = [(f"{rows:,}", f"{share:.1%}") for rows, share in zip(curve.rows, curve.accuracies, strict=True)]
+    from glassformer.data.wording import short
+
+    written = [short(error) if curve.of_numbers else f"{1 - error:.1%}" for error in curve.errors]
+    columns = [(f"{rows:,}", cell) for rows, cell in zip(curve.rows, written, strict=True)]
     width = max(len(cell) for column in columns for cell in column) + 2
     show("\nmore labels: what they would bring")
-    for name, cells in zip(("rows learned from", "accuracy"), zip(*columns, strict=True), strict=True):
+    figure = "mean error" if curve.of_numbers else "accuracy"
+    for name, cells in zip(("rows learned from", figure), zip(*columns, strict=True), strict=True):
         show(f"  {name:17}" + "".join(f"{cell:>{width}}" for cell in cells))
-    if curve.accuracies[-1] == 1:
-        return
-    gain, low, high = (f"{100 * share:.1f}" for share in (curve.gain.value, curve.gain.low, curve.gain.high))
-    show(
-        f"  Estimate: {curve.more:,} more rows of the same kind would add about {gain} percentage points of accuracy "
-        f"(likely {low} to {high})."
-    )
+    if curve.errors[-1]:
+        show(f"  Estimate: {curve.in_words()}.")
 
 
 def _labels_of(found: dict[str, Any], truth: Truth) -> str:

@@ -61,7 +61,7 @@ def suggestions(predictor: Answering, texts: pl.DataFrame, labelling: Labelling,
         {
             "id": texts["id"],
             "label": said.cells,
-            "probability": pl.Series(said.probabilities or [None] * len(given), dtype=pl.Float64),
+            "probability": pl.Series(said.sureness or [None] * len(given), dtype=pl.Float64),
             "place": pl.Series(places).replace(-1, None),
         }
     )

@@ -19,12 +19,12 @@ class Said(NamedTuple):
 
     Attributes:
         cells: labels as they are kept (texts,).
-        probabilities: of these labels (texts,). None if they have none.
+        sureness: what a threshold for automatic answers is set on (texts,), from 0 to 1. None if there is none.
         doubt: (texts,) the larger, the more a label of this text would teach the model.
     """
 
     cells: list[str]
-    probabilities: list[float] | None
+    sureness: list[float] | None
     doubt: Array
 
 
@@ -43,6 +43,10 @@ class Labelling(ABC):
     """The name of what the page gives labels by: `page/giving_NAME.js`."""
     ordered: ClassVar[bool] = False
     """Whether classes have an order, which a person may change."""
+    sureness: ClassVar[str] = "probability"
+    """What `Said.sureness` is, in words."""
+    mistake: ClassVar[str] = "A wrong answer costs"
+    """What a unit of `loss` costs, as the page asks for it."""
 
     @abstractmethod
     def from_table(self, values: pl.Series) -> pl.Series:
@@ -97,6 +101,10 @@ class Labelling(ABC):
     def checked(self, suggested: str) -> str:
         """Return a label that `check_labels` suggests as it is kept."""
         return suggested
+
+    def loss(self, label: str, suggested: str) -> float:
+        """Return how wrong a suggestion is."""
+        return float(label != suggested)
 
     @abstractmethod
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:

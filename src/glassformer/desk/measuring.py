@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassformer.desk.store import Store
-from glassformer.evaluation.intervals import wilson
 
 _RECENT = 100  # texts: older ones tell of older models
 _THRESHOLDS = (0.0, *(step / 20 for step in range(6, 20)), 0.97, 0.99)
@@ -57,17 +56,17 @@ def swayed(store: Store) -> dict[str, str] | None:
 
 
 def automatic(store: Store) -> list[dict[str, Any]]:
-    """Return what a threshold on the probability of an answer brings, by the texts of `measured`, if it has one.
+    """Return what a threshold on the sureness of an answer brings, by the texts of `measured`, if it has one.
 
-    Of each threshold: how many answers reach it, how many of these are right, with the interval of their share, and of
-    how many texts.
+    Of each threshold: how many answers reach it, how good these are in words, how wrong all of them are together, and
+    of how many texts. A threshold that leaves the same answers as the one before is left out.
     """
     found = store.rows(f"{_OF_RANDOM} LIMIT {_RECENT}")
-    lines = []
+    known = [row for row in found if row["probability"] is not None]
+    lines: list[dict[str, Any]] = []
     for threshold in _THRESHOLDS:
-        reached = [row["label"] == row["suggested"] for row in found if (row["probability"] or -1) >= threshold]
-        if reached:
-            estimate = wilson(sum(reached), len(reached))
-            counts = {"reached": len(reached), "right": sum(reached), "of": len(found)}
-            lines.append({"threshold": threshold, **counts, "low": estimate.low, "high": estimate.high})
+        pairs = _pairs([row for row in known if row["probability"] >= threshold])
+        if pairs and not (lines and lines[-1]["reached"] == len(pairs)):
+            said, lost = store.labelling.figure(pairs).said, sum(store.labelling.loss(*pair) for pair in pairs)
+            lines.append({"threshold": threshold, "reached": len(pairs), "of": len(found), "said": said, "lost": lost})
     return lines

@@ -152,6 +152,8 @@ class _Project:
             "measured": measured(store),
             "swayed": swayed(store),
             "automatic": automatic(store),
+            "sureness": store.labelling.sureness,
+            "mistake": store.labelling.mistake,
             "twice": facts.get("twice", False),
             "agreement": agreement(store),
         }

@@ -19,6 +19,7 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
+from glassformer.labels.learning_curve import LearningCurve
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.load_answering import load_answering
@@ -214,9 +215,9 @@ class Rounds:
             for row in found.head(_DOUBTS).iter_rows(named=True)
         ]
         store.note(doubts=doubts)
-        return {} if check.curve is None else {"curve": _curve(check.curve)}
+        return {} if check.curve is None else {"more": _more(check.curve)}
 
 
-def _curve(curve: Any) -> Mapping[str, Any]:
-    gain = {name: getattr(curve.gain, name) for name in ("value", "low", "high")}
-    return {"rows": list(curve.rows), "accuracies": list(curve.accuracies), "more": curve.more, "gain": gain}
+def _more(curve: LearningCurve) -> str:
+    """Say what more labels would bring, and whether a person can stop."""
+    return curve.in_words("labels") + (": you can stop" if curve.is_enough else "")

@@ -1,13 +1,14 @@
-"""What more labels would bring: accuracy at parts of the rows, and curves through it."""
+"""What more labels would bring: the error at parts of the rows, and curves through it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from glassformer.data.arrays import Array
+from glassformer.data.wording import short
 from glassformer.labels.near import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
@@ -18,11 +19,18 @@ MORE = 1_000
 _FEWEST_ROWS, _FEWEST_PER_CLASS = 200, 16
 _EXPONENTS = np.linspace(0, 1, 101)
 _RESAMPLES = 500
+_LITTLE, _LITTLE_OF_NUMBERS = (
+    0.01,
+    0.05,
+)  # a gain below a point, or below this share of a mean error, is not worth labels
+
+Learn = Callable[[Sequence[Fold], OnProgress], Array]
+"""Learns from the rows of each fold, and returns how wrong the answers to the held-out rows of all folds are."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """How much the accuracy should rise, and an interval. Shares: .01 is a percentage point.
+    """How much the error should fall, and an interval. Of labels it is a share: .01 is a percentage point of accuracy.
 
     The interval spans curves that level off and curves that do not. It held the gain of new rows less often than 95% of
     the time: see docs/how-it-works/labels.md.
@@ -35,19 +43,43 @@ class Gain:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningCurve:
-    """How the accuracy grows with the number of rows.
+    """How the error falls with the number of rows.
 
     Attributes:
         rows: how many rows were learned from, fewest first.
-        accuracies: the accuracy on rows that were not learned from, after each of these.
+        errors: the share of wrong answers to rows that were not learned from, after each of these; of numbers, how far
+            off they are on average.
         more: so many more rows of the same kind.
-        gain: what they should add to the accuracy that all rows give.
+        gain: what they should take from the error that all rows leave.
+        of_numbers: whether numbers were learned.
     """
 
     rows: tuple[int, ...]
-    accuracies: tuple[float, ...]
+    errors: tuple[float, ...]
     more: int
     gain: Gain
+    of_numbers: bool
+
+    @property
+    def accuracies(self) -> tuple[float, ...]:
+        """The accuracy after each number of rows, if labels were learned."""
+        return tuple(1 - error for error in self.errors)
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether more rows would hardly help, even at the better end of the interval."""
+        return self.gain.high < (_LITTLE_OF_NUMBERS * self.errors[-1] if self.of_numbers else _LITTLE)
+
+    def in_words(self, rows: str = "rows of the same kind") -> str:
+        """Say what more rows would bring."""
+        figures = self.gain.value, self.gain.low, self.gain.high
+        if self.of_numbers:
+            gain, low, high = (short(float(f"{figure:.2g}")) for figure in figures)
+            said = f"make it about {gain} less off on average (likely {low} to {high})"
+        else:
+            gain, low, high = (f"{100 * figure:.1f}" for figure in figures)
+            said = f"add about {gain} percentage points of accuracy (likely {low} to {high})"
+        return f"{self.more:,} more {rows} would {said}"
 
 
 def learning_curve(
@@ -74,14 +106,37 @@ def learning_curve(
     """
     if len(texts) < fewest_rows(n_classes):
         return None
+
+    def learn(parts: Sequence[Fold], progress: OnProgress) -> Array:
+        logits = held_out_logits(texts, labels, n_classes=n_classes, folds=parts, on_progress=progress)
+        return ~right_rows(logits, labels[np.concatenate([part.held_out for part in parts])])
+
+    return curve_through(folds, ~right.astype(np.bool_), learn, more=more, seed=seed, on_progress=on_progress)
+
+
+def curve_through(
+    folds: Sequence[Fold],
+    errors: Array,
+    learn: Learn,
+    *,
+    more: int = MORE,
+    seed: int = 0,
+    on_progress: OnProgress = silent,
+) -> LearningCurve:
+    """Do the same with any errors: how wrong each row is answered by a reader that learned all rows of the other folds.
+
+    Args:
+        errors: (rows,) whether it is wrong, or how far off a number is.
+    """
     rng = np.random.default_rng(seed)
     ends = np.cumsum([len(fold.held_out) for fold in folds])
-    rows, hits = _hits(texts, labels, folds, right, n_classes=n_classes, rng=rng, on_progress=on_progress)
+    rows, found = _at_parts(folds, errors, learn, rng, on_progress)
     return LearningCurve(
         rows=tuple(round(size) for size in rows.tolist()),
-        accuracies=tuple(hits.mean(axis=1).tolist()),
+        errors=tuple(found.mean(axis=1).tolist()),
         more=more,
-        gain=_forecast(rows, np.split(hits, ends[:-1], axis=1), len(texts), more, rng),
+        gain=_forecast(rows, np.split(found, ends[:-1], axis=1), len(errors), more, rng),
+        of_numbers=found.dtype != np.bool_,
     )
 
 
@@ -90,17 +145,10 @@ def fewest_rows(n_classes: int) -> int:
     return max(_FEWEST_ROWS, _FEWEST_PER_CLASS * n_classes)
 
 
-def _hits(
-    texts: Sequence[str],
-    labels: Array,
-    folds: Sequence[Fold],
-    right: Array,
-    *,
-    n_classes: int,
-    rng: np.random.Generator,
-    on_progress: OnProgress,
+def _at_parts(
+    folds: Sequence[Fold], errors: Array, learn: Learn, rng: np.random.Generator, on_progress: OnProgress
 ) -> tuple[Array, Array]:
-    """Return the numbers of rows that are learned from, and for each which rows are answered rightly: (sizes, rows)."""
+    """Return the numbers of rows that are learned from, and for each how wrong each row is answered: (sizes, rows)."""
     orders = [rng.permutation(fold.learned) for fold in folds]
     judged = np.concatenate([fold.held_out for fold in folds])
     found, sizes = [], []
@@ -109,14 +157,10 @@ def _hits(
             Fold(learned=np.sort(order[: round(share * len(order))]), held_out=fold.held_out)
             for order, fold in zip(orders, folds, strict=True)
         ]
-        logits = held_out_logits(
-            texts, labels, n_classes=n_classes, folds=parts,
-            on_progress=_in_parts(number, on_progress),
-        )  # fmt: skip
-        found.append(right_rows(logits, labels[judged]))
+        found.append(learn(parts, _in_parts(number, on_progress)))
         sizes.append(float(np.mean([len(part.learned) for part in parts])))
     rows = np.array([*sizes, float(np.mean([len(order) for order in orders]))])
-    return rows, np.stack([*found, right[judged]])
+    return rows, np.stack([*found, errors[judged]])
 
 
 def right_rows(logits: Array, labels: Array) -> Array:
@@ -129,41 +173,53 @@ def _in_parts(number: int, on_progress: OnProgress) -> OnProgress:
     return lambda done: on_progress((number + done) / len(SHARES))
 
 
-def _forecast(rows: Array, hits: Sequence[Array], now: int, more: int, rng: np.random.Generator) -> Gain:
-    """Return how much the accuracy rises from `now` rows to `now + more`.
+def _forecast(rows: Array, errors: Sequence[Array], now: int, more: int, rng: np.random.Generator) -> Gain:
+    """Return how much the error falls from `now` rows to `now + more`.
 
     The estimate is that of a power law. Beyond the rows the right curve is unknown, so the interval spans three curves.
     Each is fitted to 500 bootstrap samples (Efron 1979).
 
     Args:
         rows: (sizes,) numbers of rows that were learned from.
-        hits: for each fold, whether its held-out rows are then answered rightly: (sizes, held-out rows).
+        errors: for each fold, how wrong its held-out rows are then answered: (sizes, held-out rows).
     """
     at = np.array([now, now + more])
-    errors = _drawn_errors(hits, rng)
-    curves = [power_law(rows, errors, at), power_law_with_floor(rows, errors, at), line(rows, errors, at)]
+    drawn = _drawn_shares(errors, rng) if errors[0].dtype == np.bool_ else _drawn_means(errors, rng)
+    curves = [power_law(rows, drawn, at), power_law_with_floor(rows, drawn, at), line(rows, drawn, at)]
     low, high = np.quantile([curve[:, 0] - curve[:, 1] for curve in curves], [0.025, 0.975])
-    found = 1 - np.concatenate(hits, axis=1).mean(axis=1)
+    found = np.concatenate(errors, axis=1).mean(axis=1)
     ((before, after),) = power_law(rows, found[None], at)
     value, low, high = np.clip([before - after, low, high], 0.0, found[-1]).tolist()  # no more than all errors
     return Gain(value=value, low=low, high=high)
 
 
-def _drawn_errors(hits: Sequence[Array], rng: np.random.Generator) -> Array:
+def _drawn_shares(wrong: Sequence[Array], rng: np.random.Generator) -> Array:
     """Draw folds anew, and then rows of each, and return the shares of wrong answers: (resamples, sizes).
 
     Folds are drawn because each was answered by readers of its own. Rows with the same answers are counted together, so
     many rows take no longer than few.
     """
-    sizes = np.arange(len(hits[0]))
+    sizes = np.arange(len(wrong[0]))
     answers = np.arange(2 ** len(sizes))[:, None] >> sizes & 1  # (combinations of right and wrong answers, sizes)
-    counts = [np.bincount((1 << sizes) @ fold, minlength=len(answers)) for fold in hits]
+    counts = [np.bincount((1 << sizes) @ ~fold, minlength=len(answers)) for fold in wrong]
     errors = []
     for _ in range(_RESAMPLES):
         drawn = [counts[fold] for fold in rng.integers(0, len(counts), len(counts))]
         total = np.sum([rng.multinomial(count.sum(), count / count.sum()) for count in drawn], axis=0)
         errors.append(1 - total @ answers / total.sum())
     return np.stack(errors)
+
+
+def _drawn_means(errors: Sequence[Array], rng: np.random.Generator) -> Array:
+    """Draw folds anew, and then the mean errors of each, as if they were normal: (resamples, sizes)."""
+    rows = np.array([fold.shape[1] for fold in errors])
+    of_folds = [(fold.mean(axis=1), np.cov(fold) / count) for fold, count in zip(errors, rows.tolist(), strict=True)]
+    means = []
+    for _ in range(_RESAMPLES):
+        drawn = rng.integers(0, len(of_folds), len(of_folds))
+        each = [rng.multivariate_normal(*of_folds[fold]) for fold in drawn]
+        means.append(np.average(each, axis=0, weights=rows[drawn]))
+    return np.maximum(means, 0)
 
 
 def power_law(rows: Array, errors: Array, at: Array) -> Array:

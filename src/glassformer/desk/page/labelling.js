@@ -97,7 +97,7 @@ export function labelling(desk) {
   async function suggest(found) {
     suggestion.hidden = !found.shown;
     if (!found.shown) return;
-    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null ? "" : ` (${percent(found.probability)})`}`;
+    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${percent(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
     const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
     const reasons = await ask("/explain", { text: row }).catch(() => null);

@@ -65,7 +65,7 @@ export function texts(desk) {
   }
 
   function line({ id, text, beside, kind, label: given, note, suggested, probability }) {
-    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null ? "" : ` ${percent(probability)}`}`);
+    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null || desk.state.task === "number" ? "" : ` ${percent(probability)}`}`);
     return el("li", {}, el("label", { className: "tick" }, el("input", { type: "checkbox", value: id, className: "mark" }),
       el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[...Object.values(beside ?? {}), said, note].filter(Boolean).join(" · ")} `,
       el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));

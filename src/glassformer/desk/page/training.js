@@ -24,8 +24,7 @@ export function training(desk) {
   function said({ missing, measured, rounds: all, swayed }) {
     if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
     const right = measured ? `On texts drawn at random, the model is ${measured.said}.` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
-    const curve = all.findLast(({ curve: found }) => found)?.curve;
-    const more = curve ? ` ${curve.more.toLocaleString("en")} more labels would add about ${(100 * curve.gain.value).toFixed(1)} points${curve.gain.high < 0.01 ? ": you can stop" : ""}.` : "";
+    const learned = all.findLast(({ more: found }) => found)?.more, more = learned ? ` ${learned}.` : "";
     const sway = swayed ? ` By your labels, suggestions that you saw are ${swayed.shown}, and hidden ones ${swayed.hidden}.` : "";
     return right + more + sway;
   }

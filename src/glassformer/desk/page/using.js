@@ -4,10 +4,11 @@ import { counted, el, percent } from "/page/dom.js";
 
 export function using(desk) {
   const threshold = el("input", { type: "range", id: "threshold", min: 0, step: 1 });
-  const wrong = el("input", { type: "number", id: "wrong", min: 0, value: 10 }), human = el("input", { type: "number", id: "human", min: 0, value: 1 });
+  const wrong = el("input", { type: "number", id: "wrong", min: 0, step: "any", value: 10 }), human = el("input", { type: "number", id: "human", min: 0, step: "any", value: 1 });
+  const least = el("span", {}), mistake = el("span", {});
   const outcome = el("p", { role: "status" }), best = el("p", { className: "soft" });
   const slider = el("div", {}, el("h2", {}, "Which answers a person should see"),
-    el("p", { className: "naming" }, el("label", {}, "Least probability of an automatic answer", threshold), el("label", {}, "A wrong answer costs", wrong), el("label", {}, "A person's look costs", human)),
+    el("p", { className: "naming" }, el("label", {}, least, threshold), el("label", {}, mistake, wrong), el("label", {}, "A person's look costs", human)),
     outcome, best);
   const done = el("div", {}), none = el("p", {}, "There is no model yet.");
   const place = el("section", { "aria-label": "Use" }, none, done, slider, el("p", {}, el("a", { href: "/desk/labels.csv" }, "Download the labelled texts (CSV)")));
@@ -29,13 +30,14 @@ export function using(desk) {
         ...command("export it", "glassformer", "export", folder, "--out", "exported")));
   }
 
-  /** What a threshold costs for 100 texts: wrong automatic answers, and a person's look at the others. */
-  const cost = ({ reached, right, of }) => 100 * ((reached - right) * wrong.value + (of - reached) * human.value) / of;
+  /** What a threshold costs for 100 texts: mistakes of automatic answers, and a person's look at the others. */
+  const cost = ({ reached, lost, of }) => 100 * (lost * wrong.value + (of - reached) * human.value) / of;
 
   function slide() {
     const lines = desk.state.automatic, line = lines[threshold.value];
     if (!line) return;
-    outcome.textContent = `From ${percent(line.threshold)}: ${percent(line.reached / line.of)} of texts are answered without a person, and ${line.right} of ${line.reached} of these answers are right (likely ${percent(line.low)} to ${percent(line.high)}). 100 texts cost about ${cost(line).toFixed(0)}.`;
+    threshold.setAttribute("aria-valuetext", percent(line.threshold));
+    outcome.textContent = `From ${percent(line.threshold)}: ${percent(line.reached / line.of)} of texts are answered without a person. These answers are ${line.said}. 100 texts cost about ${cost(line).toFixed(0)}.`;
     const cheapest = lines.reduce((least, each) => (cost(each) < cost(least) ? each : least));
     best.textContent = `Measured on ${counted(line.of, "text")} drawn at random. The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest).toFixed(0)}); a person alone costs ${(100 * human.value).toLocaleString("en")}.`;
   }
@@ -43,6 +45,8 @@ export function using(desk) {
   function measure() {
     const lines = desk.state.automatic;
     slider.hidden = !lines.length;
+    least.textContent = `An automatic answer has at least this ${desk.state.sureness}`;
+    mistake.textContent = desk.state.mistake;
     const before = threshold.max;
     threshold.max = lines.length - 1;
     if (before !== threshold.max) threshold.value = Math.floor(lines.length / 2);

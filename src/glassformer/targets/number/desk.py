@@ -19,10 +19,12 @@ from glassformer.targets.number.target import NumberAnswers
 
 
 class ANumber(Labelling):
-    """A number for each text. No suggestion is surer than another, so those with the most unseen words are doubted."""
+    """A number for each text. Its intervals are equally wide, so texts with the most unseen words are doubted."""
 
     task: ClassVar = "number"
     panel: ClassVar = "number"
+    sureness: ClassVar = "share of known words and word pairs"
+    mistake: ClassVar = "Being off by 1 costs"
 
     def from_table(self, values: pl.Series) -> pl.Series:
         return pl.Series(values.name, list(map(_cell, tidy_values(values))), pl.String)
@@ -42,14 +44,19 @@ class ANumber(Labelling):
         return None if lesson["label"].n_unique() > 1 else "a model needs at least two different numbers"
 
     def said(self, answers: NumberAnswers) -> Said:
-        unseen = np.zeros(len(answers.values)) if answers.unseen is None else answers.unseen
-        return Said([short(value).replace(",", "") for value in answers.values.tolist()], None, unseen)
+        cells = [short(value).replace(",", "") for value in answers.values.tolist()]
+        if answers.unseen is None:
+            return Said(cells, None, np.zeros(len(cells)))
+        return Said(cells, (1 - answers.unseen).tolist(), answers.unseen)
 
     def to_check(self, cell: str) -> Any:
         return float(cell)
 
+    def loss(self, label: str, suggested: str) -> float:
+        return abs(float(label) - float(suggested))
+
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
-        off = np.array([abs(float(label) - float(suggested)) for label, suggested in pairs])
+        off = np.array([self.loss(*pair) for pair in pairs])
         error = off.std(ddof=1) / np.sqrt(len(off)) if len(off) > 1 else np.inf
         mean = normal(float(off.mean()), float(error), lowest=0.0)
         between = f"{short(mean.low)} to {short(mean.high)}" if len(off) > 1 else "one text says little"

@@ -16,6 +16,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import figure, short
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, LabelCheck
+from glassformer.labels.learning_curve import LearningCurve, curve_through, fewest_rows
 from glassformer.labels.near import OnProgress, silent
 from glassformer.labels.truth import Suggested, Truth, Unsure
 from glassformer.readers.counting.ridge import fold_readers, strata_of
@@ -87,9 +88,19 @@ class NumberTruth(Truth):
         found[np.concatenate([fold.held_out for fold in folds])] = held_out
         return self._in_unit(found)
 
-    def curve(self, texts: Sequence[str], *_: Any) -> None:  # noqa: ARG002
-        """Return nothing: curves are of accuracies."""
-        return
+    def curve(
+        self, texts: Sequence[str], folds: Sequence[Fold], answers: Array, on_progress: OnProgress
+    ) -> LearningCurve | None:
+        """Return what more rows would bring, by how far off the answers are on average."""
+        if len(texts) < fewest_rows(1):
+            return None
+
+        def learn(parts: Sequence[Fold], progress: OnProgress) -> Array:
+            found, _ = fold_readers(texts, self._learned, folds=parts, on_progress=progress)
+            judged = np.concatenate([part.held_out for part in parts])
+            return np.abs(self.values[judged] - self._in_unit(found))
+
+        return curve_through(folds, np.abs(self.values - answers), learn, on_progress=on_progress)
 
     def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
         rows = self._far(answers)
