@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import polars as pl
 
+from glassformer.data.class_folders import texts_of_class
 from glassformer.data.encodings import named_encoding
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
@@ -42,10 +43,9 @@ def iterate_rows(
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
-    with `{` is read as JSON lines, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first frame,
-    and `on_note` with sentences on what was found, before the frame where it was found.
-    Raises `UsageError` like `read_batches`, and for a JSON key that
-    appears for the first time after the first batch.
+    with `{` or `[` is read as JSON, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first
+    frame, and `on_note` with sentences on what was found, before the frame where it was found. Raises `UsageError`
+    like `read_batches`, and for a JSON key that appears for the first time after the first batch.
     """
     columns: dict[str, None] = {}
     for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note):
@@ -101,7 +101,8 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                 said.add(sentence)
                 on_note(sentence if file == files[0] else f"{file.name}: {sentence}")
 
-        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note):
+        read = texts_of_class if file.is_dir() else read_batches
+        for batch in read(file, rows_per_batch=rows_per_batch, on_note=note):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
             if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
@@ -163,7 +164,7 @@ def _of_one(opening: AbstractContextManager[Place], kind: Format, rows_per_batch
 def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     """Yield the batches of a stream, whose first character tells the format."""
     with lines_at(place) as lines:
-        kind = JSON_LINES if lines.first.lstrip().startswith("{") else CSV
+        kind = JSON_LINES if lines.first.lstrip().startswith(("{", "[")) else CSV
         yield from kind.of_lines(lines, place, rows_per_batch)
 
 

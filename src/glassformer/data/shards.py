@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from glassformer.data.class_folders import class_folders
 from glassformer.data.formats.all_formats import format_of, located
+from glassformer.data.formats.format import is_hidden
 from glassformer.data.parts import exists
 from glassformer.errors import UsageError, quoted
-
-_HIDDEN = (".", "_")  # other programs leave files such as _SUCCESS beside the shards that they write
 
 
 def shards_in(folder: Path) -> list[Path]:
@@ -18,7 +18,7 @@ def shards_in(folder: Path) -> list[Path]:
         UsageError: the folder holds no file, another folder, a file that is no table, or tables of several formats.
     """
     try:
-        inside = sorted(path for path in folder.iterdir() if not path.name.startswith(_HIDDEN))
+        inside = sorted(path for path in folder.iterdir() if not is_hidden(path))
     except OSError as error:
         raise UsageError(f"{quoted(folder)} cannot be read: {error.strerror}.") from error
     if not inside:
@@ -26,7 +26,7 @@ def shards_in(folder: Path) -> list[Path]:
     if deeper := next((path.name for path in inside if path.is_dir()), None):
         raise UsageError(
             f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "
-            "name a folder of Parquet files, or a file."
+            "name a folder of Parquet files, a file, or a folder that holds a folder of text files for each class."
         )
     try:
         formats = {path: format_of(path) for path in inside}
@@ -44,8 +44,12 @@ def shards_in(folder: Path) -> list[Path]:
 def files_of(path: Path) -> list[Path]:
     """Return the files of a table: the path itself, or the shards if it is a folder or an archive with several.
 
+    Of a folder with a folder for each class, they are the latter (see `class_folders`).
+
     Raises what `shards_in` and `located` raise.
     """
     if not exists(path):
         return [path]  # reading it raises the error
-    return shards_in(path) if path.is_dir() else [table.address for table in located(path)]
+    if path.is_dir():
+        return class_folders(path) or shards_in(path)
+    return [table.address for table in located(path)]

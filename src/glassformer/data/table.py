@@ -143,7 +143,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         )
     if files != [path]:
         counted_on = ", in the order of their names; rows are counted through all of them" if len(files) > 1 else ""
-        notes.insert(0, f"{counted(len(files), 'file')}{counted_on}")
+        kind = "folder" if files[0].is_dir() else "file"
+        notes.insert(0, f"{counted(len(files), kind)}{counted_on}")
     return Table(
         frame=frame,
         source=source,

@@ -11,6 +11,7 @@ from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed
 from glassformer.data.formats.columnar import ARROW, PARQUET
 from glassformer.data.formats.compressions import OPENERS, is_compressed
 from glassformer.data.formats.delimited import CSV, TSV
+from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.workbook import WORKBOOK
@@ -18,7 +19,7 @@ from glassformer.data.lines import OnNote
 from glassformer.data.parts import MARK, split_part, with_part
 from glassformer.errors import UsageError, quoted
 
-ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW, WORKBOOK)
+ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW, WORKBOOK, FASTTEXT)
 FORMATS = {extension: kind for kind in ALL for extension in kind.extensions}
 EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""
@@ -68,7 +69,7 @@ def located(address: Path) -> list[Located]:
     if part is not None:
         member, inner = _split_member(path, part, names)
         return [_located(address, path, member, inner)]
-    tables = [name for name in names if _format_of_name(name) is not None]
+    tables = [name for name in names if _format_of_name(name) not in (None, FASTTEXT)]  # a README is no table
     if not tables:
         raise UsageError(f"{path} holds no table{': ' + _listed(names) if names else ', it is empty'}.")
     found = [_located(with_part(path, name) if len(tables) > 1 else path, path, name, None) for name in tables]

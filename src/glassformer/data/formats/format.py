@@ -15,6 +15,11 @@ from glassformer.data.formats.compressions import opened
 from glassformer.data.lines import OnNote
 
 
+def is_hidden(path: Path) -> bool:
+    """Whether a file is not part of a table: other programs leave files such as _SUCCESS beside those they write."""
+    return path.name.startswith((".", "_"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Delimited:
     """How the columns of a text file are separated, and whether it begins with a byte order mark."""

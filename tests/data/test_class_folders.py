@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from glassformer.data.rows import batches_of
+from glassformer.data.shards import files_of
+from glassformer.data.table import read_table
+from glassformer.errors import UsageError
+
+
+def write(folder: Path, texts: dict[str, str | bytes]) -> Path:
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return folder
+
+
+def test_a_folder_of_texts_for_each_class_is_a_table(tmp_path: Path) -> None:
+    texts: dict[str, str | bytes] = {
+        "talk.misc/51": "no extension\n\ntwo paragraphs\n", "sci/1.txt": "été".encode("cp1252"), "sci/2.md": "\n",
+        "README.txt": "not a class", "sci/.hidden": "no", "_SUCCESS": "",
+    }  # fmt: skip
+    folder = write(tmp_path, texts)
+    found = pl.concat(batches_of(files_of(folder), rows_per_batch=1)).rows(named=True)
+    assert [(row["text"], row["label"], row["file"]) for row in found] == [
+        ("été", "sci", "sci/1.txt"),
+        ("", "sci", "sci/2.md"),
+        ("no extension\n\ntwo paragraphs", "talk.misc", "talk.misc/51"),
+    ]
+    table = read_table(folder)
+    assert table.frame["label"].to_list() == ["sci", "talk.misc"]
+    assert "2 folders" in table.notes[0]
+    assert [drop.reason for drop in table.dropped] == ["empty text"]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"one/1.txt": "a"},
+        {"one/1.txt": "a", "two/t.csv": "text,label\na,b\n"},
+        {"one/1.txt": "a", "two/deeper/1.txt": "b"},
+        {"one/1.txt": "a", "two/1.txt": "b", "more.csv": "text,label\na,b\n"},
+    ],
+    ids=["one class", "tables", "deeper", "a table beside"],
+)
+def test_other_folders_of_folders_are_refused(tmp_path: Path, texts: dict[str, str | bytes]) -> None:
+    with pytest.raises(UsageError, match="a folder that holds a folder of text files for each class"):
+        read_table(write(tmp_path, texts))
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path, {"one/1.txt": "a", "two/2.txt": bytes(range(256)) * 4})
+    with pytest.raises(UsageError, match=r"2\.txt"):
+        read_table(folder)
