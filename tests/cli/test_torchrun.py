@@ -143,3 +143,10 @@ def test_a_process_that_was_started_alone_works_alone(given: dict[str, str], mon
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     assert glassformer("version").code == 0
+
+
+def test_several_processes_without_torchrun_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    monkeypatch.setenv("RANK", "0")
+    said = "WORLD_SIZE=3", "LOCAL_RANK and MASTER_ADDR and MASTER_PORT are not set", "torchrun --nproc-per-node 3"
+    misused(glassformer("train", "no.csv"), *said, "unset WORLD_SIZE")

@@ -1,3 +1,4 @@
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,8 @@ def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_processes_that_do_not_meet_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(_: str) -> None:
+    def closed(_: str, timeout: timedelta) -> None:
+        assert timeout.total_seconds() <= 60
         raise torch.distributed.DistNetworkError("The client socket has timed out\n[C++ stack]")
 
     monkeypatch.setattr(many_processes, "rendezvous", closed)

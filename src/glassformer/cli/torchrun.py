@@ -41,7 +41,15 @@ def begin() -> None:
 
 
 def check_command(command: str | None) -> None:
-    """Raise `UsageError` if several processes cannot run this command together."""
+    """Raise `UsageError` if several processes cannot run this command together, or were not started by torchrun."""
+    missing = [name for name in _VARIABLES if not os.environ.get(name)]
+    size = os.environ.get("WORLD_SIZE", "")
+    if command in _COMMANDS and missing and size.isdecimal() and int(size) > 1:
+        raise UsageError(
+            f"WORLD_SIZE={size} asks for several processes, and {' and '.join(missing)} "
+            f"{'is' if len(missing) == 1 else 'are'} not set; torchrun sets all of them: torchrun --nproc-per-node "
+            f"{size} -m glassformer {command} …. For one process: unset WORLD_SIZE"
+        )
     if is_one_of_several() and command not in _COMMANDS:
         raise UsageError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, and only {' and '.join(_COMMANDS)} can share "

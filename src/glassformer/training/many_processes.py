@@ -21,12 +21,15 @@ from torch.distributed.rendezvous import rendezvous
 
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.devices import choose_device
+from glassformer.training.heartbeat import Heartbeat
 from glassformer.training.processes import LostProcessError, Processes
 from glassformer.training.task import Examples
 
 _LONGEST_WAIT = timedelta(days=1)
 """The process that leads may work alone for hours, for example to fit the counting reader. A process that has ended is
-noticed at once: its connection closes, and torchrun stops the others."""
+noticed at once: its connection closes, and torchrun stops the others. `Heartbeat` notices others within a minute."""
+_LONGEST_MEETING = timedelta(minutes=1)
+"""torchrun starts all processes at once."""
 
 
 def choose_device_of_process(name: str) -> str:
@@ -69,7 +72,7 @@ class ManyProcesses(Processes):
         if self.device.type == "cuda":
             torch.cuda.set_device(self.device)
         try:
-            self._store, self.rank, self.size = next(iter(rendezvous("env://")))
+            self._store, self.rank, self.size = next(iter(rendezvous("env://", timeout=_LONGEST_MEETING)))
             dist.init_process_group(
                 "nccl" if self.device.type == "cuda" else "gloo",
                 store=self._store,
@@ -84,7 +87,7 @@ class ManyProcesses(Processes):
                 f"the processes of this run do not reach each other at {where} ({cause}); start all of them with "
                 "torchrun"
             ) from error
-        self.leads = self.rank == 0
+        self.leads, self._heartbeat = self.rank == 0, Heartbeat(self._store, self.rank, self.size)
         atexit.register(self._leave)
 
     def share(self, batches: list[Examples]) -> list[Examples]:
@@ -122,9 +125,9 @@ class ManyProcesses(Processes):
         """Whether no other process has called this method before."""
         return self._first("failed")
 
-    def _after_loss(self) -> LostProcessError:
+    def _after_loss(self, *said: str) -> LostProcessError:
         self.lost, self.leads = True, self._first("lost")
-        return LostProcessError()
+        return LostProcessError(*said)
 
     def _first(self, event: str) -> bool:
         try:
@@ -140,10 +143,20 @@ class ManyProcesses(Processes):
 
     def _reduce(self, tensor: Tensor, operation: dist.ReduceOp.RedOpType, group: dist.ProcessGroup | None) -> None:
         try:
-            dist.all_reduce(tensor, operation, group)
+            work = dist.all_reduce(tensor, operation, group, async_op=True)
+            assert work is not None
+            if tensor.is_cuda:
+                work.wait()  # the sum of the values before it has come to an end, so all are there
+                return
+            silent = self._heartbeat.wait(work)
         except RuntimeError as error:
             raise self._after_loss() from error
+        if silent is not None:
+            raise self._after_loss(
+                f"process {silent} of this run (RANK={silent}) does not answer, so process {self.rank} cannot go on"
+            )
 
     def _leave(self) -> None:
+        self._heartbeat.end()
         if not self.lost and dist.is_initialized():
             dist.destroy_process_group()
