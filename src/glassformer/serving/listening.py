@@ -19,6 +19,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from glassformer.errors import UsageError
+from glassformer.serving.memory import FreedMemory
 
 _SECONDS_TO_FINISH = 30  # at the end, for the requests that were taken
 _SECONDS_WITHOUT_REQUEST = 10  # of a connection: it may have sent half of a request
@@ -116,16 +117,22 @@ def server_at(address: Address, app: ASGIApp, *, on_finishing: Callable[[int], N
 
 
 class Server(uvicorn.Server):
-    """Closes connections that send no whole request. uvicorn has a time-out only for those that send nothing more."""
+    """Closes connections that send no whole request, and returns freed memory.
+
+    uvicorn has a time-out only for connections that send nothing more.
+    """
 
     def __init__(self, config: uvicorn.Config, on_finishing: Callable[[int], None]) -> None:
         super().__init__(config)
         self._on_finishing = on_finishing
+        self._freed = FreedMemory()
         self._idle: dict[Any, tuple[Any, float]] = {}  # connection → its last request, and when it was first seen idle
 
     async def on_tick(self, counter: int) -> bool:
         if counter % 10 == 0:  # about once a second
             self._close_idle()
+        if counter % 50 == 0 and self._freed.is_worth_giving_back:
+            await asyncio.to_thread(self._freed.give_back)
         return await super().on_tick(counter)
 
     def _close_idle(self) -> None:

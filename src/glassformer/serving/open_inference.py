@@ -40,7 +40,7 @@ class TensorSent(BodyOfRequest):
     """A tensor: `shape` is [rows] or [rows, 1]."""
 
     name: str
-    shape: list[int] = Field(min_length=1)
+    shape: list[int] = Field(min_length=1, fail_fast=True)
     datatype: Datatype
     data: list[Any] | None = Field(default=None, description="Missing if the tensor is sent as bytes.")
     parameters: dict[str, Any] = Field(default={})
@@ -57,8 +57,8 @@ class InferRequest(BodyOfRequest):
     """A tensor for each input of the model."""
 
     id: str | None = None
-    inputs: list[TensorSent] = Field(min_length=1)
-    outputs: list[Wanted] = Field(default=[], description="Default: all outputs of the model.")
+    inputs: list[TensorSent] = Field(min_length=1, fail_fast=True)
+    outputs: list[Wanted] = Field(default=[], fail_fast=True, description="Default: all outputs of the model.")
     parameters: dict[str, Any] = Field(default={})
 
 

@@ -57,7 +57,7 @@ class PredictRequest(BodyOfRequest):
     text: Text | None = Field(
         default=None, description="One text. For a model that reads several inputs, an object with a value for each."
     )
-    texts: list[Text] | None = Field(default=None, description="Several texts, in place of `text`.")
+    texts: list[Text] | None = Field(default=None, fail_fast=True, description="Several texts, in place of `text`.")
     model: str | None = Field(default=None, description=MODEL)
     review_below: float | None = Field(
         default=None, ge=0, le=1, description="Answers with a lower confidence get `needs_review: true`."

@@ -1,0 +1,25 @@
+import sys
+
+import numpy as np
+import pytest
+
+from glassformer.serving.memory import FreedMemory, resident
+
+MB = 1 << 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc")
+def test_what_is_freed_below_something_kept_is_given_back() -> None:
+    freed = FreedMemory()
+    freed.give_back()
+    assert not freed.is_worth_giving_back
+    begun = resident()
+    large = [np.ones(64 << 10, np.uint8) for _ in range(2_000)]
+    kept = large[::100]
+    assert freed.is_worth_giving_back
+    del large
+    assert resident() > begun + 100 * MB  # glibc holds what is freed below something else
+    freed.give_back()
+    assert resident() < begun + 30 * MB
+    assert not freed.is_worth_giving_back
+    assert len(kept) == 20
