@@ -11,8 +11,10 @@ SHA256SUMS          the checksums of these files
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -22,7 +24,7 @@ from pydantic import Field, ValidationError
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.checksums import check_sums
 from glassformer.data.installed import pip_install
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import read_bounded, read_json
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.windows import bucket, covering_windows, padded
@@ -30,6 +32,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering, Given
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
+from glassformer.prediction.onnx_graph import MOST_BYTES, RefusedGraphError, check_graph
 from glassformer.prediction.reader_files import read_readers
 from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import Seen
@@ -42,6 +45,8 @@ TOKEN_IDS, ATTENTION_MASK, LOGITS = "token_ids", "attention_mask", "logits"
 """The names of the inputs and the output of the ONNX model."""
 _FORMAT_VERSION = 2
 _BATCH_TOKENS, _BATCH_SIZE = 2_048, 256
+_MOST_SECONDS, _MOST_MEMORY = 120, 2 << 30
+"""Of a run of a batch, and of all exported models of a process."""
 
 
 class ExportedConfig(AnsweringConfig):
@@ -148,9 +153,30 @@ class ExportedPredictor(Answering[Given]):
 
 def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
     """Return the logits (windows, n_classes) of windows with padding."""
-    (logits,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask})
+    import onnxruntime
+
+    options = onnxruntime.RunOptions()
+    limit = threading.Timer(_MOST_SECONDS, setattr, (options, "terminate", True))
+    limit.daemon = True
+    limit.start()
+    try:
+        (logits,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}, options)
+    except Exception as error:  # the library raises several kinds
+        why = f"it took longer than {_MOST_SECONDS} seconds" if options.terminate else _cause(error)
+        raise GlassformerError(f"{MODEL_FILE} of the exported model cannot be run: {why}; export it again") from error
+    finally:
+        limit.cancel()
     found: FloatArray = logits
+    if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != len(token_ids):
+        raise GlassformerError(f"{MODEL_FILE} of the exported model gives no logits of each text; export it again")
     return found
+
+
+def _cause(error: Exception) -> str:
+    said = str(error)
+    if "memory" in said or "Failed to allocate" in said:
+        return f"it needs more than {_MOST_MEMORY >> 30} GiB of memory"
+    return said.splitlines()[0].rpartition("Status Message: ")[2][:200] or type(error).__name__
 
 
 def score_windows(
@@ -196,11 +222,18 @@ def open_session(path: Path, n_classes: int) -> Any:
             f"an exported model needs ONNX Runtime, which is not installed: {pip_install('onnx')}"
         ) from error
     check_is_file(path)
+    model = read_bounded(path, MOST_BYTES, str(path))
+    try:
+        check_graph(model)
+    except RefusedGraphError as error:
+        raise GlassformerError(f"{path} is refused: it {error}; export the model again") from error
+    _limit_memory()
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.use_env_allocators", "1")
     options.intra_op_num_threads = threads_asked()
     options.log_severity_level = 4  # its own messages would stand between ours
     try:
-        session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the library raises several kinds
         raise GlassformerError(f"{path} is damaged or was made for a later ONNX Runtime; copy it again") from error
     inputs = {each.name for each in session.get_inputs()}
@@ -208,6 +241,15 @@ def open_session(path: Path, n_classes: int) -> Any:
     if inputs != {TOKEN_IDS, ATTENTION_MASK} or outputs.get(LOGITS, [0])[-1] != n_classes:
         raise GlassformerError(f"{path} does not match config.json; the files come from different models")
     return session
+
+
+@cache
+def _limit_memory() -> None:
+    """Let all sessions of this process share one pool of memory, which has a limit."""
+    import onnxruntime as ort
+
+    memory = ort.OrtMemoryInfo("Cpu", ort.OrtAllocatorType.ORT_ARENA_ALLOCATOR, 0, ort.OrtMemType.DEFAULT)
+    ort.create_and_register_allocator(memory, ort.OrtArenaCfg({"max_mem": _MOST_MEMORY}))
 
 
 def threads_asked() -> int:

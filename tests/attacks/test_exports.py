@@ -1,0 +1,145 @@
+"""Commands read manipulated ONNX exports. Each ends in one sentence, quickly and with little memory."""
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from glassformer.exporting.onnx import write_onnx
+from tests.attacks.answer import answered, nothing_lost
+from tests.cli.terminal import glassformer
+from tests.explanation.test_explain import two_readers
+from tests.support import unchecked_shapes
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("export")
+    with unchecked_shapes():
+        write_onnx(two_readers(), folder, precision="float32")
+    return folder
+
+
+@pytest.fixture
+def folder(export: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(export, tmp_path / "model")
+
+
+Nodes = Sequence[onnx.NodeProto]
+INPUTS = [("token_ids", TensorProto.INT64), ("attention_mask", TensorProto.BOOL)]
+
+
+def model_of(nodes: Nodes, weights: Sequence[onnx.TensorProto] = (), *, width: int) -> onnx.ModelProto:
+    """A model with the inputs and outputs of an export."""
+    given = [helper.make_tensor_value_info(name, kind, ["batch", "seq"]) for name, kind in INPUTS]
+    logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", width])
+    graph = helper.make_graph(nodes, "graph", given, [logits], list(weights))
+    domains = [helper.make_opsetid("", 18), helper.make_opsetid("odd", 1)]
+    return helper.make_model(graph, opset_imports=domains, ir_version=10)
+
+
+def endless_loop() -> onnx.NodeProto:
+    truth = helper.make_tensor_value_info("go_on", TensorProto.BOOL, [])
+    turn = helper.make_tensor_value_info("turn", TensorProto.INT64, [])
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["given"], ["go_on"])],
+        "body",
+        [turn, helper.make_tensor_value_info("given", TensorProto.BOOL, [])],
+        [truth],
+    )
+    return helper.make_node("Loop", ["", "yes"], [], body=body)
+
+
+def elsewhere() -> onnx.TensorProto:
+    tensor = onnx.numpy_helper.from_array(np.ones(3, np.float32), "weights")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/passwd")
+    return tensor
+
+
+def with_function(model: onnx.ModelProto) -> onnx.ModelProto:
+    node = helper.make_node("Identity", ["x"], ["y"])
+    model.functions.append(helper.make_function("odd", "f", ["x"], ["y"], [node], [helper.make_opsetid("", 18)]))
+    return model
+
+
+def grown(weight: onnx.TensorProto) -> onnx.TensorProto:
+    weight.dims[:] = [1 << 40]
+    return weight
+
+
+def of(*names: str) -> Nodes:
+    return [helper.make_node(name.rpartition(".")[2], ["x"], ["y"], domain=name.rpartition(".")[0]) for name in names]
+
+
+ONES = onnx.numpy_helper.from_array(np.ones(3, np.float32), "weights")
+BOMB = [
+    helper.make_node("Cast", ["token_ids"], ["numbers"], to=TensorProto.FLOAT),
+    helper.make_node("ReduceSum", ["numbers"], ["one"], keepdims=0),
+    helper.make_node("Expand", ["one", "shape"], ["large"]),
+    helper.make_node("ReduceSum", ["large"], ["sum"], keepdims=0),
+    helper.make_node("Add", ["numbers", "sum"], ["logits"]),
+]
+SHAPE = onnx.numpy_helper.from_array(np.array([10**9]), "shape")
+HOSTILE: dict[str, tuple[onnx.ModelProto, tuple[str, ...]]] = {
+    "loop-without-end": (model_of([endless_loop()], width=2), ("operator 'Loop'",)),
+    "if": (model_of(of("If"), width=2), ("operator 'If'",)),
+    "scan": (model_of(of("Add", "Scan"), width=2), ("operator 'Scan'",)),
+    "domain-of-others": (model_of(of("odd.Add"), width=2), ("operator 'odd.Add'",)),
+    "operator-of-microsoft": (model_of(of("com.microsoft.Attention"), width=2), ("com.microsoft.Attention",)),
+    "graph-in-an-operator": (
+        model_of([helper.make_node("Add", ["x"], ["y"], body=model_of([], width=2).graph)], width=2),
+        ("graph inside Add",),
+    ),
+    "function": (with_function(model_of(of("odd.f"), width=2)), ("functions",)),
+    "weights-in-another-file": (model_of([], [elsewhere()], width=2), ("another file",)),
+    "weights-of-4-TB": (model_of([], [grown(onnx.numpy_helper.from_array(np.ones(3), "w"))], width=2), ("weights",)),
+    "no-graph": (onnx.ModelProto(ir_version=10), ("no graph",)),
+    "an-input-that-is-missing": (model_of(of("Neg"), width=2), ("damaged",)),
+}
+
+
+@pytest.mark.usefixtures("unsealed")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_graph_is_refused(name: str, folder: Path) -> None:
+    model, words = HOSTILE[name]
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    begun = time.perf_counter()
+    with nothing_lost(folder):
+        answered(glassformer("predict", folder, "a good film"), "model.onnx", *words, code=1)
+    assert time.perf_counter() - begun < 5
+
+
+@pytest.mark.usefixtures("unsealed")
+def test_a_graph_that_needs_gigabytes_gets_none(folder: Path) -> None:
+    width = len(json.loads((folder / "config.json").read_text())["target"]["labels"])
+    bomb = model_of(BOMB, [SHAPE], width=width).SerializeToString()
+    (folder / "model.onnx").write_bytes(bomb)
+    answered(glassformer("predict", folder, "a good film"), "model.onnx", "more than 2 GiB of memory", code=1)
+
+
+@pytest.mark.usefixtures("unsealed")
+def test_a_run_that_takes_too_long_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("glassformer.prediction.exported._MOST_SECONDS", 0.2)
+    width = len(json.loads((folder / "config.json").read_text())["target"]["labels"])
+    large = onnx.numpy_helper.from_array(np.array([1_000, 1_000]), "shape")
+    steps = [helper.make_node("MatMul", [f"x{step}", "x0"], [f"x{step + 1}"]) for step in range(3_000)]
+    nodes = [*BOMB[:2], helper.make_node("Expand", ["one", "shape"], ["x0"]), *steps]
+    nodes += [helper.make_node("ReduceSum", ["x3000"], ["sum"], keepdims=0), BOMB[-1]]
+    (folder / "model.onnx").write_bytes(model_of(nodes, [large], width=width).SerializeToString())
+    answered(glassformer("predict", folder, "a good film"), "model.onnx", "took longer than 0.2 seconds", code=1)
+
+
+@pytest.mark.usefixtures("unsealed")
+@pytest.mark.parametrize("cut", [1, 100, 1_000, -1])
+def test_a_file_that_is_cut_short_is_refused(cut: int, folder: Path) -> None:
+    file = folder / "model.onnx"
+    file.write_bytes(file.read_bytes()[:cut])
+    answered(glassformer("predict", folder, "a good film"), "model.onnx", code=1)
