@@ -15,7 +15,7 @@ def test_what_a_person_should_know_is_said() -> None:
     said = described(pl.DataFrame({"text": texts, "label": ["bad", "good", None, None, None]}), labelling_of({}))
     assert said == [
         "5 texts; half of them have 95 characters or less, one in twenty has more than 95",
-        "written in Latin, Cyrillic letters",
+        "written in Latin, Cyrillic letters; probably English",
         "1 text repeats another one",
         "1 text is nearly the same as an earlier one",
         "what looks like personal data: e-mail address in 1",

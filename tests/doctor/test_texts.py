@@ -1,4 +1,5 @@
 import numpy as np
+import polars as pl
 import pytest
 
 from glassformer.data.labels import LabelSet
@@ -9,6 +10,7 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.doctor.findings import Finding, percent
 from glassformer.doctor.texts import (
     check_labels,
+    check_languages,
     check_lengths,
     check_rows,
     check_size,
@@ -203,3 +205,18 @@ def test_where_nothing_is_held_out_validation_is_not_to_be_trusted() -> None:
 )
 def test_shares_are_not_rounded_away(share: float, words: str) -> None:
     assert percent(share) == words
+
+
+def test_languages_are_named() -> None:
+    german, english = "Die Lampe ist leider schon kaputt, Nummer", "The lamp is fine, thank you, number"
+    texts = pl.Series([f"{german if number % 3 else english} {number}" for number in range(60)])
+
+    def found(rows: pl.Series) -> Finding:
+        (finding,) = check_languages(
+            Table(frame=pl.DataFrame({"text": rows}), source="t", text_column="text", label_column=None)
+        )
+        return finding
+
+    assert found(texts).found == "probably German (67%), English (33%)"
+    assert found(texts).level == "worth knowing"
+    assert (found(texts.gather_every(3)).found, found(texts.gather_every(3)).level) == ("probably English", "good")

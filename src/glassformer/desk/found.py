@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.audit.patterns import personal_data
+from glassformer.data.languages import in_words, languages_of
 from glassformer.data.wording import counted
 from glassformer.desk.labelling import Labelling
 from glassformer.labels.repeats import Repeats
@@ -42,7 +43,7 @@ def described(texts: pl.DataFrame, labelling: Labelling) -> list[str]:
     said = [
         f"{counted(len(column), 'text')}; half of them have {half:,} characters or less, one in twenty has more than "
         f"{long:,}",
-        f"written in {_scripts(column)} letters",
+        f"written in {_scripts(column)} letters{_languages(column)}",
         *_repeats(column),
         *_personal(column),
     ]
@@ -58,6 +59,11 @@ def _scripts(texts: pl.Series) -> str:
     shares = {name: float((texts.head(_MOST).str.contains(rf"\p{{{name}}}")).mean() or 0) for name in _SCRIPTS}  # type: ignore[arg-type]
     used = sorted((name for name in _SCRIPTS if shares[name] >= 0.01), key=lambda name: -shares[name])
     return ", ".join(used) or "no"
+
+
+def _languages(texts: pl.Series) -> str:
+    found = languages_of(texts)
+    return f"; probably {in_words(found)}" if found else ""
 
 
 def _repeats(texts: pl.Series) -> list[str]:

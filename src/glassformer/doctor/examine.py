@@ -21,6 +21,7 @@ from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, M
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.overfit import check_overfitting
 from glassformer.doctor.texts import (
+    check_languages,
     check_lengths,
     check_rows,
     check_size,
@@ -179,6 +180,7 @@ def _check_texts(
         length,
         check_unknown(tokenizer, recipe.tokenizer, store, held_out, read, learned=init is None),
         by_label,
+        *check_languages(sources.train),
         *check_rows(bench.by_value(sources.train), splits, bench.target),
         check_size(
             rows,

@@ -9,6 +9,7 @@ import numpy as np
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.languages import in_words, languages_of
 from glassformer.data.spellings import stand_ins, table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
@@ -77,6 +78,20 @@ def check_spellings(table: Table) -> list[Finding]:
 def check_stand_ins(table: Table) -> list[Finding]:
     """Report texts and labels such as `n/a`, which may mean a missing value."""
     return [Finding(check="no value", level="worth knowing", found=note) for note in stand_ins(table)]
+
+
+def check_languages(table: Table) -> list[Finding]:
+    """Say in which languages the texts are."""
+    shares = languages_of(text_keys(table.frame["text"]))
+    if not shares:
+        return []
+    level: Level = "good" if len(shares) == 1 else "worth knowing"
+    advice = (
+        ""
+        if len(shares) == 1
+        else "a class that is only in one of them is told by its language; keep test rows of each"
+    )
+    return [Finding(check="language", level=level, found=f"probably {in_words(shares)}", advice=advice)]
 
 
 def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:
