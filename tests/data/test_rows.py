@@ -15,8 +15,8 @@ from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.data import lines
-from glassformer.data.formats import columnar, delimited
+from glassformer.data import lines, rows
+from glassformer.data.formats import delimited
 from glassformer.data.rows import iterate_rows, read_batches, with_columns
 from glassformer.errors import UsageError
 
@@ -185,8 +185,9 @@ def test_what_a_csv_writer_writes_is_read_back(cells: list[tuple[str, str, str]]
 
 @pytest.fixture
 def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lines, delimited, columnar):
+    for module in (lines, delimited):
         monkeypatch.setattr(module, "LONGEST", 1_000)
+    monkeypatch.setattr(rows, "LONGEST_VALUE", 900)
 
 
 @pytest.mark.usefixtures("short_rows")
@@ -200,6 +201,8 @@ def short_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a.csv.xz", lzma.compress(b"x" * 2_000), "line 1 is longer than"),
         ("a.zip", zipped(b"x" * 2_000), "line 1 is longer than"),
         ("a.jsonl", b'{"a": "%s"}\n' % (b"x" * 2_000), "line 1 is longer than"),
+        ("a.jsonl", b'{"a": "x"}\n' * 3 + b'{"a": "%s"}\n' % (b"x" * 950), "row 4: the value of 'a' is longer than"),
+        ("a.csv", b"text,n\nx,1\n%s,1\n" % (b"x" * 950), "row 2: the value of 'text' is longer than"),
     ],
 )
 def test_a_row_that_is_too_long_to_be_held(tmp_path: Path, name: str, content: bytes, message: str) -> None:

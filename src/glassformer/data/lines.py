@@ -19,6 +19,9 @@ LONGEST = 2**24
 compressed file of some megabytes could unpack to one huge line, and a quote that is never closed would make one row of
 the rest of the file."""
 
+LONGEST_VALUE = 2**22
+"""The most bytes of a value of a table, a thick novel. What is made of a text takes a few hundred times its size."""
+
 STANDARD_INPUT = "standard input"
 _PIECE = 2**16
 _PATIENCE = 0.1  # seconds that a line may wait for others to go with it

@@ -22,7 +22,7 @@ from glassformer.data.formats.delimited import CSV
 from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
-from glassformer.data.lines import STANDARD_INPUT, OnNote
+from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
 from glassformer.data.parts import file_of
 from glassformer.errors import UsageError, quoted
 
@@ -117,15 +117,27 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
 
 def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
     """Yield the batches. Raises `UsageError` if there is none, or if the file is damaged."""
-    empty = True
+    rows = 0
     try:
         for batch in batches:
-            empty = False
+            _check_lengths(batch, rows, name)
+            rows += batch.height
             yield batch
     except DAMAGE as error:
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
-    if empty:
+    if not rows:
         raise UsageError(f"{name} has a header but no rows below it.")
+
+
+def _check_lengths(batch: pl.DataFrame, before: int, name: str) -> None:
+    """Raise `UsageError` if a value is longer than `LONGEST_VALUE`."""
+    for column in batch.select(pl.col(pl.String)).iter_columns():
+        too_long = (column.str.len_bytes() > LONGEST_VALUE).arg_true()
+        if len(too_long):
+            raise UsageError(
+                f"{name}, row {before + 1 + too_long[0]:,}: the value of {quoted(column.name)} is longer than "
+                f"{LONGEST_VALUE >> 20} MiB. Shorten it, or remove the row."
+            )
 
 
 def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataFrame]:

@@ -10,8 +10,6 @@ from pathlib import Path
 import polars as pl
 
 from glassformer.data.formats.format import Place
-from glassformer.data.lines import LONGEST
-from glassformer.errors import UsageError, quoted
 
 _ARROW_FILE = b"ARROW1"
 
@@ -36,15 +34,7 @@ class Columnar:
         table = self.scan(place.path)
         n_rows = table.select(pl.len()).collect().item()
         for start in range(0, n_rows, rows_per_batch):
-            batch = table.slice(start, rows_per_batch).collect()
-            for column in batch.select(pl.col(pl.String)).iter_columns():
-                too_long = (column.str.len_bytes() > LONGEST).arg_true()
-                if len(too_long):
-                    raise UsageError(
-                        f"{place.name}, row {start + 1 + too_long[0]}: the value of {quoted(column.name)} is longer "
-                        f"than {LONGEST >> 20} MiB. Shorten it, or remove the row."
-                    )
-            yield batch
+            yield table.slice(start, rows_per_batch).collect()
 
 
 PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))
