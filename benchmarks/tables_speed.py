@@ -133,11 +133,18 @@ def wall_time_tables(found: Document) -> Iterator[str]:
         [["from the command to the model", *heads], *(_waits(name, lines) for name in lines[0]["contestants"])]
     )
     yield (
-        "Seconds (median of rounds in turn), and how many times as long as TF-IDF + LR in the same round. Other work "
-        f"shared the machine (load {found['load_average_at_end']:.1f} at the end)."
+        "How many times as long as TF-IDF + LR in the same round, in turn; medians. Other work shared the machine "
+        f"(load {found['load_average_at_end']:.1f} at the end)."
     )
 
 
 def _waits(name: str, lines: Sequence[Document]) -> list[str]:
     told = [line["contestants"][name] for line in lines]
-    return [name, *(f"{median(each['seconds']):.1f} s, {each['times_tfidf']['median']:.1f} ×" for each in told)]
+    return [
+        name,
+        *(
+            f"{each['times_tfidf']['median']:.1f} × ({median(each['seconds']):.1f} s; "
+            f"{median(each['processor_seconds']):.1f} s of a core)"
+            for each in told
+        ),
+    ]

@@ -1,6 +1,6 @@
 """How long does a user wait, from the command to the finished model, beside other classifiers?
 
-    python -m benchmarks.wall_time
+    python -m benchmarks.wall_time --rows 1000 7600
     python -m benchmarks.wall_time --quick
 
 All learn from the same tweets, and write their model to the disk. Each runs in a new process, in turn, several times: a
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -83,11 +84,17 @@ def main() -> None:
     """Run the benchmark that the command line asks for."""
     from benchmarks.tables_speed import wall_time_tables
 
-    options = arguments(__doc__, data=False).parse_args()
+    parser = arguments(__doc__, data=False)
+    parser.add_argument("--rows", nargs="+", type=int, help=f"rows of each table; default: {ROWS}")
+    options = parser.parse_args()
     with running(options) as experiment:
         lines = []
-        for count in QUICK_ROWS if experiment.quick else ROWS:
-            lines.append({"rows": count, "contestants": measure(tweets(count), 1 if experiment.quick else ROUNDS)})
+        for count in options.rows or (QUICK_ROWS if experiment.quick else ROWS):
+            rounds = 1 if experiment.quick else ROUNDS
+            found = experiment.kept(
+                f"wall-time-{count}", {"rows": count, "rounds": rounds}, partial(measure, count, rounds)
+            )
+            lines.append({"rows": count, "contestants": found})
             print(lines[-1], file=sys.stderr, flush=True)
         found = {"lines": lines, "load_average_at_end": round(os.getloadavg()[0], 2)}
         experiment.write("wall-time", found, wall_time_tables)
@@ -102,13 +109,16 @@ def tweets(count: int) -> pl.DataFrame:
     return found.unique("text", maintain_order=True).sample(max(ROWS), seed=SEED, shuffle=True).head(count)
 
 
-def measure(rows: pl.DataFrame, rounds: int) -> dict[str, Any]:
-    """Train each contestant once in each round. Return its seconds, and how many times as long as TF-IDF it takes."""
+def measure(count: int, rounds: int) -> dict[str, Any]:
+    """Train each contestant on so many tweets, once in each round.
+
+    Return its seconds, and how many times as long as TF-IDF it takes.
+    """
     names = [name for name in CONTESTANTS if name not in _NEEDS or find_spec(_NEEDS[name])]
     found: list[dict[str, dict[str, float]]] = []
     with TemporaryDirectory() as folder:
         table = Path(folder) / "tweets.csv"
-        rows.write_csv(table)
+        tweets(count).write_csv(table)
         for number in range(rounds):
             out = {name: str(Path(folder) / f"{number}-{place}") for place, name in enumerate(names)}
             found.append(

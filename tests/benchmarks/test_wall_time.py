@@ -20,7 +20,8 @@ def test_each_contestant_is_compared_with_tfidf_in_each_round(monkeypatch: pytes
     contestants = {"glassformer train": SLEEPS, "TF-IDF + LR": quick, "fastText": quick}
     monkeypatch.setattr(wall_time, "CONTESTANTS", contestants)
     monkeypatch.setattr(wall_time, "_NEEDS", {"fastText": "no_such_package"})
-    found = wall_time.measure(pl.DataFrame({"text": ["a"], "label": ["b"]}), 2)
+    monkeypatch.setattr(wall_time, "tweets", lambda count: pl.DataFrame({"text": ["a"] * count}))
+    found = wall_time.measure(3, 2)
     assert [*found] == ["glassformer train", "TF-IDF + LR"]
     first, baseline = found.values()
     assert len(first["seconds"]) == 2
