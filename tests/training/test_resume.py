@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from glassformer.data.checksums import replace_file
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
@@ -247,7 +248,7 @@ def test_a_setting_that_a_later_version_added_is_no_change(tmp_path: Path) -> No
     file = tmp_path / "checkpoint" / "run.json"
     begun = json.loads(file.read_text())
     del begun["recipe"]["training"]["costs"], begun["recipe"]["training"]["clip"]
-    file.write_text(json.dumps(begun))
+    replace_file(file.parent, file.name, json.dumps(begun))
     train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 
@@ -293,6 +294,16 @@ def test_a_damaged_record_of_the_run_is_one_sentence(record: str | None, tmp_pat
     with pytest.raises(GlassformerError, match=r"run\.json is damaged or missing .*`overwrite=True`"):
         train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert (checkpoint / "state.safetensors").read_bytes() == before
+
+
+def test_a_changed_record_of_the_run_is_noticed(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    record = tmp_path / "checkpoint" / "run.json"
+    assert {"checkpoint/run.json", "checkpoint/tokenizer.json"} <= set(verify(tmp_path).whole)
+    record.write_text(record.read_text().replace("\n", " "))
+    assert verify(tmp_path).damaged == ["checkpoint/run.json"]
+    with pytest.raises(GlassformerError, match=r"run\.json is damaged or missing \(its checksum differs\)"):
+        train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
 
 
 @pytest.mark.parametrize(

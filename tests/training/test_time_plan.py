@@ -309,13 +309,14 @@ def test_the_rows_are_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(seen) == [15, 45]
 
 
-def test_a_damaged_plan_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize("plan", ['{"settings": 3}', '{"settings": {}, "seconds": 1, "said": "another"}'])
+def test_a_damaged_plan_is_named(plan: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = Sources(train=opinions(60))
     planned(monkeypatch, FAST)
     stop = Memory(lambda step: signal.raise_signal(signal.SIGINT) if step == 3 else None)
     with pytest.raises(InterruptedTraining):
         train_classifier(rows, chosen(), minutes=100, out=tmp_path, observer=stop)
-    (tmp_path / "checkpoint" / "time-plan.json").write_text('{"settings": 3}')
+    (tmp_path / "checkpoint" / "time-plan.json").write_text(plan)
     with pytest.raises(GlassformerError, match=r"time-plan.json is damaged; start the run again with `overwrite=True`"):
         train_classifier(rows, chosen(), minutes=100, out=tmp_path, resume=True)
 

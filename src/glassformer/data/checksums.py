@@ -33,11 +33,24 @@ def sha256_of(files: Sequence[Path]) -> str:
     return whole.hexdigest()
 
 
-def write_sums(folder: Path, pattern: str = "*") -> None:
-    """Write the checksums of the files of a folder, and of the folders in it, whose names match a pattern."""
-    files = sorted(path for path in folder.rglob(pattern) if path.is_file() and path.name != SUMS_FILE)
+def write_sums(folder: Path) -> None:
+    """Write the checksums of the files of a folder, and of the folders in it."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SUMS_FILE)
     _write(folder, {path.relative_to(folder).as_posix(): sha256_of([path]) for path in files})
     (folder / SUMS_FILE).chmod(max(path.stat().st_mode for path in files))  # whoever reads the files compares them
+
+
+def add_sum(folder: Path, name: str) -> None:
+    """Write the checksum of one more file of a folder, or of a file that was written anew."""
+    _write(folder, read_sums(folder) | {name: sha256_of([folder / name])})
+    (folder / SUMS_FILE).chmod((folder / name).stat().st_mode)
+
+
+def is_changed(path: Path) -> bool:
+    """Whether a file that has a checksum in its folder differs from it."""
+    return bool(
+        damaged(path.parent, {name: digest for name, digest in read_sums(path.parent).items() if name == path.name})
+    )
 
 
 def _write(folder: Path, sums: Mapping[str, str]) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.data.arrays import IntArray
+from glassformer.data.checksums import add_sum, is_changed
 from glassformer.data.documents import Documents
 from glassformer.data.files import write_aside
 from glassformer.data.wording import about, counted
@@ -99,6 +100,7 @@ def plan_time(
             with leader_first(prepared.processes):
                 if prepared.processes.leads:
                     write_aside(file, plan.model_dump_json())
+                    add_sum(file.parent, file.name)
                 plan = _kept(file) or plan  # each process has measured other seconds; those of the first one count
     observer.on_message(plan.said)
     record = {"minutes": prepared.minutes, "expected_minutes": round(plan.seconds / 60, 2), "settings": plan.settings}
@@ -108,7 +110,10 @@ def plan_time(
 def _kept(file: Path) -> TimePlan | None:
     """Return the plan that this run began with, or None if it has none yet."""
     try:
-        return TimePlan.model_validate_json(file.read_bytes())
+        plan = TimePlan.model_validate_json(file.read_bytes())
+        if is_changed(file):
+            raise ValueError("its checksum differs")
+        return plan
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

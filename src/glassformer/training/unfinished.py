@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 import glassformer
 from glassformer.data.arrays import FloatArray
-from glassformer.data.checksums import damaged, load_arrays, read_sums, save_arrays, sha256_of, write_sums
+from glassformer.data.checksums import add_sum, is_changed, load_arrays, read_sums, save_arrays, sha256_of
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import LOCK_FILE, check_free, only_writer
@@ -192,6 +192,7 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True, mode=0o700)  # it holds texts, as tokens
     write_aside(file, json.dumps(_plain(identity), indent=2))
+    add_sum(work, file.name)
 
 
 def _check_same_run(file: Path, identity: dict[str, Any]) -> None:
@@ -216,6 +217,8 @@ def _identity_before(file: Path, now: dict[str, Any]) -> dict[str, Any]:
     """Return the values that the run in this folder began with. Raises `GlassformerError` if they cannot be read."""
     try:
         before = json.loads(file.read_text(encoding="utf-8"))
+        if is_changed(file):
+            raise ValueError("its checksum differs")
         if not isinstance(before, dict):
             raise ValueError("it holds no settings by name")
     except (OSError, ValueError, RecursionError) as error:
@@ -261,7 +264,7 @@ def learn_tokenizer(
         inputs: those of the rows, if they are composed.
     """
     file = None if work is None else work / "tokenizer.json"
-    if file is not None and file.name in (sums := read_sums(file.parent)) and not damaged(file.parent, sums):
+    if file is not None and file.name in read_sums(file.parent) and not is_changed(file):
         return TextTokenizer.load(file)
     if inputs is None:
         tokenizer = TextTokenizer.train(texts, config)
@@ -271,7 +274,7 @@ def learn_tokenizer(
     if file is not None:
         with written_aside(file) as aside:
             tokenizer.save(aside)
-        write_sums(file.parent, file.name)
+        add_sum(file.parent, file.name)
     return tokenizer
 
 
