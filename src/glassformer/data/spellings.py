@@ -1,5 +1,6 @@
 """Labels that differ in case, white space or invisible characters alone, and values that mean "missing"."""
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,6 +13,7 @@ from glassformer.data.wording import counted
 from glassformer.errors import quoted
 
 STAND_INS = ("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?")  # in any case
+_STAND_IN = rf"(?i)^\s*(?:{'|'.join(map(re.escape, STAND_INS))})\s*$"  # a pattern copies no texts
 _SHOWN = 5
 
 
@@ -96,7 +98,7 @@ def stand_ins(table: Table) -> list[str]:
     notes = []
     columns = {"text": table.frame["text"]} | ({"label": flat_labels(table)} if table.label_column else {})
     for what, values in columns.items():
-        found = values.filter(values.str.to_lowercase().str.strip_chars().is_in(STAND_INS)).value_counts(sort=True)
+        found = values.filter(values.str.contains(_STAND_IN)).value_counts(sort=True)
         for value, rows in found.rows()[:_SHOWN]:
             have = counted(rows, f"row has the {what}", f"rows have the {what}")
             notes.append(
