@@ -10,8 +10,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from glassformer.data.checksums import replace_file
+from glassformer.data.checksums import replace_file, sha256_of
 from glassformer.data.sources import SourceConfig, Sources, read_sources
+from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.verify import verify
@@ -22,6 +23,7 @@ from glassformer.training.checkpoint import RunState
 from glassformer.training.loop import InterruptedTraining, Trainer
 from glassformer.training.recipe import load_recipe
 from glassformer.training.training_config import TrainingConfig
+from glassformer.training.unfinished import encode
 from tests.bodies import SMALL
 from tests.checkpoints import write_checkpoint
 from tests.running import Running
@@ -316,6 +318,21 @@ def test_damaged_encoded_texts_are_encoded_again(name: str, content: bytes, tmp_
     (tmp_path / "checkpoint" / "train" / name).write_bytes(content)
     resumed = train_classifier(Sources(train=opinions()), recipe(), out=tmp_path, resume=True)
     assert figures(resumed.metrics["history"]) == figures(whole.metrics["history"])
+
+
+def test_tokens_that_the_vocabulary_lacks_are_encoded_again(tmp_path: Path) -> None:
+    """Their checksum is right, as if somebody had put the texts of another run there."""
+    interrupted(tmp_path)
+    work = tmp_path / "checkpoint"
+    tokenizer, texts = TextTokenizer.load(work / "tokenizer.json"), opinions().frame["text"]
+    whole = encode(texts, tokenizer, work, "train")
+    before = whole.tokens.tolist()
+    files = [work / "train" / name for name in ("tokens.bin", "offsets.npy")]
+    files[0].write_bytes((whole.tokens + tokenizer.vocab_size).astype(whole.tokens.dtype).tobytes())
+    store = work / "train" / "store.json"
+    store.write_text(json.dumps(json.loads(store.read_text()) | {"sha256": sha256_of(files)}))
+    assert encode(texts, tokenizer, work, "train").tokens.tolist() == before
+    assert len(encode(texts[:3], tokenizer, work, "train")) == 3  # of another table
 
 
 @pytest.mark.parametrize("name", ["train/tokens.bin", "train/offsets.npy", "tokenizer.json"])

@@ -283,9 +283,12 @@ def encode(texts: pl.Series, tokenizer: TextTokenizer, work: Path | None, name: 
     if work is None:
         return TokenStore.in_memory(tokenizer.encode(texts.to_list()))
     try:
-        return TokenStore.open(work / name)
+        store = TokenStore.open(work / name)
+        if len(store) == len(texts) and int(store.tokens.max(initial=0)) < tokenizer.vocab_size:
+            return store
     except (FileNotFoundError, ValueError):  # not written yet, or damaged
-        return TokenStore.write(work / name, texts, tokenizer)
+        pass
+    return TokenStore.write(work / name, texts, tokenizer)
 
 
 def keep_held_out(folder: Path, logits: FloatArray, seconds: float) -> None:
