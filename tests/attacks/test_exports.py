@@ -143,3 +143,12 @@ def test_a_file_that_is_cut_short_is_refused(cut: int, folder: Path) -> None:
     file = folder / "model.onnx"
     file.write_bytes(file.read_bytes()[:cut])
     answered(glassformer("predict", folder, "a good film"), "model.onnx", code=1)
+
+
+@pytest.mark.usefixtures("unsealed")
+def test_a_name_that_is_no_utf_8_leaves_the_output_clean(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """ONNX Runtime cannot say its name, and printed that to standard output. Found by changing bytes at random."""
+    content = model_of(of("Neg"), width=2).SerializeToString()
+    (folder / "model.onnx").write_bytes(content.replace(b"logits", b"logit\xe6"))
+    answered(glassformer("predict", folder, "a good film"), "model.onnx", code=1)
+    assert "EP Error" not in capsys.readouterr().out

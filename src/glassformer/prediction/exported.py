@@ -233,7 +233,12 @@ def open_session(path: Path, n_classes: int) -> Any:
     options.intra_op_num_threads = threads_asked()
     options.log_severity_level = 4  # its own messages would stand between ours
     try:
-        session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            model,
+            options,
+            providers=["CPUExecutionProvider"],
+            enable_fallback=0,  # it would print to standard output, and try the same again
+        )
     except Exception as error:  # the library raises several kinds
         raise GlassformerError(f"{path} is damaged or was made for a later ONNX Runtime; copy it again") from error
     inputs = {each.name for each in session.get_inputs()}
