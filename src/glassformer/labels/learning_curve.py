@@ -19,10 +19,8 @@ MORE = 1_000
 _FEWEST_ROWS, _FEWEST_PER_CLASS = 200, 16
 _EXPONENTS = np.linspace(0, 1, 101)
 _RESAMPLES = 500
-_LITTLE, _LITTLE_OF_NUMBERS = (
-    0.01,
-    0.05,
-)  # a gain below a point, or below this share of a mean error, is not worth labels
+_LITTLE = 0.01  # a gain below a point of accuracy is not worth labels
+_LITTLE_OF_NUMBERS = 0.05  # nor is one below this share of a mean error
 
 Learn = Callable[[Sequence[Fold], OnProgress], Array]
 """Learns from the rows of each fold, and returns how wrong the answers to the held-out rows of all folds are."""
