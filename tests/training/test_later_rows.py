@@ -8,7 +8,7 @@ import polars as pl
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
-from glassformer.evaluation.drift_table import DriftTable
+from glassformer.evaluation.drift import DriftTable
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.number.training import prepare_number
 from glassformer.training.later_rows import with_drift

@@ -1,13 +1,18 @@
-"""Whether texts differ from rows of before by more than chance explains: compare the figures of both."""
+"""Whether rows differ from those of before by more than chance explains: figures of both, and what moved."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
+from glassformer.data.wording import counted, short
+from glassformer.errors import quoted
+from glassformer.evaluation.record import Record
 from glassformer.targets.target import Followed
 
 FEWEST = 100  # texts
+_SHOWN, _NAMED = 5, 3  # labels and words in a sentence
 _SURE = 3.29  # standard deviations: chance alone goes as far in 1 of 1,000 cases
 
 
@@ -45,3 +50,72 @@ def compared(figure: Followed, rows: int) -> Compared:
     # What is kept of the held-out rows has six decimals.
     moved = abs(recent - usual.mean) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
     return Compared(name=figure.name, recent=round(recent, 6), held_out=usual.mean, moved=moved)
+
+
+class Moved(Record):
+    """A figure of earlier and of later rows: a mean, or the share of rows that have a label or a word.
+
+    `moved`: whether they differ by more than chance explains. None if there are too few rows to tell.
+    """
+
+    kind: Literal["label", "number", "length", "unseen", "word"]
+    name: str
+    earlier: float
+    later: float
+    moved: bool | None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the figure is a share of rows."""
+        return self.kind not in ("number", "length")
+
+    @property
+    def size(self) -> float:
+        """How far it moved."""
+        return abs(self.later - self.earlier)
+
+    def __str__(self) -> str:
+        if self.is_share:
+            return f"{self.name} {self.earlier:.0%} → {self.later:.0%}"
+        return f"{self.name} {short(self.earlier)} → {short(self.later)}"
+
+
+class DriftTable(Record):
+    """How later rows differ from earlier ones: in their labels, their length and their words.
+
+    `words`: those that moved, at most 20, the surest first. `words_compared`: how many words were frequent enough.
+    """
+
+    names: tuple[str, str]
+    """What the earlier and the later rows are called."""
+    earlier: int
+    later: int
+    figures: tuple[Moved, ...]
+    words: tuple[Moved, ...]
+    words_compared: int
+    words_moved: int
+
+    @property
+    def moved(self) -> list[Moved]:
+        """The figures that moved: labels first, those that moved farthest before others."""
+        found = [each for each in self.figures if each.moved]
+        return sorted(found, key=lambda each: (each.kind == "unseen", each.kind == "length", -each.size))
+
+    @property
+    def sentence(self) -> str:
+        """What moved, in one sentence."""
+        before, after = self.names
+        if self.later < FEWEST:
+            few = counted(self.later, "row is", "rows are")
+            return f"{few} too few to tell how {after} differ from {before}"
+        labels = [each for each in self.moved if each.kind not in ("length", "unseen")]
+        more = [f"{len(labels) - _SHOWN:,} more labels"] if len(labels) > _SHOWN else []
+        rest = [each for each in self.moved if each not in labels]
+        said = [*map(str, labels[:_SHOWN]), *more, *map(str, rest)]
+        if self.words_moved:
+            named = ", ".join(quoted(each.name) for each in self.words[:_NAMED])
+            dots = ", …" if self.words_moved > _NAMED else ""
+            said.append(f"{counted(self.words_moved, 'word')} ({named}{dots})")
+        if not said:
+            return f"{after} are like {before} in their labels, their length and their words"
+        return f"{after} differ from {before} by more than chance explains: {', '.join(said)}"

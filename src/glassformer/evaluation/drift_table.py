@@ -12,87 +12,16 @@ from scipy.special import ndtri
 
 from glassformer.data.arrays import Array
 from glassformer.data.table import Table, text_keys
-from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
-from glassformer.evaluation.drift import FEWEST, compared
-from glassformer.evaluation.record import Record
+from glassformer.evaluation.drift import FEWEST, DriftTable, Moved, compared
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.probabilities import one_hot
 from glassformer.targets.target import Followed
 
 _MOST_ROWS = 20_000  # of each side
 _CHANCE = 1 / 1_000  # that any word is said to have moved if none has
-_FEWEST_WITH_WORD, _MOST_WORDS, _SHOWN, _NAMED = 20, 20, 5, 3
+_FEWEST_WITH_WORD, _MOST_WORDS = 20, 20
 _WORD = r"\p{L}[\p{L}\p{M}\p{N}'’_-]*"
-
-
-class Moved(Record):
-    """A figure of earlier and of later rows: a mean, or the share of rows that have a label or a word.
-
-    `moved`: whether they differ by more than chance explains. None if there are too few rows to tell.
-    """
-
-    kind: Literal["label", "number", "length", "unseen", "word"]
-    name: str
-    earlier: float
-    later: float
-    moved: bool | None
-
-    @property
-    def is_share(self) -> bool:
-        """Whether the figure is a share of rows."""
-        return self.kind not in ("number", "length")
-
-    @property
-    def size(self) -> float:
-        """How far it moved."""
-        return abs(self.later - self.earlier)
-
-    def __str__(self) -> str:
-        if self.is_share:
-            return f"{self.name} {self.earlier:.0%} → {self.later:.0%}"
-        return f"{self.name} {short(self.earlier)} → {short(self.later)}"
-
-
-class DriftTable(Record):
-    """How later rows differ from earlier ones: in their labels, their length and their words.
-
-    `words`: those that moved, at most 20, the surest first. `words_compared`: how many words were frequent enough.
-    """
-
-    names: tuple[str, str]
-    """What the earlier and the later rows are called."""
-    earlier: int
-    later: int
-    figures: tuple[Moved, ...]
-    words: tuple[Moved, ...]
-    words_compared: int
-    words_moved: int
-
-    @property
-    def moved(self) -> list[Moved]:
-        """The figures that moved: labels first, those that moved farthest before others."""
-        found = [each for each in self.figures if each.moved]
-        return sorted(found, key=lambda each: (each.kind == "unseen", each.kind == "length", -each.size))
-
-    @property
-    def sentence(self) -> str:
-        """What moved, in one sentence."""
-        before, after = self.names
-        if self.later < FEWEST:
-            few = counted(self.later, "row is", "rows are")
-            return f"{few} too few to tell how {after} differ from {before}"
-        labels = [each for each in self.moved if each.kind not in ("length", "unseen")]
-        more = [f"{len(labels) - _SHOWN:,} more labels"] if len(labels) > _SHOWN else []
-        rest = [each for each in self.moved if each not in labels]
-        said = [*map(str, labels[:_SHOWN]), *more, *map(str, rest)]
-        if self.words_moved:
-            named = ", ".join(quoted(each.name) for each in self.words[:_NAMED])
-            dots = ", …" if self.words_moved > _NAMED else ""
-            said.append(f"{counted(self.words_moved, 'word')} ({named}{dots})")
-        if not said:
-            return f"{after} are like {before} in their labels, their length and their words"
-        return f"{after} differ from {before} by more than chance explains: {', '.join(said)}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,8 @@ from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.evaluation.baselines import run_baseline
-from glassformer.evaluation.drift_table import DriftTable, Side, drift_table, some_rows
+from glassformer.evaluation.drift import DriftTable
+from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import JsonValue
 
-from glassformer.evaluation.drift_table import DriftTable
+from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
 from glassformer.targets.parts import part

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from glassformer.data.table import Table
-from glassformer.evaluation.drift_table import DriftTable, Side, drift_table, some_rows
+from glassformer.evaluation.drift import DriftTable
+from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.target import Followed
 from glassformer.training.preparation import Prepared

@@ -23,7 +23,8 @@ from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief_value
-from glassformer.evaluation.drift_table import DriftTable, label_figures
+from glassformer.evaluation.drift import DriftTable
+from glassformer.evaluation.drift_table import label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
