@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ ROWS = (100_000, 1_000_000)
 ROWS_ANSWERED = (10_000, 200_000)  # answering takes longer than reading
 WORDS, WORDS_OF_TEXT, LABELS = 5_000, 12, ("good", "bad", "neither")
 MIB = 2**20
+Write = Callable[[Path, int], int]
 IN_BATCHES, AS_A_TABLE, ANSWERED = "read in batches", "read as a table", "answered"
 
 
@@ -45,28 +46,6 @@ def main() -> None:
         experiment.write("remote-memory", {"files": found})
 
 
-def of_rows(rows: int, folder: Path, *, ways: Sequence[str]) -> dict[str, Any]:
-    """Return what reading a file of so many rows takes, in MiB."""
-    path = folder / f"{rows}.parquet"
-    n_bytes = write(path, rows)
-    ours, theirs = multiprocessing.Pipe()
-    server = multiprocessing.get_context("spawn").Process(target=serve, args=(path, theirs), daemon=True)
-    server.start()
-    try:
-        variables = {**os.environ, **ours.recv()}
-        found = {}
-        for way in ways:
-            command = [sys.executable, "-m", "benchmarks.remote_memory", "--one", way, f"s3://bucket/{path.name}"]
-            said = subprocess.run(command, env=variables, check=True, capture_output=True, text=True)
-            found[way] = json.loads(said.stdout.splitlines()[-1])
-            print(rows, way, found[way], flush=True)
-    finally:
-        server.terminate()
-        server.join()
-    sizes = {"texts_mib": round(n_bytes / MIB, 1), "file_mib": round(path.stat().st_size / MIB, 1)}
-    return {"rows": rows, **sizes, "ways": found}
-
-
 def write(path: Path, rows: int) -> int:
     """Write a file of different texts with labels. Return how many bytes the texts have."""
     import polars as pl
@@ -80,6 +59,34 @@ def write(path: Path, rows: int) -> int:
     return int(texts["text"].str.len_bytes().sum())
 
 
+def of_rows(
+    rows: int, folder: Path, *, ways: Sequence[str], write: Write = write, module: str = "remote_memory"
+) -> dict[str, Any]:
+    """Return what reading a file of so many rows takes, in MiB.
+
+    Args:
+        module: what measures a way in a process of its own, as `python -m benchmarks.MODULE --one WAY ADDRESS`.
+    """
+    path = folder / f"{rows}.parquet"
+    n_bytes = write(path, rows)
+    ours, theirs = multiprocessing.Pipe()
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(path, theirs), daemon=True)
+    server.start()
+    try:
+        variables = {**os.environ, **ours.recv()}
+        found = {}
+        for way in ways:
+            command = [sys.executable, "-m", f"benchmarks.{module}", "--one", way, f"s3://bucket/{path.name}"]
+            said = subprocess.run(command, env=variables, check=True, stdout=subprocess.PIPE, text=True)
+            found[way] = json.loads(said.stdout.splitlines()[-1])
+            print(rows, way, found[way], flush=True)
+    finally:
+        server.terminate()
+        server.join()
+    sizes = {"texts_mib": round(n_bytes / MIB, 1), "file_mib": round(path.stat().st_size / MIB, 1)}
+    return {"rows": rows, **sizes, "ways": found}
+
+
 def serve(path: Path, connection: Connection) -> None:
     """Serve a file as an object until the process ends. The variables that name the server are sent."""
     from tests.data.object_store import OBJECTS, environment, serving
@@ -90,15 +97,16 @@ def serve(path: Path, connection: Connection) -> None:
         multiprocessing.Event().wait()
 
 
-def measured(way: str, address: str) -> dict[str, Any]:
+def measured(way: str, address: str, ways: Mapping[str, Callable[[str], int]] | None = None) -> dict[str, Any]:
     """Return the most memory that this process took, and the rows that it saw."""
     import time
 
     begun = time.monotonic()
-    rows = WAYS[way](address)
+    rows = (ways or WAYS)[way](address)
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))  # in KiB
-    return {"rows": rows, "peak_mib": peak // 1024, "seconds": round(time.monotonic() - begun, 1)}
+    seconds = {"seconds": round(time.monotonic() - begun, 1), "processor_seconds": round(time.process_time(), 1)}
+    return {"rows": rows, "peak_mib": peak // 1024, **seconds}
 
 
 def _in_batches(address: str) -> int:
@@ -117,18 +125,27 @@ def _as_a_table(address: str) -> int:
 
 
 def _with_answers(address: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        return answered("sentiment-en", address, Path(folder) / "answers.csv")
+
+
+def answered(model: str, address: str, out: Path) -> int:
+    """Answer a table with a model. Return how many lines were written."""
+    run("predict", model, "--file", address, "--out", str(out), "--quiet")
+    with out.open("rb") as lines:
+        return sum(1 for _ in lines) - 1
+
+
+def run(*arguments: str) -> None:
+    """Run a command of glassformer in this process."""
     from glassformer.cli.main import main as glassformer
 
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "answers.csv"
-        sys.argv = ["glassformer", "predict", "sentiment-en", "--file", address, "--out", str(out), "--quiet"]
-        try:
-            glassformer()
-        except SystemExit as end:
-            if end.code:
-                raise
-        with out.open("rb") as lines:
-            return sum(1 for _ in lines) - 1
+    sys.argv = ["glassformer", *arguments]
+    try:
+        glassformer()
+    except SystemExit as end:
+        if end.code:
+            raise
 
 
 WAYS: dict[str, Callable[[str], int]] = {
