@@ -108,7 +108,7 @@ def line(experiment: Experiment, entry: Entry) -> dict[str, Any]:
         "training_sha256": fingerprint(train),
         "test_rows": len(labels),
         "test_sha256": fingerprint(test),
-        "share": float((test.frame["label"] == entry.label).mean() or 0),
+        "share": (test.frame["label"] == entry.label).sum() / len(labels),
         "asked": float(asked.mean()),
         "accuracy": float((probs.argmax(axis=1) == labels).mean()),
         "accuracy_of_class_weights": float((weighted.argmax(axis=1) == labels).mean()),

@@ -74,7 +74,7 @@ def measured(experiment: Experiment, table: Table, held_out: ValidationConfig, s
     folder = classifier(experiment, "later-rows", recipe, splits.train, splits.validation)
     answers = Predictor.load(folder).answer(splits.validation.frame["text"].to_list()).read()
     right = pl.Series(answers) == splits.validation.frame["label"]
-    shares = [float((part.frame["label"] == "1").mean() or 0) for part in (splits.train, splits.validation)]
+    shares = [(part.frame["label"] == "1").sum() / part.frame.height for part in (splits.train, splits.validation)]
     return {
         "training_rows": splits.train.frame.height,
         "held_out_rows": len(right),

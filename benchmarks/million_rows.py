@@ -2,9 +2,9 @@
 
     python -m benchmarks.million_rows
 
-A row is the first half of a tweet and the second half of another one with the same label (sentiment140, headtail.parquet).
-The table lies on a server of this machine that answers as an S3 bucket does (see `remote_memory`). The counting reader
-learns it, and the model answers the same rows.
+A row is the first half of a tweet and the second half of another one with the same label (sentiment140,
+headtail.parquet). The table lies on a server of this machine that answers as an S3 bucket does (see `remote_memory`).
+The counting reader learns it, and the model answers the same rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=2, metavar=("WAY", "ADDRESS"), help="measure one here, and print it")
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measured(*options.one, ways={TRAINED: train, ANSWERED: answer})))
+        way, address = options.one
+        print(json.dumps(measured(way, address, {TRAINED: train, ANSWERED: answer})))
         return
     with running(options) as experiment, tempfile.TemporaryDirectory() as folder:
         os.environ[FOLDER] = folder

@@ -17,6 +17,7 @@ from benchmarks.tables_audit import audit_tables
 from benchmarks.tables_automatic import automatic_tables
 from benchmarks.tables_bench import bench_tables
 from benchmarks.tables_common import Shown, fill, from_file, read
+from benchmarks.tables_costs import costs_tables, later_tables
 from benchmarks.tables_desk import desk_tables
 from benchmarks.tables_distil import distil_tables
 from benchmarks.tables_exported import installation_tables
@@ -90,6 +91,8 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "automatic": from_file(results, automatic_tables),
         "small-tables": from_file(results, small_tables),
         "targets": from_file(results, targets_tables),
+        "costs": from_file(results, costs_tables),
+        "later-rows": from_file(results, later_tables),
         "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),
         "few-labels": from_file(results, few_tables),

@@ -31,8 +31,8 @@ def costs_tables(found: Document) -> Iterator[str]:
         )
     )
     yield (
-        f"The mean cost of a test row, with 95% intervals over the rows. A missed label costs as much as the table says, "
-        f"other mistakes 1, a person {found['person']:g}. Deciding by cost saves {saved}. Class weights minus costs of "
+        "The mean cost of a test row, with 95% intervals over rows. A missed label costs what the table says, other "
+        f"mistakes 1, a person {found['person']:g}. Deciding by cost saves {saved}. Class weights minus costs of "
         f"decisions: {against}. They cost {lost} of the accuracy."
     )
 
@@ -48,6 +48,6 @@ def later_tables(found: Document) -> Iterator[str]:
     head = ("tweets", "rows", f"at random, {seeds_in_words(found['seeds'])}", "the latest fifth", "positive tweets")
     yield markdown([head, *rows])
     yield (
-        "Accuracy on a fifth of the rows, which no reader has learned, without a transformer. The last column: the share "
-        "of positive tweets among the earlier rows and among the latest fifth."
+        "Accuracy on a fifth of the rows, which no reader has learned, without a transformer. The last column: the "
+        "share of positive tweets among the earlier rows and among the latest fifth."
     )

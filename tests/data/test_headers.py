@@ -33,7 +33,10 @@ def test_a_header_that_is_repeated_is_left_out_and_counted() -> None:
     table = b"text,label\na,1\nb,2\ntext,label\nc,1\ntext,label\n"
     (frame,) = iterate_rows(io.BytesIO(table), rows_per_batch=9, on_note=notes.append)
     assert frame.rows() == [("a", "1"), ("b", "2"), ("c", "1")]
-    assert notes == ["left out: 2 × the header again, in rows 4, 6 of the file"]
+    assert notes == [
+        "left out: 2 × the header again, in rows 4, 6 of the file",
+        "rows are counted from 1 below the header: row 3 is row 5 of the file",
+    ]
     (frame,) = iterate_rows(io.BytesIO(b"text\na\ntext\n"), rows_per_batch=9)
     assert frame["text"].to_list() == ["a", "text"]
 

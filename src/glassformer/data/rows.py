@@ -5,7 +5,9 @@ the file.
 """
 
 import difflib
+import shutil
 import stat
+import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -24,13 +26,17 @@ from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
 from glassformer.data.parts import file_of
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, name_as, quoted
 
 DAMAGE = (
     *(*compressions.DAMAGE, zipfile.BadZipFile, RuntimeError, NotImplementedError),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
 """What reading a damaged file raises."""
+
+
+_MAGIC = {b"PK\x03\x04": ".zip", b"\xd0\xcf\x11\xe0": ".xls", b"PAR1": ".parquet", b"ARROW1": ".arrow"}
+_BINARY = tuple(_MAGIC)
 
 
 def iterate_rows(
@@ -174,10 +180,34 @@ def _of_one(opening: AbstractContextManager[Place], kind: Format, rows_per_batch
 
 
 def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    """Yield the batches of a stream, whose first character tells the format."""
+    """Yield the batches of a stream, whose first bytes tell the format. What is no text is written to a file first."""
+    with place.opened() as stream:
+        peek = getattr(stream, "peek", None)
+        if peek is not None and peek(1).startswith(_BINARY):
+            with tempfile.TemporaryDirectory(prefix="glassformer-") as folder:
+                yield from read_batches(
+                    _written(stream, Path(folder)), rows_per_batch=rows_per_batch, on_note=place.on_note
+                )
+            return
     with lines_at(place) as lines:
         kind = JSON_LINES if lines.first.lstrip().startswith(("{", "[")) else CSV
         yield from kind.of_lines(lines, place, rows_per_batch)
+
+
+def _written(stream: BinaryIO, folder: Path) -> Path:
+    """Write a workbook, an archive or a Parquet or Arrow file, whose content tells its extension."""
+    file = folder / "table"
+    with file.open("wb") as out:
+        shutil.copyfileobj(stream, out)
+    with file.open("rb") as written:
+        start = written.read(8)
+    kind = next(extension for magic, extension in _MAGIC.items() if start.startswith(magic))
+    if kind == ".zip" and zipfile.is_zipfile(file):
+        names = {*zipfile.ZipFile(file).namelist()}
+        kind = ".xlsx" if "[Content_Types].xml" in names else ".ods" if "content.xml" in names else kind
+    file = file.rename(file.with_suffix(kind))
+    name_as(str(file), STANDARD_INPUT)
+    return file
 
 
 def with_columns(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:

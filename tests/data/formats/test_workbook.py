@@ -1,3 +1,4 @@
+import io
 import zipfile
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def test_what_stands_around_a_table_is_left_out_and_said(tmp_path: Path) -> None
     assert notes == [
         "left out: 1 row above the header, which is row 3: row 1 ('Feedback of 2024')",
         "left out: 1 row at the end: row 8 ('Source: the shop')",
+        "rows are counted from 1 below the header: row 1 is row 4 of the file",
     ]
 
 
@@ -164,3 +166,18 @@ def test_without_the_extra_it_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(workbook, "is_installed", lambda package: package != "python_calamine")
     with pytest.raises(UsageError, match=r"pip install 'glassformer\[excel\]'; or save the sheet as CSV"):
         rows_of(path)
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.ods", "a.xls"])
+def test_a_workbook_in_a_pipe_is_told_by_its_first_bytes(name: str, tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / name, {"S": ROWS})
+    with path.open("rb") as piped:
+        (frame,) = iterate_rows(piped, rows_per_batch=99)
+    assert frame.rows() == [tuple(row) for row in ROWS[1:]]
+
+
+def test_a_damaged_workbook_in_a_pipe_is_refused_by_the_name_of_the_pipe() -> None:
+    piped = io.BufferedReader(io.BytesIO(b"PK\x03\x04 no archive"))
+    with pytest.raises(UsageError, match="damaged") as caught:
+        list(iterate_rows(piped, rows_per_batch=99))
+    assert "standard input" in str(caught.value)

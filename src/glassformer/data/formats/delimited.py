@@ -13,13 +13,14 @@ import polars as pl
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.headers import unique_names, without_repeats
-from glassformer.data.lines import LONGEST
+from glassformer.data.lines import LONGEST, OnNote
 from glassformer.data.surroundings import Row, rows_above, table_in
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SNIFFED_LINES = 40
+_SHOWN = 3
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
@@ -94,7 +95,7 @@ def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterato
     if header is None:
         raise UsageError(f"{place.name} is empty.")
     columns = unique_names(header.cells, place.on_note)
-    records = (row.cells for row in rows)
+    records = _counted(rows, place.on_note)
     while batch := list(itertools.islice(records, rows_per_batch)):
         yield pl.DataFrame(
             [
@@ -102,6 +103,22 @@ def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterato
                 for column, values in zip(columns, zip(*batch, strict=True), strict=True)
             ]
         )
+
+
+def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]:
+    """Yield the cells of rows. Where their numbers in the file are not one more than below the header, note it."""
+    shift, shifts, more = 1, list[str](), 0
+    for number, row in enumerate(rows, 1):
+        if row.number - number != shift:
+            shift = row.number - number
+            if len(shifts) < _SHOWN:
+                shifts.append(f"row {number:,} is row {row.number:,} of the file")
+            else:
+                more += 1
+        yield row.cells
+    if shifts and on_note:
+        others = f", and so on ({more:,} more)" if more else ""
+        on_note(f"rows are counted from 1 below the header: {', '.join(shifts)}{others}")
 
 
 class _RowLines:

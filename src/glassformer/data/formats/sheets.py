@@ -57,7 +57,7 @@ def _opened(path: str) -> calamine.CalamineWorkbook:
 def _bound_memory() -> None:
     try:
         import resource
-    except ImportError:  # on Windows
+    except ImportError:  # on Windows, where nothing bounds it (see SECURITY.md)
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
