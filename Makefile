@@ -9,7 +9,7 @@ LOCKED := $(PIP) install --quiet --no-deps --require-hashes --requirement
 TORCH := $(firstword $(shell grep ^torch== requirements/torch.txt))
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
-.PHONY: demo demo-assistant test suite lint docs pictures traces bench bench-full bench-tables lock clean
+.PHONY: demo demo-assistant test suite lint docs pictures traces bench bench-full bench-tables lock release clean
 
 # PyTorch comes from a folder that pip is told of (PIP_FIND_LINKS) if it lies there: a build for CPUs only, say, which has no
 # hash in requirements/. Otherwise it comes from PyPI, with the libraries of CUDA that it needs.
@@ -46,6 +46,7 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python requirements/audit.py
 
 # Types are checked while the tests run: mypy takes one process for half a minute.
 test: .venv/ready
@@ -118,6 +119,12 @@ bench-tables: .venv/ready
 # Every version with its hashes. LOCK=--upgrade takes the newest versions.
 lock: .venv/release
 	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/python requirements/lock.py $(LOCK)
+
+# Packages, hashes, dependencies and licences in dist/, built twice and compared; then the wheel does the main job elsewhere.
+release: .venv/release
+	$(BIN)/python requirements/audit.py --strict
+	$(BIN)/python release/build.py
+	$(BIN)/python release/check.py
 
 clean:
 	rm -rf .venv runs build/docs
