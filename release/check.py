@@ -1,7 +1,7 @@
 """Install the wheel of dist/ where nothing of the checkout is to be seen, and do the main job with it.
 
-Train, evaluate, predict, explain, export, answer from the export and over HTTP. `make release` runs this after `build.py`.
-It writes the licences of the installed packages to dist/LICENCES.md.
+Train, evaluate, predict, explain, export, answer from the export and over HTTP. `make release` runs this after
+`build.py`. It writes the licences of the installed packages to dist/LICENCES.md.
 """
 
 import json

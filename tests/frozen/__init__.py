@@ -1,0 +1,1 @@
+"""Folders as released versions wrote them. They load for good: a folder here is never changed, only added."""
