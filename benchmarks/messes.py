@@ -199,7 +199,8 @@ def _columns() -> list[Mess]:
              Refused(("the first row looks like data",))),
         Mess("no labels", "a.csv", table([["Kommentar"], *([text] for text in TEXTS)]).encode(),
              Refused(("no column looks like labels",))),
-        Mess("a JSON array", "a.json", json.dumps([{"text": "a", "label": "b"}]).encode(), Refused(("jq -c",))),
+        Mess("a JSON array", "a.json",
+             json.dumps([dict(zip(NAMES, row, strict=True)) for row in ROWS]).encode(), Read()),
     ]  # fmt: skip
 
 
