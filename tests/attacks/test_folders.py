@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save_file
 from glassformer.prediction.model_folder import save_model
 from tests.attacks.answer import answered, nothing_lost
 from tests.cli.terminal import Outcome, glassformer
+from tests.matrix.samples import let_both_answer
 from tests.prediction.language import trained_language_model
 from tests.trained import Trained
 
@@ -35,8 +36,10 @@ def little_memory() -> Iterator[None]:
 
 @pytest.fixture
 def folder(reviews: Trained, tmp_path: Path) -> Path:
-    """A classifier that `train` wrote."""
-    return shutil.copytree(reviews.folder, tmp_path / "model", ignore=shutil.ignore_patterns("evaluation"))
+    """A classifier that `train` wrote. Its transformer answers too: without a weight it would not be read."""
+    copy = shutil.copytree(reviews.folder, tmp_path / "model", ignore=shutil.ignore_patterns("evaluation"))
+    let_both_answer(copy)
+    return copy
 
 
 @pytest.fixture

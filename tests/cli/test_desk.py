@@ -31,7 +31,7 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
             {"content-type": "application/json"},
         )  # fmt: skip
         with opener.open(post, timeout=60) as answer:
-            assert json.load(answer) == {"batch": 1, "texts": 1, "round": None}
+            assert json.load(answer) == {"batch": 1, "texts": 1, "repeats": 0, "round": None}
         desk.process.kill()
         desk.outcome()
     kept = Project.open(tmp_path / "texts-desk")

@@ -3,6 +3,7 @@
 import json
 import random
 import shlex
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.served_model import ServedModel
 from tests.cli.terminal import QUICK, glassformer, misused
+from tests.matrix.samples import let_both_answer
 from tests.trained import Trained, write_csv
 
 WORDS = {"awful": 1.0, "poor": 2.5, "fair": 3.0, "fine": 4.5, "superb": 6.0}
@@ -258,10 +260,13 @@ def test_rows_may_have_several_inputs(tmp_path: Path) -> None:
     assert "calibrated on" not in glassformer("predict", tmp_path / "m", "superb film").err
 
 
-def test_it_needs_torch_and_says_so(scores: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_needs_torch_and_says_so(scores: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = shutil.copytree(scores.folder, tmp_path / "both")
+    let_both_answer(both)
     monkeypatch.setattr("glassformer.prediction.load_answering.is_installed", lambda package: package != "torch")
-    for command in ("predict", "explain"):
-        misused(glassformer(command, scores.folder, "a film"), "needs PyTorch, which is not installed here; export it")
+    assert glassformer("predict", scores.folder, "a film").code == 0, "its transformer is not asked"
+    for command, folder in (("explain", scores.folder), ("predict", both)):
+        misused(glassformer(command, folder, "a film"), "needs PyTorch, which is not installed here; export it")
 
 
 def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> None:

@@ -152,9 +152,9 @@ def test_the_latest_rows_are_held_out(tmp_path: Path) -> None:
     assert said.code == 0, said.err
     assert (
         "validation: 22 of 220 rows held out, the latest: trained on rows until 2024-08-02, tested on rows after, "
-        "until 2024-08-24\n  22 later rows are too few to tell how later rows differ"
+        "until 2024-08-24\n  22 rows are too few to tell how the later rows differ from the earlier ones"
     ) in said.err
-    assert "22 later rows are too few" in (tmp_path / "m" / "report.html").read_text()
+    assert "22 rows are too few" in (tmp_path / "m" / "report.html").read_text()
     measured = glassformer("evaluate", tmp_path / "m", table)
     assert "220 of 220 measured texts were also in training" in measured.err, "the same rows are found again"
     more = write_csv(tmp_path / "more.csv", rows[:9], ("text", "label", "created"))

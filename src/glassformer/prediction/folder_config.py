@@ -15,7 +15,7 @@ from glassformer.data.wording import counted
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.folder_format import FORMAT_VERSION, NUMBER_FORMAT
+from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS
 from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
@@ -185,7 +185,7 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 
     metrics = ClassifierMetrics
 
-    formats: ClassVar = {"labels": "glassformer-classifier", "number": NUMBER_FORMAT}
+    formats: ClassVar = FORMATS
 
     format: str = ""
     """By default that of the target."""

@@ -12,6 +12,8 @@ from glassformer.errors import GlassformerError, UsageError
 FORMAT_VERSION = 8
 NUMBER_FORMAT = "glassformer-number"
 """The format of a model that answers with a number."""
+FORMATS = {"labels": "glassformer-classifier", "number": NUMBER_FORMAT}
+"""The formats of models that answer, by their targets."""
 EXPORTED_NUMBER_FORMAT = "glassformer-onnx-number"
 """The format of such a model that was exported."""
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format

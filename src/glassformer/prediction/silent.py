@@ -12,7 +12,7 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.exported import Exported, ExportedConfig, ExportedPredictor, read_tokenizer
-from glassformer.prediction.folder_format import FORMAT_VERSION
+from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.reader_files import read_readers
 from glassformer.readers.counting.unlike import Seen
@@ -47,7 +47,12 @@ def _config(raw: Any, folder: Path) -> ExportedConfig | None:
     weights = {
         name: reader["weight"] for name, reader in (raw.get("readers") or {"transformer": {"weight": 1}}).items()
     }
-    if raw["format_version"] != FORMAT_VERSION or weights["transformer"] or weights.get("encoder"):
+    if (
+        raw["format"] not in FORMATS.values()
+        or raw["format_version"] != FORMAT_VERSION
+        or weights["transformer"]
+        or weights.get("encoder")
+    ):
         return None
     metrics = read_json(folder / "metrics.json")
     rows = raw["data"].get("teacher", {}).get("rows", raw["data"])
