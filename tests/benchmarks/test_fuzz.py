@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.experiment import RESULTS
 from benchmarks.fuzz import cases, judge
 from benchmarks.fuzz_cases import WRITERS, change, ending, subjects
+from benchmarks.tables_common import read
 from glassformer.data.addresses import local_path
 from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.table import read_table
@@ -80,3 +82,10 @@ def test_names_take_turns_until_the_time_is_over() -> None:
     taken = [case for case, _ in zip(cases(["a", "b"], 5, 60), range(3), strict=False)]
     assert taken == [("a", 5), ("b", 5), ("a", 6)]
     assert list(cases(["a"], 0, -1)) == []
+
+
+def test_the_result_has_no_fault() -> None:
+    found = read(RESULTS / "fuzz.json")
+    assert found["fault"] == 0
+    assert {each["read"] for each in found["by_what_is_read"]} == set(subjects())
+    assert found["cases"] == found["answered"] + found["refused"] > 9_000
