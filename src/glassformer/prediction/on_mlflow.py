@@ -51,5 +51,5 @@ def log_model(folder: Path) -> None:
             loader_module=__name__,
             data_path=str(folder),
             pip_requirements=[f"glassformer=={__version__}"],
-            signature=ModelSignature(inputs=Schema(read), outputs=Schema(answered)),
+            signature=ModelSignature(inputs=Schema([*read]), outputs=Schema([*answered])),
         )
