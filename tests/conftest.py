@@ -52,6 +52,11 @@ settings.register_profile("glassformer", deadline=None, max_examples=20, derando
 settings.load_profile("glassformer")
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Bytes are no name of a test: compressed ones hold the second, and two processes must collect the same tests."""
+    return "bytes" if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def seeds() -> None:
     """Every test starts from the same state of every generator, and with no shapes that passed."""
