@@ -122,13 +122,45 @@ def test_levels_may_be_columns(tmp_path: Path) -> None:
     assert found["slices"]["columns"] == []  # its own levels would say what is wrong
     whole = write_csv(tmp_path / "whole.csv", rows(), ("text", "path"))
     assert glassformer("evaluate", tmp_path / "m", whole, "--label", "path").code == 0
-    misused(glassformer("labels", table, *columns), "--label names several; join them")
     misused(
         glassformer("train", table, "--out", tmp_path / "n", *columns[:2], "--label", "kid"), "Did you mean 'kind'?"
     )
     misused(
         glassformer("train", table, "--out", tmp_path / "n", *columns[:2], *columns[:2]), "Column 'aisle' cannot be"
     )
+
+
+def test_labels_reads_and_writes_levels_in_columns(tmp_path: Path) -> None:
+    cells = [(text, *[*path.split(" > "), ""][:3]) for text, path in rows()]
+    cells[7] = (cells[7][0], "drink", "tea", "")
+    table = write_csv(tmp_path / "t.csv", cells, ("text", "aisle", "kind", "item"))
+    columns = ("--label", "aisle", "--label", "kind", "--label", "item")
+    said = glassformer("labels", table, *columns)
+    assert "row 8, drink > tea → food > fruit > " in said.out
+    assert f"labels {table} --label aisle --label kind --label item --apply" in said.err
+    found = pl.read_csv(tmp_path / "t-to-check.csv", infer_schema=False)
+    assert (found["row"][0], found["label"][0]) == ("8", "drink > tea")
+    new = pl.when(pl.col("row") == "8").then(pl.lit("food > fruit > lime")).alias("new_label")
+    found.with_columns(new).write_csv(tmp_path / "filled.csv")
+    said = glassformer("labels", table, *columns, "--apply", tmp_path / "filled.csv")
+    assert "60 rows; 1 with another label than before, 0 left out" in said.out
+    mended = tmp_path / "t-mended.csv"
+    was, now = (pl.read_csv(file, infer_schema=False).fill_null("").rows() for file in (table, mended))
+    assert now[7] == (cells[7][0], "food", "fruit", "lime")
+    assert [*now[:7], *now[8:]] == [*was[:7], *was[8:]]
+
+    more = write_csv(tmp_path / "more.csv", [(f"leafy new thing {n}",) for n in range(9)], ("text",))
+    said = glassformer("labels", mended, *columns, "--next", "2", more)
+    assert "2 rows. Fill in the columns 'aisle', 'kind', 'item'" in said.out
+    to_label = pl.read_csv(tmp_path / "more-to-label.csv", infer_schema=False)
+    assert to_label.columns == ["row", "text", "aisle", "kind", "item", "suggested_label", "probability"]
+    drinks = to_label.with_columns(aisle=pl.lit("drink"), kind=pl.Series(["tea", "bear"]))
+    drinks.write_csv(tmp_path / "more-to-label.csv")
+    add = ("labels", mended, *columns, "--apply", tmp_path / "more-to-label.csv", "--out", tmp_path / "all.csv")
+    misused(glassformer(*add), "row 2: 'drink > bear' is not a label of", "Did you mean 'drink > beer'?")
+    drinks.with_columns(kind=pl.lit("tea")).write_csv(tmp_path / "more-to-label.csv")
+    assert "62 rows; 2 of them new" in glassformer(*add).out
+    assert pl.read_csv(tmp_path / "all.csv").rows()[60:] == [(text, "drink", "tea", None) for text in drinks["text"]]
 
 
 def test_each_cell_may_be_a_class_all_the_same(shelf: Trained, tmp_path: Path) -> None:

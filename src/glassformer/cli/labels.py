@@ -70,8 +70,6 @@ def labels(
     shown: Shown,
 ) -> None:
     """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
-    if len(reading.label or []) > 1:
-        raise UsageError("labels writes into one column, and --label names several; join them into one column of paths")
     if apply is not None:
         of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
         if given := [flag for flag, value in of_check.items() if value]:
@@ -175,11 +173,12 @@ def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> No
     show(f"{unlabelled}: {counted(found.new, 'text')} {new}; {chosen:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
         show(one_line(f"  row {row['row']}: {_beginning(shown(row['text']))}"))
-    label = quoted(table.label_column or "label")
+    names = [quoted(name) for name in table.label_columns]
+    label = f"column{'s' if names[1:] else ''} {', '.join(names)}"
     if _not_one_file(table.source):
-        show(f"\n{out}: fill in the column {label}, and add these rows to {table.source}")
+        show(f"\n{out}: fill in the {label}, and add these rows to {table.source}")
     else:
-        show(f"\n{out}: {counted(chosen, 'row')}. Fill in the column {label}")
+        show(f"\n{out}: {counted(chosen, 'row')}. Fill in the {label}")
 
 
 def _beginning(text: str) -> str:

@@ -66,6 +66,22 @@ class Table:
     dated: str | None = None
 
     @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The columns of the label: one, or one for each of its levels, the highest first."""
+        return (self.label_column or "label", *self.lower)
+
+    def cells_of(self, label: str) -> list[str | None]:
+        """Return the cells of a label in `label_columns`. Raises `UsageError` if it has more levels than there are."""
+        columns = self.label_columns
+        parts = label.split(self.levels or "") if self.lower else [label]
+        if len(parts) > len(columns):
+            raise UsageError(
+                f"{self.source}: the label {quoted(label)} has {len(parts)} levels for {len(columns)} columns: a cell "
+                f"holds {self.levels!r}, which stands between two levels. Name something else with `levels=`"
+            )
+        return [*parts, *[None] * (len(columns) - len(parts))]
+
+    @property
     def without_label(self) -> str | None:
         """How many rows have no label, in words. None if all have one."""
         if self.unlabelled is None:
@@ -224,7 +240,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator:
         elif name == "label" and separator is not None:
             in_use[name] = split_labels(batch[column], separator)
         elif name == "label" and lower:
-            in_use[name] = _path([batch[level] for level in (column, *lower)], str(wanted.get("levels")))
+            in_use[name] = path_of([batch[level] for level in (column, *lower)], str(wanted.get("levels")))
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
@@ -281,7 +297,7 @@ def tidy_values(values: pl.Series) -> pl.Series:
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
 
 
-def _path(levels: Sequence[pl.Series], separator: str) -> pl.Series:
+def path_of(levels: Sequence[pl.Series], separator: str) -> pl.Series:
     """Join the levels of labels, the highest first. A path ends before the first empty level."""
     frame = pl.DataFrame([tidy_values(values).alias(str(depth)) for depth, values in enumerate(levels)])
     path, there = pl.col("0"), pl.lit(True)

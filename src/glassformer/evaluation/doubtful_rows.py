@@ -66,11 +66,12 @@ def labels_command(config: FolderConfig) -> str | None:
         teacher.
     """
     read_as = config.remembered.data.read_as
-    if read_as is None or read_as.added or read_as.lower or "teacher" in config.data:
+    if read_as is None or read_as.added or "teacher" in config.data:
         return None
     group = None if read_as.train in KNOWN else config.remembered.recipe.validation.group
     texts, columns = (read_as.text, *read_as.other_texts), map(in_option, read_as.columns)
-    named = [*(("text", name) for name in texts), *(("columns", name) for name in columns), ("label", read_as.label)]
+    named = [*(("text", name) for name in texts), *(("columns", name) for name in columns)]
+    named += [("label", name) for name in (read_as.label, *read_as.lower)]
     order = None if read_as.order is None else ",".join(map(in_option, read_as.order))
     named += [
         ("multilabel", read_as.multilabel),

@@ -21,7 +21,7 @@ from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN, is_there
 from glassformer.data.rows import batches_of, iterate_rows
 from glassformer.data.shards import files_of
-from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, path_of, read_table, row_list, tidy_values
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
@@ -151,7 +151,7 @@ def read_unlabelled(path: Path, table: Table) -> Table:
 
 
 def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -> pl.DataFrame:
-    """Return the chosen texts with an empty column of labels, and with the other columns that both tables have.
+    """Return the chosen texts with empty columns of labels, and with the other columns that both tables have.
 
     Args:
         path: the file or folder of `pool`.
@@ -160,23 +160,23 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     Raises:
         UsageError: an input of the table has the name of another column of the file to write.
     """
-    label = table.label_column or "label"
+    labels = table.label_columns
     inputs = [table.text_column, *(table.inputs.names[1:] if table.inputs else ())]
-    if taken := [name for name in (*inputs, label) if name in OF_CHOICE]:
+    if taken := [name for name in (*inputs, *labels) if name in OF_CHOICE]:
         raise UsageError(f"{table.source}: the file to label has its own column {taken[0]!r}; rename that of the table")
     first = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
     own = {name: same_column(name, first.columns) or name for name in inputs} | {table.text_column: pool.text_column}
     shared = {
         name: column
         for name in _columns_of(table)
-        if name not in (*own, label, NEW_LABEL, *OF_CHOICE)
+        if name not in (*own, *labels, NEW_LABEL, *OF_CHOICE)
         and (column := same_column(name, first.columns)) is not None
         and column not in own.values()
         and not is_opaque(first.schema[column])
     }
     cells = _cells(path, chosen["row"], own | shared)
     return chosen.join(cells, on="row", how="left", maintain_order="left").select(
-        "row", *own, pl.lit("").alias(label), *chosen.columns[1:], *shared
+        "row", *own, *(pl.lit("").alias(label) for label in labels), *chosen.columns[1:], *shared
     )
 
 
@@ -212,7 +212,7 @@ def is_labelled(filled_in: Path, table: Table) -> bool:
     """Whether a file is one of texts to label, and not one of findings."""
     columns = next(iterate_rows(filled_in, rows_per_batch=1)).columns
     findings = NEW_LABEL in columns and table.label_column != NEW_LABEL
-    return not findings and {str(table.label_column), *OF_CHOICE[:2]} <= set(columns)
+    return not findings and {*table.label_columns, *OF_CHOICE[:2]} <= set(columns)
 
 
 def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
@@ -226,13 +226,14 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     """
     table = truth.table
     rows, unquoted = _read(filled_in, table)
-    label = str(table.label_column)
+    levels = [rows[column] for column in table.label_columns]
+    cells = path_of(levels, str(table.levels))
     texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
     known, lacking = set(map(_key, table.frame["text"])), _rows_without_label(table)
     taken: dict[int, str] = {}
     first: dict[str, int] = {}
     left_out: dict[str, list[int]] = {}
-    for number, (text, cell) in enumerate(zip(texts, tidy_values(rows[label]), strict=True), 1):
+    for number, (text, cell) in enumerate(zip(texts, cells, strict=True), 1):
         place, key = f"{filled_in}, row {number}", _key(text)
         new = cell and truth.checked(cell, place, new_class=True)
         why = (
@@ -253,7 +254,11 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
         raise UsageError(f"{filled_in}: nothing to add; {'; '.join(map(in_words, dropped))}")
     filled = {row: taken[number] for key, number in first.items() for row in lacking.get(key, ())}
     new_rows = {number: taken[number] for key, number in first.items() if key not in lacking}
-    added = rows[[number - 1 for number in new_rows]].with_columns(pl.Series(label, list(new_rows.values()), pl.String))
+    new_cells = list(map(table.cells_of, new_rows.values()))
+    added = rows[[number - 1 for number in new_rows]].with_columns(
+        pl.Series(column, [each[level] for each in new_cells], pl.String)
+        for level, column in enumerate(table.label_columns)
+    )
     return Labelled(
         rows=added,
         filled=filled,
@@ -261,7 +266,7 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
         source=str(filled_in),
         left_out=dropped,
         unquoted=unquoted,
-        label=label,
+        label=table.label_columns[0],
         separator=truth.separator,
     )
 

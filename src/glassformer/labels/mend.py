@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.parts import file_of
 from glassformer.data.rows import iterate_rows, with_columns
-from glassformer.data.table import json_list
+from glassformer.data.table import Table, json_list
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list
@@ -153,7 +153,7 @@ def mend(
     if FORMATS.get(kind_of(out)) != kind:
         raise UsageError(f"`out={str(out)!r}`: the mended table of {source} is written as {kind.name}")
     write = _mend_parquet if kind == PARQUET else _mend_json if kind == JSON_LINES else _mend_delimited
-    edits = _Edits(label=str(truth.table.label_column), separator=truth.separator, changes=changes)
+    edits = _Edits(table=truth.table, separator=truth.separator, changes=changes)
     with written_aside(out) as aside:
         rows = write(source, aside, out, edits, labelled)
     dropped = sum(new is None for new in changes.values())
@@ -166,15 +166,13 @@ class _Edits:
     """New labels by rows; None leaves a row out.
 
     Attributes:
-        label: the column of labels.
+        table: the table, whose columns of labels change.
         separator: between several labels of a new cell.
-        kind: what the labels of a table in JSON are, for a row that has none.
     """
 
-    label: str
+    table: Table
     separator: str
     changes: Mapping[int, str | None]
-    kind: type | None = None
 
     def of(self, frame: pl.DataFrame, begun: int) -> pl.DataFrame:
         """Return a part of a table with its changes.
@@ -183,22 +181,24 @@ class _Edits:
             begun: how many rows stand before this part.
         """
         numbers = range(begun + 1, begun + frame.height + 1)
-        dtype = frame.schema[self.label]
-        values = frame[self.label].to_list()
-        here = [number for number in numbers if number in self.changes]
-        for number in here:
-            old, new = values[number - begun - 1], self.changes[number]
-            values[number - begun - 1] = old if new is None else self.typed(new, old, dtype)
-        frame = frame.with_columns(pl.Series(self.label, values, dtype=dtype))
-        dropped = {number for number in here if self.changes[number] is None}
+        here = {number: self.changes[number] for number in numbers if number in self.changes}
+        cells = {number - begun - 1: self.table.cells_of(new) for number, new in here.items() if new is not None}
+        for level, column in enumerate(self.table.label_columns):
+            values, dtype = frame[column].to_list(), frame.schema[column]
+            for place, new in cells.items():
+                values[place] = self.typed(new[level], values[place], dtype, column)
+            frame = frame.with_columns(pl.Series(column, values, dtype=dtype))
+        dropped = {number for number, new in here.items() if new is None}
         return (
             frame.filter(pl.Series([number not in dropped for number in numbers], dtype=pl.Boolean))
             if dropped
             else frame
         )
 
-    def typed(self, new: str, old: Any, dtype: pl.DataType) -> Any:
+    def typed(self, new: str | None, old: Any, dtype: pl.DataType, column: str) -> Any:
         """Return a new label as a value of the type of its column, written as the old one."""
+        if new is None:
+            return None
         if dtype == pl.List:
             return as_list(new, self.separator)
         if dtype == pl.String:
@@ -210,18 +210,24 @@ class _Edits:
             return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
         except ValueError:
             raise UsageError(
-                f"{quoted(new)} does not fit the column {quoted(self.label)}, which holds {dtype}; change it first"
+                f"{quoted(new)} does not fit the column {quoted(column)}, which holds {dtype}; change it first"
             ) from None
 
-    def relabelled(self, line: str, new: str) -> str:
-        """Return a row in JSON with a new label."""
+    def relabelled(self, line: str, new: str, kinds: Mapping[str, type | None]) -> str:
+        """Return a row in JSON with a new label.
+
+        Args:
+            kinds: what the labels of each column are, for a row that has none.
+        """
         record = json.loads(line)
-        old = record.get(self.label)
-        kind = self.kind if old is None else type(old)
-        if kind is list:
-            record[self.label] = as_list(new, self.separator)
-        else:
-            record[self.label] = self.typed(new, old, pl.String()) if kind in (str, None) else json.loads(new)
+        for column, cell in zip(self.table.label_columns, self.table.cells_of(new), strict=True):
+            old = record.get(column)
+            kind = kinds[column] if old is None else type(old)
+            if kind is list:
+                record[column] = as_list(cell or "", self.separator)
+            else:
+                plain = cell is None or kind in (str, None)
+                record[column] = self.typed(cell, old, pl.String(), column) if plain else json.loads(str(cell))
         return json.dumps(record, ensure_ascii=False)
 
 
@@ -256,9 +262,7 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
     """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
     kept = 0
     kinds: dict[str, type | None] = {}
-    if labelled is not None and labelled.filled:
-        labels = (json.loads(line).get(edits.label) for line in _json_lines(source))
-        edits = replace(edits, kind=next((type(each) for each in labels if each is not None), None))
+    of_labels = {column: _kind_in_json(source, column) for column in edits.table.label_columns}
 
     def lines() -> Iterator[str]:
         nonlocal kept
@@ -270,13 +274,19 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
             if number in edits.changes and new is None:
                 continue
             kept += 1
-            yield line if new is None else edits.relabelled(line, new)
+            yield line if new is None else edits.relabelled(line, new, of_labels)
         if labelled is not None:
             yield from labelled.json_lines(kinds)
 
     with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         write_lines_to(file, lines())
     return kept
+
+
+def _kind_in_json(source: Path, column: str) -> type | None:
+    """Return what the first value of a column is."""
+    values = (json.loads(line).get(column) for line in _json_lines(source))
+    return next((type(each) for each in values if each is not None), None)
 
 
 def _json_lines(source: Path) -> Iterator[str]:
