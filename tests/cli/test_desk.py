@@ -14,6 +14,7 @@ from tests.trained import write_csv
 
 def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "texts.csv", [("a good film",), ("a bad film",)], ("text",))
+    (tmp_path / "texts-desk").mkdir()  # an empty folder is no project yet
     command = ("-m", "glassformer", "desk", str(table), "--no-open", "--json")
     with Running(*command, log=tmp_path / "log") as desk:
         desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))

@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 OBJECTS = {
     "tickets.csv": b"text,label\nhello,a\nbye,b\n",
+    "t\u00e9st 1.csv": b"text,label\nhello,a\nbye,b\n",
+    "cyrillic.csv": "text,label\nпривет,a\nпока,b\n".encode("koi8-r"),
     "shards/1.csv": b"text,label\none,a\n",
     "shards/2.csv": b"text,label\ntwo,b\n",
     "shards/_SUCCESS": b"",

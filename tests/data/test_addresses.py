@@ -10,6 +10,7 @@ from glassformer.data import addresses
 from glassformer.data.addresses import beside, local_path, name_in, watch, without_password
 from glassformer.data.documents import read_documents
 from glassformer.data.known import check_source, resolve
+from glassformer.data.sources import SourceConfig
 from glassformer.errors import GlassformerError, UsageError, as_named
 from tests.data.fetched import nothing_fetched  # noqa: F401
 from tests.data.object_store import OBJECTS, environment, serving
@@ -156,6 +157,21 @@ def test_a_web_address_with_a_login(server: tuple[str, Seen]) -> None:
     with pytest.raises(GlassformerError, match="403"):
         local_path(f"{address}/moved/{elsewhere}/private/tickets.csv")
     assert seen[-1][1] is None, "a login is sent to its own server alone"
+
+
+def test_a_web_address_may_hold_any_letter(server: tuple[str, Seen]) -> None:
+    root, seen = server
+    for written in ("t\u00e9st 1.csv", "t%C3%A9st%201.csv"):
+        assert resolve(f"{root}/open/{written}", "train").frame["text"].to_list() == ["hello", "bye"]
+        assert seen[-1][0] == "/open/t%C3%A9st%201.csv"
+
+
+def test_a_table_with_a_named_encoding_is_fetched_when_it_is_read(server: tuple[str, Seen]) -> None:
+    root, seen = server
+    source = f"{root}/open/cyrillic.csv"
+    SourceConfig(train=source, encoding="koi8-r")  # as each model folder holds it
+    assert seen == []
+    assert resolve(source, "train").frame["text"].to_list() == ["привет", "пока"]
 
 
 def test_what_is_not_fetched() -> None:

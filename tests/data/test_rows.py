@@ -8,6 +8,7 @@ import os
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data import lines, rows
-from glassformer.data.formats import delimited
+from glassformer.data.formats import delimited, json_lines
 from glassformer.data.rows import iterate_rows, read_batches, with_columns
 from glassformer.errors import UsageError
 
@@ -101,6 +102,23 @@ def test_json_values_become_text(tmp_path: Path) -> None:
     assert row == {"text": "é", "yes": "true", "none": None, "nan": None, "many": '["a", 1]', "half": "0.5"}
 
 
+def test_an_array_over_many_lines_is_not_decoded_again_for_each_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counting(json.JSONDecoder):
+        read = 0
+
+        def raw_decode(self, s: str, idx: int = 0) -> Any:
+            Counting.read += len(s) - idx
+            return super().raw_decode(s, idx)
+
+    monkeypatch.setattr(json_lines, "_DECODER", Counting(parse_int=str))
+    records = [{"text": f"text {number}", "parts": [{"at": place} for place in range(400)]} for number in range(3)]
+    content = json.dumps(records, indent=2).encode()
+    assert rows_of(tmp_path / "a.json", content)["text"].to_list() == ["text 0", "text 1", "text 2"]
+    assert Counting.read < 6 * len(content)
+
+
 def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
     frame = rows_of(tmp_path / "a.jsonl", b'{"a": "1", "b": "2"}\n{"b": "3"}\n{"a": "4"}\n', rows_per_batch=2)
     assert frame.rows() == [("1", "2"), (None, "3"), ("4", None)]
@@ -132,6 +150,8 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.jsonl", b'{"a": 1}\n\n{"a": \n', r"row 2 \(line 3\) is malformed"),
         ("a.jsonl", b'[{"a": 1}, "b"]\n', r"row 2 \(line 1\) is malformed: not an object"),
         ("a.json", b'[\n{"a": 1},\n{"a":\n tru}]', r"row 2 \(line 3\) is malformed: Expecting value"),
+        ("a.json", b'[\n{"a":\n1},\n\n{"a": 2},\n["a"]\n]', r"row 3 \(line 6\) is malformed: not an object"),
+        ("a.json", b'[{"a": 1},\n]', r"row 2 \(line 2\) is malformed: Expecting value"),
         ("a.json", b'[{"a": 1} {"a": 2}]', r"row 2 \(line 1\) is malformed: a comma or \] is expected, not {"),
         ("a.json", b'[{"a": 1},\n{"a": 2}\n', "ends after row 2, and its array does not; it may be cut short"),
         ("a.json", b'[{"a": 1}]\n[{"a": 2}]', "goes on after its array"),

@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from glassformer.data.inputs import Category, Inputs, Number
+from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import Project
 from glassformer.errors import UsageError
@@ -150,6 +151,14 @@ def test_a_person_chooses_columns_that_are_not_clear(tmp_path: Path) -> None:
         assert project.store.value("SELECT count(*) FROM texts") == 0
         project.read(text="second", without_labels=True)
         assert project.store.value("SELECT count(*) FROM texts") == 20
+
+
+def test_a_table_that_is_damaged_far_below_its_beginning_is_said_so(tmp_path: Path) -> None:
+    rows = "".join(f"film number {n},{'good' if n % 2 else 'bad'}\n" for n in range(ROWS_PER_BATCH + 5))
+    (tmp_path / "t.csv").write_text(f"text,label\n{rows}odd,row,here\n")
+    with Project.opened(tmp_path / "desk", tmp_path / "t.csv") as project:
+        (said,) = project.store.facts["found"]
+        assert "has 3 fields where the header has 2" in said
 
 
 def test_a_project_without_a_table_leaves_nothing(tmp_path: Path) -> None:

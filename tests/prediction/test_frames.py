@@ -22,8 +22,10 @@ def test_frames_get_the_answers_that_the_command_gives(reviews: Trained) -> None
     assert first["confidence"][0] == expected[0]["confidence"]
     assert first["prediction"].isna().tolist() == [False, True]
     assert [*first.columns] == ["id", "Text", *score.added]
-    frame = SimpleNamespace(dtypes=[("id", "bigint"), ("Text", "string")])
-    assert score.schema(frame).startswith("`id` bigint, `Text` string, `prediction` string, `confidence` double, `prob")
+    frame = SimpleNamespace(dtypes=[("a `b`", "bigint"), ("Text", "string")])
+    assert score.schema(frame).startswith(
+        "`a ``b``` bigint, `Text` string, `prediction` string, `confidence` double, `prob"
+    )
     assert score.schema(frame).endswith("`unseen_share` double, `unlike_training` boolean")
 
 

@@ -1,6 +1,7 @@
 import asyncio
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from glassformer.evaluation.evaluate_model import evaluate_model
+from glassformer.prediction.change_costs import with_costs
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
+from tests.explanation.test_explain import two_readers
 from tests.serving.samples import served
 from tests.trained import Trained
 from tests.workbooks import xlsx
@@ -60,6 +63,23 @@ def test_a_table_without_labels_is_answered(client: TestClient) -> None:
     assert frame["confidence"].to_list() == pytest.approx(expected.confidences().tolist(), abs=1e-5)
     assert found["measured"] == []
     assert found["not_measured"]["reviews"].endswith("name it with `label=`.")
+
+
+def test_answers_that_a_person_should_see_have_a_column_of_their_own() -> None:
+    trained = two_readers()
+    trained = replace(trained, config=with_costs(trained.config, ["bad=3", "review=0.2"]))
+    with TestClient(create_app(served(trained=trained), limits=SMALL)) as client:
+        (answers,) = result(sent(client, "text\nthe plot\n"))["answers"]
+        assert "needs_review" in pl.read_csv(io.StringIO(answers["csv"])).columns
+        refused = sent(client, "text,needs_review\nthe plot,yes\n")
+        assert refused.status_code == 422
+        assert "already has a column 'needs_review'" in refused.json()["reason"]
+        tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["the plot"]}
+        outputs = client.post("/v2/models/reviews/infer", json={"inputs": [tensor]}).json()["outputs"]
+        assert [(each["name"], each["datatype"]) for each in outputs][-1] == ("needs_review", "BOOL")
+        assert outputs[-1]["data"] == [
+            client.post("/predict", json={"text": "the plot"}).json()["answers"][0]["needs_review"]
+        ]
 
 
 def test_an_empty_text_gets_no_answer(client: TestClient) -> None:

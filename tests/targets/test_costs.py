@@ -89,6 +89,10 @@ def test_what_is_no_cost_is_refused(given: Any, said: str) -> None:
         read_costs(given)
 
 
+def test_a_label_may_be_longer_than_the_name_of_a_file() -> None:
+    assert rows_of(f"{'very ' * 60}odd=10") == [(f"{'very ' * 60}odd", None, 10.0)]
+
+
 def test_errors_of_a_table_name_its_row(tmp_path: Path) -> None:
     table = tmp_path / "costs.csv"
     table.write_text("truth,answer,cost\nfraud,,10\nfruad,,3\n")

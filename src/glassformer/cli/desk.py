@@ -44,13 +44,13 @@ def desk(
     from glassformer.data.addresses import beside, local_path, name_in, without_password
     from glassformer.data.locks import only_writer
     from glassformer.data.rows import check_file
-    from glassformer.desk.project import Project
+    from glassformer.desk.project import STORE_FILE, Project
     from glassformer.serving.listening import listen
 
     folder, path = project or Path("desk"), None
     if table is not None:
         folder = project or beside(table, f"{name_in(table)}-desk")
-        if folder.is_dir():
+        if (folder / STORE_FILE).is_file():
             say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
         else:
             check_file(path := local_path(table))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import http.client
+import string
 import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from glassformer.errors import GlassformerError
 
 CHUNK = 2**18  # bytes
+_AS_WRITTEN = string.punctuation  # an address may be written with other letters and spaces, and sent without
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 Progress = Callable[[int, int | None], None]
@@ -30,8 +32,10 @@ def fetch(url: str, target: Path, progress: Progress, *, otherwise: str, login: 
     Raises:
         GlassformerError: the server cannot be reached, refuses, stops early, or sends elsewhere by http.
     """
-    shown = urlunsplit(urlsplit(url)._replace(query=""))
-    request = urllib.request.Request(url, headers={"User-Agent": "glassformer"})
+    parts = urlsplit(url)
+    shown = urlunsplit(parts._replace(query=""))
+    plain = parts._replace(path=quote(parts.path, _AS_WRITTEN), query=quote(parts.query, _AS_WRITTEN))
+    request = urllib.request.Request(urlunsplit(plain), headers={"User-Agent": "glassformer"})
     if login is not None:
         basic = base64.b64encode(":".join(login).encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {basic}")

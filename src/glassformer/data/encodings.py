@@ -13,7 +13,7 @@ from pathlib import Path
 
 from glassformer.data.parts import file_of
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, as_named
 
 WINDOW = 2**16
 """The bytes that are looked at to find the encoding, from the first line on that is not ASCII."""
@@ -51,7 +51,7 @@ _ODD = ("Cc", "Cn", "Co", "Cs")
 _NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 
 _named: dict[str, str] = {}
-"""Python's name of the encoding of a table, by the path of its file or folder, if the user named one."""
+"""Python's name of the encoding of a table, by its path or address, if the user named one."""
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 
 
@@ -64,8 +64,11 @@ def half_of_pair(text: str) -> int | None:
     return None
 
 
-def name_encoding(path: Path, encoding: str) -> None:
+def name_encoding(source: str | Path, encoding: str) -> None:
     """From now on, read this file, or all files of this folder or archive, in an encoding.
+
+    Args:
+        source: a path, or an address whose table need not be fetched yet.
 
     Raises:
         UsageError: there is no such encoding.
@@ -81,13 +84,14 @@ def name_encoding(path: Path, encoding: str) -> None:
         raise UsageError(
             f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
         ) from None
-    _named[str(path)] = found.name
+    _named[as_named(str(source))] = found.name
 
 
 def named_encoding(path: Path) -> str | None:
     """Return the encoding that the user named for a file or the folder that it is in, or None."""
     file = file_of(path)
-    return next((_named[str(each)] for each in (path, file, file.parent) if str(each) in _named), None)
+    names = (as_named(str(each)) for each in (path, file, file.parent))
+    return next((_named[name] for name in names if name in _named), None)
 
 
 def spelled(encoding: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from glassformer.data.addresses import Source, local_path, with_query
+from glassformer.data.addresses import Source, is_elsewhere, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.dates import with_dates
 from glassformer.data.documents import Documents, rows_without_label
@@ -119,10 +119,10 @@ class SourceConfig(BaseModel):
         return {**given, "train": with_query(given["train"], given["query"]), "query": None}
 
     def model_post_init(self, _context: Any) -> None:
-        """Read the tables in `encoding` from now on, whoever reads them."""
+        """Read the tables in `encoding` from now on, whoever reads them. Nothing is fetched."""
         if self.encoding is not None:
             for source in filter(None, (self.train, self.test)):
-                name_encoding(local_path(source), self.encoding)
+                name_encoding(source.rstrip("/") if is_elsewhere(source) else Path(source), self.encoding)
 
     @property
     def asked(self) -> Asked:

@@ -33,7 +33,8 @@ LABELS_FILE = "labels.csv"
 """The texts that have a label, as the next round of training reads them."""
 
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
-_STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
+STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
+_UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
 _SEED = 0  # of the order in which texts are drawn at random
 
 
@@ -59,7 +60,7 @@ class Project:
         if folder.is_file():
             raise UsageError(f"{folder} is a file; name a folder for the project")
         names = [path.name for path in folder.iterdir() if path.name != LOCK_FILE] if folder.is_dir() else []
-        if names and _STORE_FILE not in names:
+        if names and STORE_FILE not in names:
             raise UsageError(
                 f"{folder} holds {quoted(names[0])} and no project of a desk; name an empty or a new folder"
             )
@@ -70,7 +71,7 @@ class Project:
             (folder / _MODELS).mkdir(exist_ok=True)
         except OSError as error:
             raise UsageError(f"{folder} cannot be made: {error.strerror}; name another folder") from error
-        return cls(folder=folder, store=Store(folder / _STORE_FILE))
+        return cls(folder=folder, store=Store(folder / STORE_FILE))
 
     @classmethod
     @contextmanager
@@ -92,7 +93,7 @@ class Project:
             begun = project.table is not None
             project.store.close()
             if not begun:
-                for path in folder.glob(f"{_STORE_FILE}*"):
+                for path in folder.glob(f"{STORE_FILE}*"):
                     path.unlink()
                 for name in (_TABLES, _MODELS):
                     shutil.rmtree(folder / name)
@@ -115,7 +116,7 @@ class Project:
     def take(self, path: Path) -> None:
         """Copy a table into the project, and read it with the columns that are found.
 
-        If it is not clear which they are, there are no texts yet, and `found` says why.
+        If it cannot be read so, there are no texts yet, and `found` says why.
 
         Raises:
             UsageError: it cannot be read, or people have decided about another one already.
@@ -134,8 +135,8 @@ class Project:
         self.store.fill(_NO_TEXTS, [], {"table": file.name + part})
         try:
             self.read()
-        except UsageError:
-            self.store.note(found=["it is not clear which columns hold the texts and the labels: choose them here"])
+        except UsageError as error:
+            self.store.note(found=[_UNCLEAR if error.listing else error.message])
 
     def read(
         self,

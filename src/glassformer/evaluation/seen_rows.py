@@ -10,7 +10,7 @@ from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError
+from glassformer.errors import GlassformerError
 from glassformer.evaluation.measured import measures_of
 from glassformer.evaluation.verdict import share
 from glassformer.prediction.folder_config import FolderConfig
@@ -25,7 +25,7 @@ def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
         return "The model was trained from Python on rows in memory"
     try:
         seen = split_again(config, source, data_dir)
-    except UsageError as error:
+    except GlassformerError as error:  # its server may be gone too
         return f"The training rows cannot be read: {str(error).rstrip('.')}"
     if seen is not None:
         return seen

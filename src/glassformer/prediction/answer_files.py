@@ -33,7 +33,7 @@ def texts_in(text_column: str) -> TextsOf:
     return lambda frame: frame[text_column].cast(pl.String).fill_null("").to_list()
 
 
-def refuse_taken(frame: pl.DataFrame, added: list[str], source: str) -> None:
+def refuse_taken(frame: pl.DataFrame, added: Iterable[str], source: str) -> None:
     """Raise `UsageError` if the table already has a column with the name of an added one."""
     if taken := [name for name in added if name in frame.columns]:
         raise UsageError(

@@ -21,7 +21,7 @@ from glassformer.prediction.shipped import folder_of
 Frame = Any
 """A frame of pandas."""
 _SHOWN = 8  # columns in a message
-_TYPES = {"path": "string", "unlike_training": "boolean"}
+_TYPES = {str: "string", float: "double", bool: "boolean"}
 
 
 def text_reader(predictor: Answering, sample: pl.DataFrame, text_column: str, source: str) -> TextsOf:
@@ -79,11 +79,7 @@ class FrameScorer:
     @property
     def added(self) -> dict[str, str]:
         """The columns of the answers with their types, which Spark and MLflow name alike."""
-        target = self.predictor.trained.config.target
-        types = _TYPES | ({"prediction": "string"} if target.names is not None else {})
-        return {
-            name: types.get(name, "double") for name in [*target.columns, *(["needs_review"] if target.asks else [])]
-        }
+        return {name: _TYPES[kind] for name, kind in self.predictor.trained.config.target.columns.items()}
 
     def __call__(self, frames: Iterable[Frame]) -> Iterator[Frame]:
         """Yield each frame with the columns of `added`.
@@ -102,12 +98,13 @@ class FrameScorer:
         needed = {same_column(name, list(frame)) for name in asked}
         rows = pl.DataFrame({name: _values(frame[name]) if name in needed else [None] * len(frame) for name in frame})
         read = text_reader(predictor, rows, self.text_column, "the frame")
-        refuse_taken(rows, list(self.added), "the frame")
+        refuse_taken(rows, self.added, "the frame")
         return predictor.answer(read(rows)).columns().to_dict(as_series=False)
 
     def schema(self, frame: Any) -> str:
         """Return the columns of a frame of Spark and those of its answers, as Spark writes a schema."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in [*frame.dtypes, *self.added.items()])
+        columns = [*frame.dtypes, *self.added.items()]
+        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in columns)
 
 
 def _values(column: Any) -> pl.Series:

@@ -33,6 +33,7 @@ _NUMPY = {
 Datatype = Literal[
     "BYTES", "BOOL", "UINT8", "UINT16", "UINT32", "UINT64", "INT8", "INT16", "INT32", "INT64", "FP16", "FP32", "FP64"
 ]
+_DATATYPES = {str: "BYTES", float: "FP64", bool: "BOOL"}
 _NO_MODEL: dict[int | str, dict[str, Any]] = REFUSALS | {404: {"description": "There is no such model."}}
 
 
@@ -185,12 +186,10 @@ def _inputs(model: ServedModel) -> dict[str, bool]:
 
 def _outputs(model: ServedModel, wanted: Sequence[str]) -> list[dict[str, Any]]:
     """Describe the outputs of these names. Without names, describe all."""
-    strings = {"path"} if model.target.names is None else {"path", "prediction"}
-    types = dict.fromkeys(strings, "BYTES") | {"unlike_training": "BOOL"}
     names = model.target.columns
     if unknown := [name for name in wanted if name not in names]:
         raise UsageError(f"`outputs`: the model {model.name} has no {unknown[0]!r}, only {', '.join(names)}")
-    return [_tensor(name, types.get(name, "FP64")) for name in wanted or names]
+    return [_tensor(name, _DATATYPES[names[name]]) for name in wanted or names]
 
 
 def _cell(answer: Mapping[str, Any], described: Mapping[str, Any]) -> Any:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Scores = np.ndarray[Any, Any]
 
-UNLIKE = ["unseen_share", "unlike_training"]
+UNLIKE: dict[str, type] = {"unseen_share": float, "unlike_training": bool}
 """The last keys of each answer, in a table and in JSON."""
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from glassformer.data.arrays import Array, BoolArray, DoubleArray
+from glassformer.data.parts import exists
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value, quoted
 
@@ -98,10 +99,11 @@ def _row(truth: Any, answer: Any, cost: Any, place: str = "`costs=`") -> CostRow
 def _typed(text: str) -> Iterable[CostRow]:
     """Read `fraud=10`, or a table."""
     label, equals, cost = text.rpartition("=")
-    if equals and not Path(text).exists():
+    is_file = exists(Path(text))
+    if equals and not is_file:
         yield _row(label, None, cost, text)
         return
-    if not equals and not Path(text).suffix and not Path(text).exists():
+    if not equals and not Path(text).suffix and not is_file:
         raise UsageError(f"`costs={text}`: give a label and its cost, such as {text}=10, or a table")
     from glassformer.data.rows import read_batches, with_columns  # tables are an extra where PyTorch is missing
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from glassformer.errors import UsageError
-from glassformer.targets.answers import Answers, Scores
+from glassformer.targets.answers import UNLIKE, Answers, Scores
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.parts import part_of
 from glassformer.targets.review import Thresholds
@@ -112,9 +112,14 @@ class Target(BaseModel, ABC):
         )
 
     @property
+    def columns(self) -> dict[str, type]:
+        """The columns that answers add to a table, each with the type of its values: str, float or bool."""
+        return self._columns | UNLIKE | ({"needs_review": bool} if self.asks else {})
+
+    @property
     @abstractmethod
-    def columns(self) -> list[str]:
-        """The columns that answers add to a table, besides `needs_review`."""
+    def _columns(self) -> dict[str, type]:
+        """Those of the prediction and what belongs to it."""
 
     def notes(self, held_out: Any) -> list[str]:  # noqa: ARG002
         """Return sentences about its answers."""

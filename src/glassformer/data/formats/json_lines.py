@@ -40,12 +40,12 @@ JSON_LINES = JsonLines()
 
 
 def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | None]]:
-    written = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
-    first = next(written, None)
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    first = next(numbered, None)
     if first is None:
         return
     is_array = first[1].lstrip().startswith("[")
-    objects = _elements(first, written, name) if is_array else itertools.chain([first], written)
+    objects = _elements(first, lines, name) if is_array else itertools.chain([first], numbered)
     for row, (number, text) in enumerate(objects, start=1):
         try:
             record = json.loads(text, parse_int=_whole_number)
@@ -67,44 +67,58 @@ def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError
     )
 
 
-def _elements(first: tuple[int, str], others: Iterator[tuple[int, str]], name: str) -> Iterator[tuple[int, str]]:
+def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Iterator[tuple[int, str]]:
     """Yield the elements of an array, each with the number of the line that it begins in."""
-    (number, text), row = first, 1
-    at = text.index("[") + 1
+    (number, text), row, at = first, 1, 0
 
-    def ahead() -> str:
-        """Go to what is not blank, and return the character there."""
+    def go_to(place: int) -> str:
+        """Go to the first character from a place on that is not blank, and return it."""
         nonlocal number, text, at
-        while (at := _blank_from(text, at)) == len(text):
-            if (more := next(others, None)) is None:
-                raise UsageError(f"{name} ends after row {row - 1}, and its array does not; it may be cut short")
-            (number, text), at = more, 0
-        return text[at]
-
-    if ahead() != "]":
         while True:
-            ahead()
-            begun = number
-            while True:
-                try:
-                    _, end = _DECODER.raw_decode(text, at)
-                    break
-                except (ValueError, RecursionError) as error:
-                    # No token of JSON spans lines, so what is amiss within a line stays so.
-                    within = not isinstance(error, json.JSONDecodeError) or _blank_from(text, error.pos) < len(text)
-                    if within or len(text) - at > LONGEST or (more := next(others, None)) is None:
-                        raise _malformed(name, row, begun, error) from None
-                    (number, line), text, at = more, text[at:], 0
-                    text += line
-            yield begun, text[at:end]
-            at, row = end, row + 1
-            if (sign := ahead()) == "]":
-                break
-            if sign != ",":
-                raise _malformed(name, row, number, ValueError(f"a comma or ] is expected, not {brief(sign)}"))
-            at += 1
-    if _blank_from(text, at + 1) < len(text) or next(others, None) is not None:
+            begun, at = at, _blank_from(text, place)
+            number += text.count("\n", begun, at)
+            if at < len(text):
+                return text[at]
+            text, at, place = next(others, ""), 0, 0
+            if not text:
+                raise UsageError(f"{name} ends after row {row - 1}, and its array does not; it may be cut short")
+
+    def end() -> int:
+        """Return where the element ends."""
+        nonlocal text, at
+        while True:
+            try:
+                return _DECODER.raw_decode(text, at)[1]
+            except (ValueError, RecursionError) as error:
+                # No token of JSON spans lines, so what is amiss within a line stays so.
+                within = not isinstance(error, json.JSONDecodeError) or _blank_from(text, error.pos) < len(text)
+                # Each time as much again, as it is decoded from its beginning.
+                more = "" if within or len(text) - at > LONGEST else _at_least(len(text) - at, others)
+                if not more:
+                    raise _malformed(name, row, number, error) from None
+                text, at = text[at:] + more, 0
+
+    sign = go_to(_blank_from(text, 0) + 1)
+    while sign != "]":
+        place = end()
+        yield number, text[at:place]
+        row += 1
+        sign = go_to(place)
+        if sign == ",":
+            go_to(at + 1)
+        elif sign != "]":
+            raise _malformed(name, row, number, ValueError(f"a comma or ] is expected, not {brief(sign)}"))
+    if _blank_from(text, at + 1) < len(text) or any(map(str.strip, others)):
         raise UsageError(f"{name} goes on after its array, in line {number} or below; one array is expected")
+
+
+def _at_least(characters: int, lines: Iterator[str]) -> str:
+    """Return the next lines, together at least so long if there are so many."""
+    taken: list[str] = []
+    while characters > 0 and (line := next(lines, "")):
+        taken.append(line)
+        characters -= len(line)
+    return "".join(taken)
 
 
 def _blank_from(text: str, at: int) -> int:

@@ -17,7 +17,7 @@ from glassformer.targets.costs import Costs
 from glassformer.targets.labels.levels import Tree
 from glassformer.targets.probabilities import confidences_of, given_by
 
-PATH = ["path", "path_probability"]
+PATH: dict[str, type] = {"path": str, "path_probability": float}
 """The keys of an answer with levels, after the prediction."""
 ABOUT_PATHS = (
     "the path ends at the last level that is more likely right than wrong; its probability is the sum of those of its "

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError, brief_value
-from glassformer.targets.answers import UNLIKE, Scores
+from glassformer.targets.answers import Scores
 from glassformer.targets.costs import CostRow, Costs, in_words
 from glassformer.targets.labels.answers import ABOUT_PATHS, PATH, LabelAnswers, PathAnswers, probability_columns
 from glassformer.targets.labels.held_out import HeldOutAnswers
@@ -110,8 +110,8 @@ class Labels(Target):
     def check_labels(self, asked: str) -> None: ...
 
     @property
-    def columns(self) -> list[str]:
-        return ["prediction", *probability_columns(self.labels), *UNLIKE]
+    def _columns(self) -> dict[str, type]:
+        return {"prediction": str} | dict.fromkeys(probability_columns(self.labels), float)
 
     def named(self, label: Any) -> Any:
         given = set(map(label_name, label if self.multilabel else [label]))
@@ -174,9 +174,9 @@ class Classes(Labels):
         return LabelAnswers if self.tree is None else partial(PathAnswers, tree=self.tree)
 
     @property
-    def columns(self) -> list[str]:
-        first, *others = super().columns
-        return [first, *([] if self.tree is None else PATH), *others]
+    def _columns(self) -> dict[str, type]:
+        path = {} if self.tree is None else PATH
+        return {"prediction": str, **path, **super()._columns}
 
     def notes(self, held_out: Any) -> list[str]:
         return [*super().notes(held_out), *([] if self.tree is None else [ABOUT_PATHS])]

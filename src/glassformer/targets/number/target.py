@@ -12,7 +12,7 @@ import numpy as np
 
 from glassformer.data.wording import counted, short
 from glassformer.errors import GlassformerError, UsageError, brief_value
-from glassformer.targets.answers import UNLIKE, Answers, Scores
+from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.number.held_out import HeldOutNumbers, Scale
 from glassformer.targets.review import percent_of
 from glassformer.targets.target import Followed, Target
@@ -170,8 +170,8 @@ class Number(Target):
         return f"{rows} held out in training, and intervals of {coverage:.0%} need at least {rows_needed(coverage)}"
 
     @property
-    def columns(self) -> list[str]:
-        return ["prediction", *_KEYS, *UNLIKE]
+    def _columns(self) -> dict[str, type]:
+        return dict.fromkeys(["prediction", *_KEYS], float)
 
     def notes(self, held_out: HeldOutNumbers | None) -> list[str]:
         if why := self.why_no_interval(held_out):
