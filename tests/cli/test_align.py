@@ -170,7 +170,7 @@ def test_a_classifiers_label_as_the_reward(base: Path, reviews: Trained, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["pairs", "polarty", "--chosen", "positive", "--out", "OUT"], ["Did you mean polarity?"]),
+        (["pairs", "polarty", "--chosen", "positive", "--out", "OUT"], ["Did you mean 'polarity'?"]),
         (["pairs", "polarity", "--chosen", "good", "--out", "OUT"], ["--chosen good", "negative, positive"]),
         (
             ["pairs", "TABLE", "--chosen", "y", "--out", "OUT"],

@@ -34,7 +34,7 @@ def test_data_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("imbd", ["Did you mean imdb?"]),
+        ("imbd", ["Did you mean 'imdb'?"]),
         ("polarity", ["nothing to download"]),
         ("disaster-tweets", ["Kaggle", "--from"]),
     ],

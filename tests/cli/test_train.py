@@ -220,7 +220,7 @@ def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], tm
     ("source", "words"),
     [
         ("tabel.csv", ["No such file", "table.csv"]),
-        ("polarty", ["Did you mean polarity?"]),
+        ("polarty", ["Did you mean 'polarity'?"]),
         ("imdb", ["data get imdb"]),
     ],
 )

@@ -123,7 +123,7 @@ def test_another_file_is_refused_and_removed(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("name", "from_file", "message"),
     [
-        ("imbd", None, "not a known data set.*Did you mean imdb"),
+        ("imbd", None, "not a known data set.*Did you mean 'imdb'"),
         ("polarity", None, "generated when it is used"),
         ("imdb", Path("nowhere.tar.gz"), r"No such file: nowhere\.tar\.gz"),
     ],

@@ -49,7 +49,7 @@ def test_tables_are_listed_with_their_rows_and_what_to_type(shop: str) -> None:
     assert [line.split() for line in raised.value.listing][2] == [f"{shop}#tickets", "20", "rows"]
     assert read(f"{shop}#TICKETS").height == read(f"{shop}#tickets").height == 20
     assert read(f"{shop}#Old ones").height == 3
-    with pytest.raises(UsageError, match=r"has no table 'tickts'\. Did you mean tickets\?"):
+    with pytest.raises(UsageError, match=r"has no table 'tickts'\. Did you mean 'tickets'\?"):
         local_path(f"{shop}#tickts")
 
 
@@ -166,7 +166,7 @@ def test_postgresql(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None
         ("WITH old AS (DELETE FROM tickets RETURNING *) SELECT * FROM old", "data-modifying"),
         ("SELECT setval('s', 1)", "does not exist"),
         ("SELECT 1 / (25000 - row_number() OVER ()) AS text FROM tickets", "division by zero"),
-        ("tickts", "Did you mean tickets"),
+        ("tickts", "Did you mean 'tickets'"),
     ):
         with pytest.raises(UsageError, match=message):
             local_path(f"{address}#{query}")

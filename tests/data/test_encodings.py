@@ -304,7 +304,7 @@ def test_an_encoding_that_is_unknown_or_of_no_text_is_refused(tmp_path: Path) ->
     for name in ("utf-88", "rot13", "idna", "a\0b"):
         with pytest.raises(UsageError, match="is not an encoding that Python knows"):
             name_encoding(tmp_path / "a.csv", name)
-    with pytest.raises(UsageError, match="Did you mean latin_1"):
+    with pytest.raises(UsageError, match="Did you mean 'latin_1'"):
         name_encoding(tmp_path / "a.csv", "latin-11")
     path = tmp_path / "a.parquet"
     pl.DataFrame({"text": ["a"], "label": ["b"]}).write_parquet(path)

@@ -90,7 +90,7 @@ def test_data_that_are_not_there_say_how_to_get_them(tmp_path: Path) -> None:
 
 
 def test_neither_a_name_nor_a_file() -> None:
-    with pytest.raises(UsageError, match=r"neither a file nor a known data set.*polarity, zhou.*Did you mean imdb\?"):
+    with pytest.raises(UsageError, match=r"neither a file nor a known data set.*polarity, zhou.*Did you mean 'imdb'\?"):
         resolve("imbd", "train")
     with pytest.raises(UsageError, match=r"No such file: imbd\.csv"):
         resolve("imbd.csv", "train")

@@ -13,6 +13,7 @@ from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
 from glassformer.cli.writers import check_out, check_parent, write_columns
+from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
@@ -132,7 +133,6 @@ def _label_next(
 ) -> None:
     """Choose texts to label next, and write them with an empty column of labels."""
     from glassformer.data.addresses import local_path, without_password
-    from glassformer.data.wording import counted
     from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
 
@@ -166,7 +166,6 @@ def _label_next(
 
 def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> None:
     from glassformer.data.inputs import shown
-    from glassformer.data.wording import counted
 
     chosen = found.rows.height
     new = "without a label" if unlabelled == table.source else f"not in {table.source}"
@@ -260,7 +259,6 @@ def _curve_document(curve: LearningCurve) -> dict[str, Any]:
 
 
 def _show_found(check: LabelCheck, truth: Truth) -> None:
-    from glassformer.data.wording import counted
     from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
@@ -322,8 +320,6 @@ def _other(found: dict[str, Any]) -> str:
 
 
 def _findings(check: LabelCheck) -> str:
-    from glassformer.data.wording import counted
-
     return counted(check.findings.height, "finding")
 
 
@@ -358,7 +354,6 @@ def _apply(
 
 
 def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: Path, *, json: bool) -> None:
-    from glassformer.data.wording import counted
     from glassformer.labels.labelled import in_words
 
     if labelled is not None:

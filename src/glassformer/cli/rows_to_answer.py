@@ -145,7 +145,8 @@ def _texts_of(
 
 def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
-    from glassformer.data.columns import did_you_mean, find_columns, same_column
+    from glassformer.data.columns import find_columns, same_column
+    from glassformer.data.wording import did_you_mean
 
     learned = same_column(predictor.text_column, sample.columns)
     if text is None and learned is None and predictor.text_column is not None:

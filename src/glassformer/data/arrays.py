@@ -20,6 +20,13 @@ Numbers = DoubleArray
 """The numbers of texts, in the unit of a target."""
 
 
+def some_of(rows: int, most: int, seed: int) -> IntArray:
+    """Return the numbers of all rows, or of `most` that are drawn at random, in their order."""
+    if rows <= most:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
 def check_is_file(path: Path) -> None:
     """Check that a file of a model folder can be opened.
 

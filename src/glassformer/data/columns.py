@@ -1,6 +1,5 @@
 """Find the columns of the text and of the label: as requested, by name, or by content."""
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
@@ -17,7 +16,7 @@ from glassformer.data.column_names import (
     may_name_text,
     tidy,
 )
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
 MOST_CLASSES = 100  # a column with more distinct values is taken for a label only by its name
@@ -185,12 +184,6 @@ def _check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str
         hint = did_you_mean(column, sample.columns)
         message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
         raise UsageError(message, listing(sample, sample.columns))
-
-
-def did_you_mean(column: str, columns: Sequence[str]) -> str:
-    """Return a question that names the column spelled most alike, with a space before it, or nothing."""
-    near = difflib.get_close_matches(column, columns, n=1)
-    return f" Did you mean {quoted(near[0])}?" if near else ""
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:

@@ -5,7 +5,6 @@ All values become text, as in a CSV file, so a database and its export give the 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import itertools
 import json
@@ -25,7 +24,7 @@ from polars.io.plugins import register_io_source
 
 from glassformer.data.files import written_aside
 from glassformer.data.installed import pip_install
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
 
 SUFFIXES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb")
@@ -171,9 +170,7 @@ def _of_table(database: _Database, table: str | None, name: str) -> str:
         raise UsageError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", listing)
     if _first_word(table) in _CHANGING and " " in table:
         check_reading(table)
-    near = difflib.get_close_matches(table, tables, n=1)
-    meant = f" Did you mean {near[0]}?" if near else ""
-    raise UsageError(f"{name} has no table {quoted(table)}.{meant} It holds:", listing)
+    raise UsageError(f"{name} has no table {quoted(table)}.{did_you_mean(table, tables)} It holds:", listing)
 
 
 def _write(

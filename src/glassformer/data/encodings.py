@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import encodings.aliases
 import itertools
 import unicodedata
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from glassformer.data.parts import file_of
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, as_named
 
 WINDOW = 2**16
@@ -79,8 +78,7 @@ def name_encoding(source: str | Path, encoding: str) -> None:
             raise LookupError
     except (LookupError, ValueError):
         known = sorted({*_SPELLED, *_OTHERS, *encodings.aliases.aliases.values()})
-        near = difflib.get_close_matches(encoding.lower().replace("-", "_"), known, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(encoding.lower().replace("-", "_"), known)
         raise UsageError(
             f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
         ) from None

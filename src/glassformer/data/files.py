@@ -121,12 +121,13 @@ def why_not_written(place: Path, error: BaseException, n_bytes: int) -> str:
     there = next(path for path in (place, *place.absolute().parents) if path.is_dir())
     free = shutil.disk_usage(there).free
     if not n_bytes:
-        return f"{place}: {cause}; {_megabytes(free)} are free there"
+        return f"{place}: {cause}; {megabytes(free)} are free there"
     return (
-        f"{place}: {cause}; it takes {_megabytes(n_bytes)}, and {_megabytes(free)} are free there. Free at least "
-        f"{_megabytes(max(n_bytes - free, n_bytes // 10))}, or raise the limit on the size of files (ulimit -f)"
+        f"{place}: {cause}; it takes {megabytes(n_bytes)}, and {megabytes(free)} are free there. Free at least "
+        f"{megabytes(max(n_bytes - free, n_bytes // 10))}, or raise the limit on the size of files (ulimit -f)"
     )
 
 
-def _megabytes(size: int) -> str:
+def megabytes(size: int) -> str:
+    """Write a number of bytes: "1.5 MB"."""
     return f"{size / 1e6:,.1f} MB"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from glassformer.data.lines import OnNote
 from glassformer.data.surroundings import Row
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import quoted
 
 _SHOWN = 5
@@ -35,9 +35,8 @@ def unique_names(header: Sequence[str], on_note: OnNote | None = None) -> list[s
         seen.add(own)
         names.append(own)
     if renamed and on_note:
-        more = f" and {len(renamed) - _SHOWN:,} more" if len(renamed) > _SHOWN else ""
         why = f"{counted(len(renamed), 'column')} without a name of {'its' if len(renamed) == 1 else 'their'} own"
-        on_note(f"{why}: column {', '.join(renamed[:_SHOWN])}{more}")
+        on_note(f"{why}: column {listed(renamed, _SHOWN)}")
     return names
 
 
@@ -57,9 +56,8 @@ def without_repeats(rows: Iterator[Row], on_note: OnNote | None = None) -> Itera
         else:
             yield row
     if again and on_note:
-        more = f" and {len(again) - _SHOWN:,} more" if len(again) > _SHOWN else ""
-        places = ", ".join(f"{row:,}" for row in again[:_SHOWN])
+        places = listed([f"{row:,}" for row in again], _SHOWN)
         on_note(
-            f"left out: {len(again):,} × the header again, in {'row' if len(again) == 1 else 'rows'} {places}{more} "
+            f"left out: {len(again):,} × the header again, in {'row' if len(again) == 1 else 'rows'} {places} "
             "of the file"
         )

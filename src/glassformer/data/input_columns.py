@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
-from glassformer.data.columns import did_you_mean, listing, same_column
+from glassformer.data.columns import listing, same_column
 from glassformer.data.inputs import (
     BLANK,
     MISSING,
@@ -28,7 +28,7 @@ from glassformer.data.inputs import (
     plain_value,
 )
 from glassformer.data.table import Table, kept_name, tidy_values
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
 QUANTILES = 10

@@ -1,6 +1,5 @@
 """Data sets that can be named instead of a file: their sources, their terms and their official splits."""
 
-import difflib
 import os
 import tomllib
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from glassformer.data.download import Progress, fetch
 from glassformer.data.parts import exists, file_of
 from glassformer.data.rows import check_file
 from glassformer.data.table import Table, read_table
+from glassformer.data.wording import did_you_mean
 from glassformer.errors import UsageError
 
 Split = Literal["train", "test"]
@@ -211,8 +211,7 @@ def is_there(path: Path) -> bool:
 
 
 def _known_names(name: str) -> str:
-    near = difflib.get_close_matches(name, KNOWN, n=1)
-    return f"Known: {', '.join(KNOWN)}." + (f" Did you mean {near[0]}?" if near else "")
+    return f"Known: {', '.join(KNOWN)}.{did_you_mean(name, KNOWN)}"
 
 
 def _tenth(frame: pl.DataFrame, split: Split) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, row_list, text_keys
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
@@ -52,8 +52,7 @@ class LabelSet:
                 f"{_is_it_the_column(table)}"
             )
         if single := counts.filter(pl.col("len") == 1).rows(named=True):
-            shown = ", ".join(f"{quoted(label['label'])} (row {label['row']})" for label in single[:5])
-            more = f" and {len(single) - 5:,} more" if len(single) > 5 else ""
+            shown = listed([f"{quoted(label['label'])} (row {label['row']})" for label in single], 5)
             distinct = len(set(map(label_key, names)))
             spellings = (
                 f"Without case and white space there are {distinct:,} classes: `fold_labels=True` joins them."
@@ -62,7 +61,7 @@ class LabelSet:
             )
             raise UsageError(
                 f"{place}: {len(single):,} of {len(names):,} classes {'has' if len(single) == 1 else 'have'} a single "
-                f"row: {shown}{more}. A class needs at least two rows; "
+                f"row: {shown}. A class needs at least two rows; "
                 f"add some, merge the class with another, or remove the row. {spellings}"
             )
         if table.order is not None:

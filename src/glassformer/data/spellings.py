@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from glassformer.data.table import Table
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import quoted
 
 STAND_INS = ("n/a", "na", "#n/a", "<na>", "null", "none", "nil", "nan", "-", "--", "?")  # in any case
@@ -57,7 +57,7 @@ def table_spellings(table: Table) -> str | None:
         return None
     distinct = labels.n_unique()
     joined = distinct - sum(len(spelling.ways) - 1 for spelling in found)
-    shown = "; ".join(map(str, found[:_SHOWN])) + (f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else "")
+    shown = listed([*map(str, found)], _SHOWN, between="; ")
     wrong = "some labels differ only by case or white space; `fold_labels=True` joins them"
     return f"{wrong}. {distinct:,} labels would be {joined:,}: {shown}"
 
@@ -115,5 +115,4 @@ def flat_labels(table: Table) -> pl.Series:
 
 
 def _some(replaced: dict[str, str]) -> str:
-    shown = [f"{quoted(way)} as {quoted(name)}" for way, name in list(replaced.items())[:_SHOWN]]
-    return ", ".join(shown) + (f" and {len(replaced) - _SHOWN} more" if len(replaced) > _SHOWN else "")
+    return listed([f"{quoted(way)} as {quoted(name)}" for way, name in replaced.items()], _SHOWN)

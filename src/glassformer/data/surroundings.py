@@ -13,7 +13,7 @@ from typing import NamedTuple
 from glassformer.data.column_kinds import is_number_or_date
 from glassformer.data.column_names import KNOWN_NAMES, folded
 from glassformer.data.lines import OnNote
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import quoted
 
 _LOOKED_AT = 40  # rows at the beginning
@@ -214,8 +214,5 @@ def _places(row: Row) -> list[int]:
 
 def _said(where: str, rows: Sequence[Row]) -> str:
     """Return a sentence on rows that were left out."""
-    shown = [
-        f"row {row.number:,} ({quoted(row.cells[_places(row)[0]].strip(), most=_LETTERS)})" for row in rows[:_SHOWN]
-    ]
-    more = f" and {len(rows) - _SHOWN:,} more" if len(rows) > _SHOWN else ""
-    return f"left out: {counted(len(rows), 'row')} {where}: {', '.join(shown)}{more}"
+    shown = [f"row {row.number:,} ({quoted(row.cells[_places(row)[0]].strip(), most=_LETTERS)})" for row in rows]
+    return f"left out: {counted(len(rows), 'row')} {where}: {listed(shown, _SHOWN)}"

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import re
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from glassformer.errors import quoted
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -36,6 +40,18 @@ def short(value: float) -> str:
     """Write a number of the user's unit with four digits that count, and all digits before the point: "0.01235",
     "12.35", "556,131"."""
     return f"{value:,.0f}" if 9_999.5 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
+    """Return the first words, and how many more there are: "bad, fair and 7 more"."""
+    more = f" and {len(words) - most:,} more" if len(words) > most else ""
+    return between.join(words[:most]) + more
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the word spelled most alike, with a space before it, or nothing."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {quoted(near[0])}?" if near else ""
 
 
 def label_name(label: object) -> str:

@@ -251,10 +251,8 @@ class Store:
     def raise_class(self, name: str) -> None:
         """Let a class change places with the one before it."""
         with self._change() as change:
-            for place, each in enumerate(names := self.classes):
-                if each == name and place:
-                    names[place - 1 : place + 1] = [name, names[place - 1]]
-                    break
+            place = (names := self.classes).index(name)
+            names.insert(max(0, place - 1), names.pop(place))
             change.executemany("UPDATE classes SET place = ? WHERE name = ?", enumerate(names))
 
     def move_class(self, name: str, to: str, who: str) -> int:

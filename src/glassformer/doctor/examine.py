@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import glassformer
-from glassformer.data.arrays import IntArray
+from glassformer.data.arrays import some_of
 from glassformer.data.batches import padding_share
 from glassformer.data.sources import Sources, Task
 from glassformer.data.wording import counted
@@ -125,7 +125,7 @@ def _bench(prepared: Prepared, limits: list[str]) -> Bench:
     """Return the run's own model and training rows. If there are very many rows, a sample is encoded."""
     recipe, rows = prepared.recipe, prepared.splits.train.frame.height
     model = prepared.model
-    chosen = _some(rows, _MOST_ROWS, recipe.training.seed)
+    chosen = some_of(rows, _MOST_ROWS, recipe.training.seed)
     if len(chosen) < rows:
         limits.append(f"lengths and all checks of the model used {len(chosen):,} of {rows:,} training rows")
     data = prepared.sample(chosen)
@@ -162,14 +162,14 @@ def _check_texts(
     length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding, widest=widest)
     read = np.zeros(0, dtype=np.int64)
     if held_out is not None:
-        read = _some(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
+        read = some_of(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
         if len(read) < held_out.frame.height:
             limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
     rows = splits.train.frame.height
     tokens, by_label = report_tokens(
         tokenizer,
         splits.train if held_out is None else held_out,
-        _some(rows, _MOST_HELD_OUT, recipe.training.seed) if held_out is None else read,
+        some_of(rows, _MOST_HELD_OUT, recipe.training.seed) if held_out is None else read,
         bench.names(prepared),
         max_seq_len=bench.max_seq_len,
         held_out=held_out is not None,
@@ -192,13 +192,6 @@ def _check_texts(
         ),
     ]
     return findings, histogram, tokens
-
-
-def _some(count: int, most: int, seed: int) -> IntArray:
-    """Return all row numbers, or a sorted sample of `most`."""
-    if count <= most:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
 def _size(model: nn.Module) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from glassformer.data.wording import listed
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
 from glassformer.doctor.signals import SAMPLE, Signals
@@ -128,8 +129,7 @@ def _shares(
         share = f"at most {percent(most)}" if most else "none"
         return Finding(check=check, level="good", found=f"{share} {found.format(place='any layer')}")
     others = [f"{name} {percent(other)}" for name, other in ranked[1:] if other > line]
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    also = f"; also {', '.join(others[:_NAMED])}{more}" if others else ""
+    also = f"; also {listed(others, _NAMED)}" if others else ""
     level: Level = worst if most > _MOST else "worth knowing"
     sentence = f"{percent(most)} {found.format(place=ranked[0][0])}{also}"
     return Finding(check=check, level=level, found=sentence, advice=advice)

@@ -15,7 +15,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, row_list, text_keys
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer, TokenizerConfig
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.doctor.findings import Finding, Histogram, Level, percent
 from glassformer.training.training_config import TrainingConfig
 
@@ -98,11 +98,10 @@ def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:
     rare = [repr(name) for name, count in zip(labels.names, counts, strict=True) if count < _FEW_ROWS]
     if not rare:
         return []
-    shown = ", ".join(rare[:5]) + (f" and {len(rare) - 5} more" if len(rare) > 5 else "")
     return [Finding(
         check="rare labels",
         level="worth knowing",
-        found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare):,} ({shown})",
+        found=f"labels with fewer than {_FEW_ROWS} training rows: {len(rare):,} ({listed(rare, 5)})",
         advice="so few rows are not enough to learn or measure a label; collect more, or merge it with another label",
     )]  # fmt: skip
 

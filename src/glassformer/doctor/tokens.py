@@ -14,6 +14,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import CUT_INTO_WORDS, UNKNOWN_ID, TextTokenizer
+from glassformer.data.wording import listed
 from glassformer.doctor.findings import CutWord, Finding, LabelTokens, TokenReport, percent
 from glassformer.evaluation.slices import quarters
 
@@ -139,16 +140,15 @@ def _judge(report: TokenReport, kind: str) -> Finding:
         found += f"; unknown tokens by {report.target}: {least}{percent(max(unknown))}"
     if not report.standing_out:
         return Finding(check=check, level="good", found=found)
-    names = ", ".join(map(repr, report.standing_out[:5]))
+    names = listed([*map(repr, report.standing_out)], 5)
     better = {
         "word": "pieces of words (`tokenizer.kind='bpe'`) know every word",
         "pretrained": "other weights may cut these texts better",
     }
-    more = f" and {len(report.standing_out) - 5} more" if len(report.standing_out) > 5 else ""
     return Finding(
         check=check,
         level="worth knowing",
-        found=f"{found}; the words of {names}{more} are cut or unknown more often than those of other {report.target}s",
+        found=f"{found}; the words of {names} are cut or unknown more often than those of other {report.target}s",
         advice=f"look at the errors for these {report.target}s; "
         f"{better.get(kind, 'a larger vocabulary (`tokenizer.vocab_size=`) cuts fewer words')}, and more rows like "
         "these teach their words",

@@ -181,10 +181,10 @@ def interval_chart(
     return svg(title, spoken, parts, width=width, height=bottom + 42)
 
 
-def interval_charts(title: str, label: str, dots: Sequence[Dot], *, mark: float | None = None) -> str:
+def interval_charts(title: str, label: str, dots: Sequence[Dot]) -> str:
     """Draw the chart for wide screens and for narrow ones. The style sheet shows one of them."""
-    wide = interval_chart(title, label, dots, mark=mark)
-    narrow = interval_chart(f"{title}, narrow", label, dots, mark=mark, narrow=True)
+    wide = interval_chart(title, label, dots)
+    narrow = interval_chart(f"{title}, narrow", label, dots, narrow=True)
     return f'<figure class="on-wide">{wide}</figure><figure class="on-narrow">{narrow}</figure>'
 
 

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from glassformer.data.installed import pip_install
 from glassformer.data.stopping import kept_signals
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, words_of
 from glassformer.prediction.load_answering import load_once
 from glassformer.prediction.shards import Engine, Job, OnRows, Outcome, Unanswered, answer_shard
 
@@ -98,7 +98,7 @@ def _outcome(ray: Any, task: Any, shard: Path) -> Outcome:
             ),
         )
     except ray.exceptions.RayError as error:
-        raise GlassformerError(f"Ray failed: {_first_line(error)}") from error
+        raise GlassformerError(f"Ray failed: {words_of(error)}") from error
     return outcome
 
 
@@ -131,10 +131,8 @@ def _connected(ray: Any, address: str | None, workers: int | None) -> Iterator[N
                     )
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             if address:
-                raise UsageError(
-                    f"`address={address}`: no Ray cluster can be used there: {_first_line(error)}"
-                ) from error
-            raise GlassformerError(f"Ray does not start: {_first_line(error)}") from error
+                raise UsageError(f"`address={address}`: no Ray cluster can be used there: {words_of(error)}") from error
+            raise GlassformerError(f"Ray does not start: {words_of(error)}") from error
         try:
             yield
         finally:
@@ -163,10 +161,6 @@ def _check_answers(address: str) -> None:
 def _short_folder() -> str | None:
     """Return where Ray keeps its files: the path of a socket has 107 characters at most. None: the usual folder."""
     return "/tmp" if Path("/tmp").is_dir() else None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager

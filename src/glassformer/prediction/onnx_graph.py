@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
 
 MOST_BYTES = 1 << 30
 _MOST_NODES, _MOST_TENSORS = 50_000, 50_000
@@ -35,12 +34,6 @@ class RefusedGraphError(ValueError):
     """What the graph asks for is not what an export holds."""
 
 
-class _Node(NamedTuple):
-    domain: str
-    operator: str
-    attributes: list[memoryview]
-
-
 def check_graph(model: bytes) -> None:
     """Raise `RefusedGraphError` if the model could do else than compute logits in bounded time.
 
@@ -58,7 +51,7 @@ def check_graph(model: bytes) -> None:
     for number, value in (field for graph in graphs for field in _fields(graph)):
         if number == 1:
             nodes += 1
-            for tensor in _tensors_of(_node(_part(value))):
+            for tensor in _tensors_of(_part(value)):
                 tensors, elements = tensors + 1, elements + _elements(tensor)
         elif number == 5:
             tensors, elements = tensors + 1, elements + _elements(_part(value))
@@ -70,10 +63,11 @@ def check_graph(model: bytes) -> None:
         raise RefusedGraphError("speaks of more weights than it holds")
 
 
-def _node(message: memoryview) -> _Node:
+def _tensors_of(node: memoryview) -> Iterator[memoryview]:
+    """Yield the tensors among the attributes of a node."""
     domain = operator = ""
     attributes = []
-    for number, value in _fields(message):
+    for number, value in _fields(node):
         if number == 4:
             operator = str(_part(value), "utf-8", "replace")
         elif number == 7:
@@ -84,14 +78,9 @@ def _node(message: memoryview) -> _Node:
     if operator not in known.get(domain, ()):
         shown = f"{domain}.{operator}" if domain else operator
         raise RefusedGraphError(f"asks for the operator {shown[:60]!r}, which no export of glassformer needs")
-    return _Node(domain, operator, attributes)
-
-
-def _tensors_of(node: _Node) -> Iterator[memoryview]:
-    """Yield the tensors among the attributes of a node."""
-    for number, value in (field for attribute in node.attributes for field in _fields(attribute)):
+    for number, value in (field for attribute in attributes for field in _fields(attribute)):
         if number in (6, 11):
-            raise RefusedGraphError(f"has a graph inside {node.operator}")
+            raise RefusedGraphError(f"has a graph inside {operator}")
         if number in (22, 23):
             raise RefusedGraphError("has sparse weights")
         if number in (5, 10):

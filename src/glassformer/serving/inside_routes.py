@@ -10,9 +10,7 @@ from fastapi import FastAPI, Request
 from glassformer.explanation.counterfactual import step_of
 from glassformer.serving import inside_shapes as shapes
 from glassformer.serving.limits import RefusedError
-from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import CLOSED, REFUSALS, Service, client_of, unless_closed
-from glassformer.serving.watching import note
+from glassformer.serving.service import CLOSED, REFUSALS, Service, asked_about, client_of, unless_closed
 
 
 def add_inside(app: FastAPI, service: Service) -> None:
@@ -23,7 +21,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
     )
     async def counterfactual(request: Request, body: shapes.CounterfactualRequest) -> dict[str, Any]:
         """Search for the smallest change of words that turns the answer. Other requests are answered meanwhile."""
-        model, text = _asked(service, request, body)
+        model, text = asked_about(service, request, body.model, body.text)
         steps = model.counterfactual(text, label=body.label, above=body.above, below=body.below)
         found = await service.worker.do(partial(step_of, steps), client=client_of(request))
         while found is None:
@@ -35,7 +33,7 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/heads", responses=REFUSALS, response_model=shapes.Heads, response_model_exclude_unset=True)
     async def heads(request: Request, body: shapes.InsideRequest) -> dict[str, Any]:
         """Say what each attention head adds to an answer, and which words it looks at."""
-        model, text = _asked(service, request, body)
+        model, text = asked_about(service, request, body.model, body.text)
         found = await unless_closed(
             request, service.worker.do(lambda: model.heads(text, label=body.label), client=client_of(request))
         )
@@ -44,19 +42,8 @@ def add_inside(app: FastAPI, service: Service) -> None:
     @app.post("/attention", responses=REFUSALS, response_model=shapes.Attention)
     async def attention(request: Request, body: shapes.AttentionRequest) -> dict[str, Any]:
         """Say how much attention each word gets from the asked word, by each head."""
-        model, text = _asked(service, request, body)
+        model, text = asked_about(service, request, body.model, body.text)
         found = await unless_closed(
             request, service.worker.do(lambda: model.attention(text, word=body.word), client=client_of(request))
         )
         return {"model": model.name} | found
-
-
-def _asked(
-    service: Service, request: Request, body: shapes.InsideRequest | shapes.AttentionRequest
-) -> tuple[ServedModel, str]:
-    """Return the model that is asked, and what it reads."""
-    model = named(service.models, body.model)
-    text = model.read(body.text)
-    service.limits.check_explained(text)
-    note(request, model.name, [text])
-    return model, text

@@ -11,7 +11,8 @@ from fastapi import Request
 
 from glassformer.serving.drift import Drift
 from glassformer.serving.limits import Limits, RefusedError
-from glassformer.serving.served_model import ServedModel
+from glassformer.serving.served_model import ServedModel, named
+from glassformer.serving.watching import note
 from glassformer.serving.worker import Worker
 
 Result = TypeVar("Result")
@@ -50,6 +51,15 @@ class Service:
 def client_of(request: Request) -> str | None:
     """Return the address that a request comes from."""
     return request.client and request.client.host
+
+
+def asked_about(service: Service, request: Request, model: str | None, row: Any) -> tuple[ServedModel, str]:
+    """Return the model that a request is for, and what it reads of the row that it is to look into."""
+    found = named(service.models, model)
+    text = found.read(row)
+    service.limits.check_explained(text)
+    note(request, found.name, [text])
+    return found, text
 
 
 async def unless_closed(request: Request, work: Coroutine[Any, Any, Result]) -> Result:

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 
 from glassformer.errors import UsageError
 from glassformer.serving.served_model import ServedModel, named
-from glassformer.serving.service import REFUSALS, Service, client_of, unless_closed
+from glassformer.serving.service import REFUSALS, Service, asked_about, client_of, unless_closed
 from glassformer.serving.shapes import ExplainRequest, Prediction, PredictRequest, Reasons
 from glassformer.serving.watching import note
 
@@ -40,10 +40,7 @@ def add_texts(app: FastAPI, service: Service) -> None:
     @app.post("/explain", responses=REFUSALS, response_model=Reasons, response_model_exclude_unset=True)
     async def explain(request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Say what each word adds to an answer, and whether this explanation can be trusted."""
-        model = named(service.models, body.model)
-        text = model.read(body.text)
-        service.limits.check_explained(text)
-        note(request, model.name, [text])
+        model, text = asked_about(service, request, body.model, body.text)
         explained = partial(model.explanation, text, label=body.label, method=body.method, nearest=body.nearest)
         return {"model": model.name} | await unless_closed(
             request, service.worker.do(explained, client=client_of(request))

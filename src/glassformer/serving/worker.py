@@ -100,9 +100,8 @@ class Worker:
         self._limits = limits
         self._on_batch = on_batch
         self._queue: deque[_Piece] = deque()
-        self._under_way, self._under_way_is_long = 0, False
         self._seconds, self._long_seconds = 0.0, 0.0  # of an answer and of all else, on average
-        self._answers_in_a_row, self._under_way_is_long = 0, False
+        self._under_way, self._under_way_is_long, self._answers_in_a_row = 0, False, 0
         self._working: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="models")
 

@@ -89,8 +89,7 @@ def _row(truth: Any, answer: Any, cost: Any, place: str = "`costs=`") -> CostRow
         number = math.nan
     if not 0 <= number < math.inf:
         raise UsageError(f"{place}: the cost {brief_value(cost)} is no number from 0 on")
-    names = (None if each is None or not str(each).strip() else label_name(each).strip() for each in (truth, answer))
-    truth, answer = names
+    truth, answer = (None if each is None else label_name(each).strip() or None for each in (truth, answer))
     if truth is None and answer is None:
         raise UsageError(f"{place}: it is not clear what costs {number:g}; name the class in the column truth")
     return CostRow(truth=truth, answer=answer, cost=number, place=place)

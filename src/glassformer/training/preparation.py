@@ -21,7 +21,7 @@ from glassformer.data.splits import REPLAYED, Splits
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, brief_value
 from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import label_figures
@@ -130,9 +130,8 @@ class Prepared:
         train = self.splits.train
         labels = train.frame["label"].explode() if train.multilabel else train.frame["label"]
         counts = labels.drop_nulls().value_counts(sort=True).rows()
-        shown = ", ".join(f"{label!r} {count:,}" for label, count in counts[:_LABELS_SHOWN])
-        more = f" and {len(counts) - _LABELS_SHOWN} more" if len(counts) > _LABELS_SHOWN else ""
-        return f"{counted(len(counts), 'label')}: {shown}{more}"
+        shown = listed([f"{label!r} {count:,}" for label, count in counts], _LABELS_SHOWN)
+        return f"{counted(len(counts), 'label')}: {shown}"
 
     def going_on(self, **changes: Any) -> Prepared:
         """Return this run with other steps or initial weights. The vocabulary and the encoded rows stay the same."""

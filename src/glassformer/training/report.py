@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
-from glassformer.data.arrays import Array
+from glassformer.data.arrays import Array, some_of
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
@@ -100,7 +98,7 @@ def measure_held_out(
         texts: see `training_page`.
     """
     config, count = trained.config, len(held_out.places)
-    which = _measured(count, min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
+    which = some_of(count, min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
     table = replace(held_out.table, frame=held_out.table.frame[held_out.places[which]])
     rows = held_out.measured(trained, table, which)
     drawn = f"of {counted(count, 'held-out row')}, {len(which):,} drawn at random were measured for this report"
@@ -122,13 +120,6 @@ def measure_held_out(
         notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
     )
     return _told(held_out.told(found), held_out, trained, prepared, folder, texts=texts)
-
-
-def _measured(rows: int, most: int, seed: int) -> Array:
-    """Return the numbers of the rows to measure: all of them, or `most` drawn at random."""
-    if rows <= most:
-        return np.arange(rows)
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def _told(

@@ -10,7 +10,7 @@ from typing import Any
 
 from glassformer import __version__
 from glassformer.data.installed import pip_install
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, words_of
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.card import said_of
@@ -54,13 +54,13 @@ def _on_mlflow(out: Path) -> Iterator[Write]:
     try:
         run = mlflow.start_run(run_name=out.name)
     except MlflowException as error:
-        raise UsageError(f"`track='mlflow'`: {where} cannot be used: {_first_line(error)}") from error
+        raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
 
     def write(trained: TrainedModel) -> str:
         try:
             _write(mlflow, trained, out)
         except (MlflowException, OSError) as error:
-            raise GlassformerError(f"{out} is complete, but {where} did not take it: {_first_line(error)}") from error
+            raise GlassformerError(f"{out} is complete, but {where} did not take it: {words_of(error)}") from error
         return f"{where} has it as run {run.info.run_id}"
 
     with run:
@@ -92,7 +92,3 @@ def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         elif value is not None:
             found[before + name] = value
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

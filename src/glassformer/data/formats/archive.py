@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
+from glassformer.data.files import megabytes
 from glassformer.errors import UsageError, quoted
 
 ZIP = ".zip"
@@ -64,14 +65,10 @@ def _refused(member: zipfile.ZipInfo) -> str | None:
     swollen = member.file_size > _MOST_SWOLLEN and member.file_size > _MOST_SWELLING * member.compress_size
     if swollen or member.file_size > _MOST_UNPACKED:
         return (
-            f"would unpack from {_megabytes(member.compress_size)} to {_megabytes(member.file_size)}; if that "
+            f"would unpack from {megabytes(member.compress_size)} to {megabytes(member.file_size)}; if that "
             "is meant, unpack it, and name the table"
         )
     return None
-
-
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
 
 
 @contextmanager

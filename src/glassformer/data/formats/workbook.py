@@ -5,7 +5,6 @@ Another process reads the file (`sheets.py` says why), and its rows arrive as li
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 import subprocess
@@ -24,7 +23,7 @@ from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import MARK, with_part
 from glassformer.data.surroundings import Row, table_in
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
 _PROGRAM = Path(__file__).with_name("sheets.py")
@@ -118,8 +117,7 @@ def _check(place: Place, about: dict[str, Any]) -> None:
     listing = [f"  {with_part(whole, name)}: {size}" for name, size in sheets.items()]
     if place.part is None:
         raise UsageError(f"{place.name} has {len(sheets)} sheets that are not empty; name one of them:", listing)
-    near = difflib.get_close_matches(place.part, sheets, n=1)
-    hint = f" Did you mean {quoted(near[0])}?" if near else ""
+    hint = did_you_mean(place.part, sheets)
     raise UsageError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 from glassformer.data.files import write_aside
 from glassformer.data.known import KNOWN, find
+from glassformer.data.wording import did_you_mean
 from glassformer.errors import UsageError
 from glassformer.evaluation.result import Machine
 from glassformer.experiments.keeper import read_kept
@@ -46,9 +46,8 @@ def choose(names: Sequence[str], data: str | None, *, first_look: bool) -> list[
     """
     for name in names:
         if name not in systems.SYSTEMS:
-            near = difflib.get_close_matches(name, systems.SYSTEMS, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise UsageError(f"no system {name!r}{hint}; choose from {', '.join(systems.SYSTEMS)}")
+            hint = did_you_mean(name, systems.SYSTEMS)
+            raise UsageError(f"no system {name!r}; choose from {', '.join(systems.SYSTEMS)}.{hint}")
     if data is not None and data not in (known := dict.fromkeys(entry.data for entry in systems.ENTRIES)):
         raise UsageError(f"`data={data!r}`: no system runs on it; choose one of {', '.join(known)}")
     chosen = [entry for entry in systems.ENTRIES if not names or entry.system.split()[0] in names]

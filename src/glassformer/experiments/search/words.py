@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from glassformer.data.wording import about, counted
+from glassformer.data.wording import about, counted, listed
 from glassformer.errors import quoted
 from glassformer.evaluation.verdict import p_value
 from glassformer.experiments.search.result import Measured, SearchResult
@@ -76,9 +76,8 @@ def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[fl
         few = "; with so few they are too narrow" if groups < _FEW_GROUPS else ""
         notes.append(f"the intervals draw whole groups, {groups:,} of them{few}")
     if never:
-        names = ", ".join(map(quoted, never[:_NAMED]))
-        more = f" and {len(never) - _NAMED:,} more" if len(never) > _NAMED else ""
-        notes.append(f"no held-out row has the label {names}{more}: it has too few rows to hold one out")
+        names = listed([*map(quoted, never)], _NAMED)
+        notes.append(f"no held-out row has the label {names}: it has too few rows to hold one out")
     combinations = math.prod(map(len, found.space.values()))
     if len(found.trials) < min(_FEW_TRIALS, combinations):
         notes.append(f"{counted(len(found.trials), 'trial')} in this time; more minutes try more settings")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.spellings import label_key
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import ModelComparison
 from glassformer.evaluation.verdict import (
@@ -66,8 +66,7 @@ def _estimate(estimate: Estimate) -> str:
 
 def some(labels: Sequence[str]) -> str:
     """Name the first labels."""
-    more = f" and {len(labels) - _LABELS_NAMED:,} more" if len(labels) > _LABELS_NAMED else ""
-    return ", ".join(labels[:_LABELS_NAMED]) + more
+    return listed(labels, _LABELS_NAMED)
 
 
 def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
