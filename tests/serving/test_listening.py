@@ -46,7 +46,7 @@ def process() -> Iterator[None]:
     yield
     sys.setswitchinterval(interval)
     gc.unfreeze()
-    gc.freeze()  # as tests/conftest.py does
+    gc.freeze()  # as tests/every_test.py does
 
 
 @pytest.mark.usefixtures("process")
