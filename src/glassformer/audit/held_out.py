@@ -153,7 +153,8 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> dict[str, 
         device="cpu", work=None, processes=ALONE,
     )  # fmt: skip
     try:
-        learned = learn_readers(prepared, partial(kind.lessons, fewest=fewest), Silent())
+        lessons, rules = partial(kind.lessons, fewest=fewest), predictor.trained.readers.get("rules")
+        learned = learn_readers(prepared, lessons, Silent(), rules=rules)
     except UsageError as error:  # the folder of its body is gone
         raise CannotMeasureError(error.message) from error
     fitted = {} if learned is None else learned.fitted

@@ -21,9 +21,7 @@ from glassformer.models.model_config import HUB, SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
-from glassformer.prediction.reader_files import READERS_FOLDER
-from glassformer.readers.rules.reader import RULES_FILE
-from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.initial_weights import InitialWeights, kept_rules
 from glassformer.training.own_text import reads_without_labels
 from glassformer.training.recipe import Recipe, load_recipe
 
@@ -95,8 +93,7 @@ def add_to(
                 "labels so, or fill one in; `glassformer predict` answers texts without labels"
             ) from error
         raise
-    rules = folder / READERS_FOLDER / "rules" / RULES_FILE  # the file that it was read from may have changed
-    kept = {"model.rules": str(rules)} if "rules" in trained.readers else {}
+    kept = {f"model.{name}": file for name, file in kept_rules(folder, trained).items()}
     recipe, init = _further(trained, sources, {**kept, **settings}, str(folder))
     read = [trained.config.data.get(what, {}).get("unlabelled", ()) for what in ("body", "pretraining")]
     own = (source.train, *source.added)  # their rows without a label are read again by themselves

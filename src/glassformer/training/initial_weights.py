@@ -38,6 +38,8 @@ from glassformer.prediction.model_folder import (
     TrainedModel,
     load_model,
 )
+from glassformer.prediction.reader_files import READERS_FOLDER
+from glassformer.readers.rules.reader import RULES_FILE
 
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _DOWNLOADED = ["config.json", *TOKENIZER_FILES, _WEIGHTS, _INDEX, "model-*-of-*.safetensors"]
@@ -134,7 +136,14 @@ def read_initial_weights(name: str) -> InitialWeights:
         )
     if KINDS.get(format_of(folder) or "") is LANGUAGE_MODEL:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
-    return InitialWeights.of(load_model(folder, CLASSIFIER), name)
+    trained = load_model(folder, CLASSIFIER)
+    found = InitialWeights.of(trained, name)
+    return replace(found, model=found.model.model_copy(update=kept_rules(folder, trained)))
+
+
+def kept_rules(folder: Path, trained: TrainedModel) -> dict[str, str]:
+    """Return the setting that names the rules in a model folder: the file that they came from may have changed."""
+    return {"rules": str(folder / READERS_FOLDER / "rules" / RULES_FILE)} if "rules" in trained.readers else {}
 
 
 def _trunk(config: LanguageFolderConfig, name: str) -> ModelConfig:

@@ -27,6 +27,7 @@ from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
 from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_installed
 from glassformer.readers.rules.fitting import fit_rules
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.training.loop import Observer
 from glassformer.training.own_body import own_body
 from glassformer.training.preparation import Prepared, rules_of
@@ -110,11 +111,14 @@ class LearnedReaders:
 
 
 def learn_readers(
-    prepared: Prepared, lessons_of: Callable[[Prepared], Lessons], observer: Observer
+    prepared: Prepared, lessons_of: Callable[[Prepared], Lessons], observer: Observer, *, rules: Reader | None = None
 ) -> LearnedReaders | None:
     """Fit the readers that the recipe names to all rows, or read those that this run has fitted before.
 
     The body or encoder of a reader that was fitted before is not read again.
+
+    Args:
+        rules: those of a model, of which weights are found anew. None: they are read from the file that is named.
 
     Raises:
         UsageError: no installed package adds such a reader.
@@ -131,7 +135,8 @@ def learn_readers(
             names = tuple(name for name in names if name != "body")
     if not names:
         return None
-    rules = rules_of(prepared.recipe.model, prepared.labels) if "rules" in names and "rules" not in kept else None
+    if rules is None and "rules" in names and "rules" not in kept:
+        rules = rules_of(prepared.recipe.model, prepared.labels)
     lessons = lessons_of(prepared)
     folds, groups = folds_for(prepared, lessons.strata, observer)
 
@@ -143,7 +148,7 @@ def learn_readers(
         if isinstance(body, TextEncoder) and name == "encoder":
             device, tune = prepared.device, prepared.recipe.training.tune_body
             return fit_encoder(body, rows, folds, tune=tune, work=work, device=device, observer=observer)
-        if rules is not None and name == "rules":
+        if isinstance(rules, RulesReader) and name == "rules":
             return fit_rules(rules, rows, folds, [fitted[each].held_out for each in _WITHOUT_DOUBT if each in fitted])
         return fit_installed(name, rows, folds)
 

@@ -113,6 +113,20 @@ def test_a_model_learns_more_rows_with_its_own_rules_or_others(place: Path, tmp_
         assert (tmp_path / name / "readers" / "rules" / "rules.txt").read_text() == expected
 
 
+def test_a_model_needs_its_file_of_rules_no_longer(place: Path, tmp_path: Path) -> None:
+    gone = (place / "rules.txt").rename(place / "elsewhere.txt")
+    again = ("train", place / "reviews.csv", "--init", place / "m", "--out", tmp_path / "m", *QUICK[2:])
+    try:
+        audited = glassformer("audit", place / "m", "--json")
+        trained = glassformer(*again)
+    finally:
+        gone.rename(place / "rules.txt")
+    assert audited.code == 0, audited.err
+    assert any("rules" in each["whom"] for each in audited.document["membership"]["attacks"])
+    assert trained.code == 0, trained.err
+    assert (tmp_path / "m" / "readers" / "rules" / "rules.txt").read_text() == RULES
+
+
 def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text('"fine" -> good')
     train = ("train", place / "reviews.csv", "--out", tmp_path / "m", *QUICK)
