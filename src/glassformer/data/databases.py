@@ -23,7 +23,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from glassformer.data.files import written_aside
+from glassformer.data.headers import unique_names
 from glassformer.data.installed import pip_install
+from glassformer.data.lines import LONGEST
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
 
@@ -143,7 +145,7 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
         first = cursor.fetchmany(_ROWS_AT_ONCE)
         if not first:
             raise UsageError(f"{name} has no rows" + ("." if part is None else f" in {brief(part)!r}."))
-        _write(columns, first, lambda: cursor.fetchmany(_ROWS_AT_ONCE), target)
+        _write(unique_names(columns), first, lambda: cursor.fetchmany(_ROWS_AT_ONCE), target)
     except database.errors as error:
         query = "" if part is None else f": {brief(part)!r}"
         raise UsageError(f"{name}{query} cannot be read. The database says: {words_of(error)}") from error
@@ -221,6 +223,7 @@ def _as_text(value: object) -> str | None:
 def _sqlite(path: Path) -> Iterator[_Database]:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)  # a view makes values of any length
         yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error)
 
 

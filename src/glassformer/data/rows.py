@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import polars as pl
+import polars.selectors as cs
 
 from glassformer.data.class_folders import texts_of_class
 from glassformer.data.encodings import named_encoding
@@ -37,6 +38,8 @@ DAMAGE = (
 
 _MAGIC = {b"PK\x03\x04": ".zip", b"\xd0\xcf\x11\xe0": ".xls", b"PAR1": ".parquet", b"ARROW1": ".arrow"}
 _BINARY = tuple(_MAGIC)
+_OF_A_DAY = {unit: 86_400 * 10**digits for unit, digits in (("ms", 3), ("us", 6), ("ns", 9))}
+_MOST_DAYS = 3_000_000  # beside 1970: to the year 10183
 
 
 def iterate_rows(
@@ -127,6 +130,7 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
     try:
         for batch in batches:
             _check_lengths(batch, rows, name)
+            _check_dates(batch, rows, name)
             rows += batch.height
             yield batch
     except DAMAGE as error:
@@ -143,6 +147,19 @@ def _check_lengths(batch: pl.DataFrame, before: int, name: str) -> None:
             raise UsageError(
                 f"{name}, row {before + 1 + too_long[0]:,}: the value of {quoted(column.name)} is longer than "
                 f"{LONGEST_VALUE >> 20} MiB. Shorten it, or remove the row."
+            )
+
+
+def _check_dates(batch: pl.DataFrame, before: int, name: str) -> None:
+    """Raise `UsageError` if a date is of no year that can be written: Polars would end the program."""
+    for column in batch.select(cs.date() | cs.datetime()).iter_columns():
+        unit = getattr(column.dtype, "time_unit", None)  # a day has none
+        days = column.to_physical() // (1 if unit is None else _OF_A_DAY[unit])
+        odd = ((days > _MOST_DAYS) | (days < -_MOST_DAYS)).arg_true()
+        if len(odd):
+            raise UsageError(
+                f"{name}, row {before + 1 + odd[0]:,}: the date in {quoted(column.name)} is of no year that can be "
+                "written. Correct it, or remove the column."
             )
 
 

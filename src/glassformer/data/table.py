@@ -309,6 +309,8 @@ def path_of(levels: Sequence[pl.Series], separator: str) -> pl.Series:
 
 def split_labels(values: pl.Series, separator: str) -> pl.Series:
     """Return lists of stripped labels without repeats, in the order of the cell."""
+    if values.dtype != pl.List and is_opaque(values.dtype):
+        raise UsageError(f"The column {values.name!r} holds {values.dtype}; text or lists are needed.")
     cells = (
         values.to_list()
         if values.dtype == pl.List

@@ -66,6 +66,7 @@ def create_desk(
     add_desk_page(app, START)
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
     app.add_exception_handler(OSError, _not_kept)
+    app.add_exception_handler(OverflowError, _no_number)
     return Desk(
         app=Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used), rounds=rounds, models=models
     )
@@ -74,6 +75,11 @@ def create_desk(
 def _cookie(folder: Path) -> str:
     """Return the name of the project's cookie. All desks of a machine share their cookies, whatever their ports."""
     return f"desk-{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+
+
+async def _no_number(_: Request, __: Exception) -> JSONResponse:
+    """Refuse a number that the file of a project cannot hold."""
+    return JSONResponse({"reason": "there is no text of so large a number in this project"}, 422)
 
 
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 
 TABLE_PATH = "/desk/table"
+_LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
 def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
@@ -114,8 +116,8 @@ class _Project:
 
     def take(self, name: str, part: str | None, content: bytes) -> dict[str, Any]:
         """Put the file that was sent into the project."""
-        if not re.fullmatch(r"[^/\\\0]+", name) or name.startswith("."):
-            raise UsageError(f"{quoted(name)} is no name of a file")
+        if not re.fullmatch(r"[^/\\\0]+", name) or name.startswith(".") or len(os.fsencode(name)) > _LONGEST_NAME:
+            raise UsageError(f"{quoted(name)} is no name of a file, or is too long; rename it")
         with TemporaryDirectory(dir=self.project.folder, prefix=".sent-") as folder:
             path = Path(folder) / name
             path.write_bytes(content)

@@ -36,7 +36,7 @@ class SearchPage(Search):
 
     model_config = ConfigDict(strict=False)  # all values of a query are strings
 
-    page: int = Field(default=0, ge=0)
+    page: int = Field(default=0, ge=0, le=10**9)
 
 
 class Decided(BodyOfRequest):
@@ -65,8 +65,8 @@ class Undone(BodyOfRequest):
 class ClassChanged(BodyOfRequest):
     """A new class, one that changes places with the one before, or one whose texts get another, maybe new, one."""
 
-    name: str = Field(min_length=1, max_length=_LONGEST_NAME)
-    to: str | None = Field(default=None, min_length=1, max_length=_LONGEST_NAME)
+    name: str = Field(pattern=r"\S", max_length=_LONGEST_NAME)
+    to: str | None = Field(default=None, pattern=r"\S", max_length=_LONGEST_NAME)
     up: bool = False
     who: str = Field(max_length=_LONGEST_NAME)
 

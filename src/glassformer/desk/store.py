@@ -73,17 +73,20 @@ class Store:
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
+            if version < 0:
+                raise sqlite3.DatabaseError(f"it has the version {version}")
             if version < VERSION:
                 with self._change() as change:
                     statements = "".join(CHANGES[each] for each in (range(version, VERSION) if version else (0,)))
                     for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
                     change.execute(f"PRAGMA user_version = {VERSION}")
-        except sqlite3.DatabaseError as error:
+            if version > VERSION:
+                raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
+            _check_facts(facts := self.facts)
+        except (sqlite3.DatabaseError, ValueError, RecursionError) as error:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
-        if version > VERSION:
-            raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
-        self.labelling = labelling_of(self.facts)
+        self.labelling = labelling_of(facts)
 
     def _is_of(self, label: str | None, name: str) -> bool:
         """Whether a label is of a class, or one of its classes is it."""
@@ -327,6 +330,19 @@ def labelling_of(facts: Mapping[str, Any]) -> Labelling:
     """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
     found: Labelling = part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
     return found
+
+
+def _check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
+    for name in ("table", "text", "label", "task", "separator"):
+        if not isinstance(facts.get(name), str | None):
+            raise ValueError(f"its fact {name!r} is no text")
+    for name in ("other_texts", "columns", "found", "doubts"):
+        if not isinstance(facts.get(name, []), list):
+            raise ValueError(f"its fact {name!r} is no list")
+    table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
+    if table.is_absolute() or ".." in table.parts:
+        raise ValueError("its table is a file outside the project")
 
 
 def _look_up(change: sqlite3.Connection, batch: int) -> None:

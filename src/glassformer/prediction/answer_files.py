@@ -139,7 +139,7 @@ def without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
 def check_columns(frame: pl.DataFrame, separator: str | None) -> None:
     """Raise `UsageError` if a column of the table, for example from Parquet, cannot be written as text."""
     for name, dtype in frame.schema.items():
-        if "Binary" in str(dtype) or (separator is not None and dtype.is_nested()):
+        if "Binary" in str(dtype) or (separator is not None and (dtype.is_nested() or dtype == pl.Duration)):
             way_out = "leave it out" if "Binary" in str(dtype) else "leave it out, or write answers as .jsonl"
             raise UsageError(f"the column {name!r} holds {dtype}, which cannot be written in this format; {way_out}")
 

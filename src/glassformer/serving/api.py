@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from glassformer import __version__
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, brief
 from glassformer.serving.drift import Drift, add_drift
 from glassformer.serving.feedback import FeedbackFile, add_feedback
 from glassformer.serving.guard import Guard, refusal
@@ -175,10 +175,10 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 async def _refused(request: Request, error: Exception) -> JSONResponse:
     """Pass on a reason. Those of the framework are no sentences: `Not Found`, `Method Not Allowed`."""
     assert isinstance(error, HTTPException)
-    asked, known = request.scope["path"], "GET /openapi.json lists the requests"
+    asked, known = brief(request.scope["path"]), "GET /openapi.json lists the requests"
     said = {
         404: f"there is no {asked} here; {known}",
-        405: f"{asked} is not asked with {request.method}; {known}",
+        405: f"{asked} is not asked with {brief(request.method)}; {known}",
     }
     if error.detail == _UNREADABLE:
         said[400] = 'the body cannot be read; send a JSON object in UTF-8, such as {"text": "not at all bad"}'

@@ -7,6 +7,7 @@ Tensors are also read as bytes behind the JSON, as Triton's client sends them, b
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from pydantic import BaseModel, Field, ValidationError
 from glassformer import __version__
 from glassformer.data.inputs import Number
 from glassformer.data.wording import label_cell
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief, brief_value
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.serving.service import REFUSALS, Service, unless_closed
@@ -168,7 +169,7 @@ def _inlined(schema: dict[str, Any]) -> Any:
 
 def _model(service: Service, name: str) -> ServedModel:
     if name not in service.models:
-        raise RefusedError(404, f"there is no model {name!r} here, only {', '.join(service.models)}")
+        raise RefusedError(404, f"there is no model {brief(name)!r} here, only {', '.join(service.models)}")
     return service.models[name]
 
 
@@ -202,7 +203,7 @@ def _cell(answer: Mapping[str, Any], described: Mapping[str, Any]) -> Any:
 
 def _request(body: bytes, length: str | None) -> InferRequest:
     """Read the JSON of a request, and the bytes behind it, whose header says where they begin."""
-    if length is not None and not (length.isascii() and length.isdigit() and int(length) <= len(body)):
+    if length is not None and not (re.fullmatch(r"[0-9]{1,20}", length) and int(length) <= len(body)):
         raise UsageError("`Inference-Header-Content-Length` is the number of bytes of JSON before those of the tensors")
     end = len(body) if length is None else int(length)
     try:
@@ -258,7 +259,8 @@ def _values(tensor: TensorSent, *, number: bool) -> list[Any]:
     values = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in tensor.data]
     if tensor.shape[1:] not in ([], [1]) or tensor.shape[0] != len(values):
         raise UsageError(
-            f"`{tensor.name}`: the shape {tensor.shape} does not fit {len(values):,} values; it is [rows] or [rows, 1]"
+            f"`{tensor.name}`: the shape {brief_value(tensor.shape)} does not fit {len(values):,} values; it is [rows] "
+            "or [rows, 1]"
         )
     for row, value in enumerate(values, 1):
         if not isinstance(value, plain) and not (number and value is None):

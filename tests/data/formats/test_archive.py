@@ -87,7 +87,7 @@ def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path)
 def test_what_is_refused(
     members: Mapping[str, bytes], part: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("glassformer.data.formats.archive._MOST_SWOLLEN", 2**20)
+    monkeypatch.setattr("glassformer.data.formats.compressions._MOST_SWOLLEN", 2**20)
     archive(tmp_path / "a.zip", members)
     with pytest.raises(UsageError, match=message):
         rows_of(f"{tmp_path}/a.zip{part}")

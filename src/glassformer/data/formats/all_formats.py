@@ -24,6 +24,7 @@ FORMATS = {extension: kind for kind in ALL for extension in kind.extensions}
 EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""
 _SHOWN = 8
+_MOST_TABLES = 1_000  # of an archive: for each of them, the list of all is read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,7 @@ def located(address: Path) -> list[Located]:
 
     Raises:
         UsageError: the extension is none of a table, the format has no parts, or the archive holds no such file, no
-            table, or tables of several formats.
+            table, very many, or tables of several formats.
     """
     path, part = split_part(address)
     if not is_archive(path):
@@ -72,6 +73,8 @@ def located(address: Path) -> list[Located]:
     tables = [name for name in names if _format_of_name(name) not in (None, FASTTEXT)]  # a README is no table
     if not tables:
         raise UsageError(f"{path} holds no table{': ' + _listed(names) if names else ', it is empty'}.")
+    if len(tables) > _MOST_TABLES:
+        raise UsageError(f"{path} holds {len(tables):,} tables; unpack it, and name the folder, which is read faster")
     found = [_located(with_part(path, name) if len(tables) > 1 else path, path, name, None) for name in tables]
     if other := next((one for one in found if one.format != found[0].format), None):
         raise UsageError(

@@ -13,13 +13,12 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
 from glassformer.data.files import megabytes
+from glassformer.data.formats.compressions import is_bomb, is_compressed
 from glassformer.errors import UsageError, quoted
 
 ZIP = ".zip"
 _MOST_UNPACKED = 2**33
 """The most bytes of a member. One that unpacks to far more than it takes in the archive is refused much earlier."""
-_MOST_SWOLLEN = 2**28
-_MOST_SWELLING = 200
 _ENCRYPTED = 0x1
 
 
@@ -37,7 +36,7 @@ def files_in(path: Path) -> list[str]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir() and not _is_hidden(member)]
+            members = [member for member in archive.infolist() if not _is_skipped(member)]
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
     for member in members:
@@ -49,8 +48,13 @@ def files_in(path: Path) -> list[str]:
     return names
 
 
-def _is_hidden(member: zipfile.ZipInfo) -> bool:
-    return any(part.startswith((".", "_")) and part != ".." for part in PurePosixPath(member.filename).parts)
+def _is_skipped(member: zipfile.ZipInfo) -> bool:
+    """Whether a member is a folder, hidden, or has no name."""
+    return (
+        member.filename in ("", ".")
+        or member.is_dir()
+        or any(part.startswith((".", "_")) and part != ".." for part in PurePosixPath(member.filename).parts)
+    )
 
 
 def _refused(member: zipfile.ZipInfo) -> str | None:
@@ -62,8 +66,7 @@ def _refused(member: zipfile.ZipInfo) -> str | None:
         return "is encrypted; unpack it with its password, and name the table"
     if member.filename.lower().endswith(ZIP):
         return "is an archive itself; unpack it, and name the table"
-    swollen = member.file_size > _MOST_SWOLLEN and member.file_size > _MOST_SWELLING * member.compress_size
-    if swollen or member.file_size > _MOST_UNPACKED:
+    if is_bomb(member.compress_size, member.file_size) or member.file_size > _MOST_UNPACKED:
         return (
             f"would unpack from {megabytes(member.compress_size)} to {megabytes(member.file_size)}; if that "
             "is meant, unpack it, and name the table"
@@ -78,11 +81,17 @@ def streamed(path: Path, member: str) -> Iterator[BinaryIO]:
         yield io.BufferedReader(cast(io.RawIOBase, file))  # its own readline is slow with a limit
 
 
+def _endings(member: str) -> str:
+    """Return the extensions that say how a member is read: the last one, or of a compressed table the last two."""
+    endings = PurePosixPath(member).suffixes[-2:]
+    return "".join(endings if is_compressed(Path(member)) else endings[-1:])
+
+
 @contextmanager
 def unpacked(path: Path, member: str) -> Iterator[Path]:
     """Unpack a member into a temporary file that keeps its extensions, and delete it at the end of the `with` block."""
     with TemporaryDirectory(prefix="glassformer-") as folder:
-        target = Path(folder) / f"table{''.join(PurePosixPath(member).suffixes[-2:])}"
+        target = Path(folder) / f"table{_endings(member)}"
         with streamed(path, member) as source, target.open("wb") as file:
             shutil.copyfileobj(source, file, 2**20)  # it reads no more than the size that was checked
         yield target

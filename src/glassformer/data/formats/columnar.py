@@ -9,7 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
+from glassformer.data.formats.compressions import is_bomb
 from glassformer.data.formats.format import Place
+from glassformer.errors import UsageError
 
 _ARROW_FILE = b"ARROW1"
 
@@ -33,8 +35,13 @@ class Columnar:
         """See `Format`."""
         table = self.scan(place.path)
         n_rows = table.select(pl.len()).collect().item()
+        packed, unpacked = place.path.stat().st_size, 0
         for start in range(0, n_rows, rows_per_batch):
-            yield table.slice(start, rows_per_batch).collect()
+            batch = table.slice(start, rows_per_batch).collect()
+            unpacked += sum(int(each.str.len_bytes().sum()) for each in batch.select(pl.col(pl.String)).iter_columns())
+            if is_bomb(packed, unpacked):
+                raise UsageError(f"{place.name} repeats few values very often: its rows hold {unpacked / 1e9:,.1f} GB")
+            yield batch
 
 
 PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))

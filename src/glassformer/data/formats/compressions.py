@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import sys
 import zlib
@@ -15,6 +16,9 @@ from typing import Any, BinaryIO
 
 from glassformer.data.installed import pip_install
 from glassformer.errors import UsageError
+
+_MOST_SWOLLEN = 2**28
+_MOST_SWELLING, _AT_ONCE = 200, 2**17
 
 
 def _zstd() -> ModuleType | None:
@@ -43,6 +47,37 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 """How a compressed file is opened, by its last extension."""
 
 
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether so many bytes unpack to far more than a table does. They may be more than the memory holds."""
+    return unpacked > _MOST_SWOLLEN and unpacked > _MOST_SWELLING * packed
+
+
+class _Bounded(io.RawIOBase):
+    """The decompressed bytes of a file. Raises `UsageError` if they become a bomb."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        self._stream, self._path = stream, path
+        self._packed, self._unpacked = path.stat().st_size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        self._unpacked += len(piece)
+        if is_bomb(self._packed, self._unpacked):
+            raise UsageError(
+                f"{self._path} unpacks to more than {_MOST_SWELLING} times its size; if that is meant, decompress it, "
+                "and name the table"
+            )
+        return len(piece)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
 def is_compressed(path: Path) -> bool:
     """Whether the last extension is that of a compression."""
     return path.suffix.lower() in OPENERS
@@ -52,7 +87,8 @@ def opened(path: Path) -> BinaryIO:
     """Open the decompressed bytes of a file.
 
     Raises:
-        UsageError: the compression needs a package that is not installed.
+        UsageError: the compression needs a package that is not installed; or, while it is read, it is a bomb.
     """
-    stream: BinaryIO = OPENERS.get(path.suffix.lower(), open)(path, "rb")
-    return stream
+    if not is_compressed(path):
+        return path.open("rb")
+    return io.BufferedReader(_Bounded(OPENERS[path.suffix.lower()](path, "rb"), path), _AT_ONCE)

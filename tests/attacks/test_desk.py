@@ -1,0 +1,209 @@
+"""The page of the desk, its cookies and its project folder are forged or tampered with. Each ends in a sentence."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.desk.app import create_desk
+from glassformer.desk.project import Project
+from glassformer.serving.listening import Address
+from tests.attacks.answer import answered, nothing_lost
+from tests.cli.terminal import glassformer
+from tests.desk.samples import learn, project_of, some_texts
+
+HUGE = 10**30
+DECISION: dict[str, Any] = {"texts": [1], "kind": "skip", "who": "me", "way": "search"}
+HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return project_of(tmp_path_factory.mktemp("project"), some_texts(12))
+
+
+@pytest.fixture(scope="module")
+def client(project: Project) -> Iterator[TestClient]:
+    """One page for all attacks: it must go on after each of them."""
+    desk = create_desk(project, learn, hosts=["localhost", "127.0.0.1"])
+    with TestClient(desk.app, base_url="http://127.0.0.1", raise_server_exceptions=False) as client:
+        client.get(f"/{desk.app.query}")
+        yield client
+    desk.rounds.stop()
+
+
+def decision(**changes: Any) -> tuple[str, str, Any]:
+    return "POST", "/desk/decisions", DECISION | changes
+
+
+def changed(**changes: Any) -> tuple[str, str, Any]:
+    return "POST", "/desk/classes", {"name": "praise", "who": "me"} | changes
+
+
+def columns(**changes: Any) -> tuple[str, str, Any]:
+    return "POST", "/desk/columns", {"text": "text", "task": "classes"} | changes
+
+
+REFUSED: dict[str, tuple[tuple[str, str, Any], int]] = {
+    "text-of-a-huge-number": (("GET", f"/desk/texts/{HUGE}", None), 422),
+    "text-of-5000-digits": (("GET", f"/desk/texts/{'9' * 5_000}", None), 422),
+    "text-negative": (("GET", "/desk/texts/-1", None), 404),
+    "text-of-sql": (("GET", "/desk/texts/1%20OR%201=1", None), 422),
+    "alike-of-a-huge-number": (("GET", f"/desk/alike/{HUGE}", None), 422),
+    "next-leaving-a-huge-number": (("GET", f"/desk/next?who=me&leaving={HUGE}", None), 422),
+    "next-of-nobody": (("GET", "/desk/next", None), 422),
+    "next-of-a-long-name": (("GET", f"/desk/next?who={'a' * 5_000}", None), 422),
+    "next-of-a-nul": (("GET", "/desk/next?who=%00", None), 200),
+    "search-far-away": (("GET", f"/desk/texts?page={HUGE}", None), 422),
+    "search-beyond-the-last-page": (("GET", "/desk/texts?page=1000000000", None), 200),
+    "search-negative": (("GET", "/desk/texts?page=-1", None), 422),
+    "search-of-sql": (("GET", "/desk/texts?words=%27%20OR%201=1%20--", None), 200),
+    "search-of-patterns": (("GET", "/desk/texts?words=%25_%5C%25", None), 200),
+    "search-of-many-words": (("GET", "/desk/texts?words=" + "a%20" * 100, None), 200),
+    "search-of-a-state-of-none": (("GET", "/desk/texts?state=owned", None), 422),
+    "search-for-a-label-of-none": (("GET", "/desk/texts?label=%00", None), 200),
+    "report-of-a-huge-number": (("GET", f"/desk/report/{HUGE}", None), 404),
+    "report-negative": (("GET", "/desk/report/-1", None), 404),
+    "report-up": (("GET", "/desk/report/..%2f..%2f..%2fetc%2fpasswd", None), 404),
+    "decision-about-a-huge-number": (decision(texts=[HUGE]), 422),
+    "decision-about-nothing": (decision(texts=[]), 422),
+    "decision-about-10001": (decision(texts=list(range(10_001))), 422),
+    "decision-about-a-fraction": (decision(texts=[1.5]), 422),
+    "decision-about-true": (decision(texts=[True]), 422),
+    "decision-about-sql": (decision(texts=["1) OR (1=1"]), 422),
+    "decision-without-a-label": (decision(kind="label"), 422),
+    "decision-of-half-a-pair": (decision(kind="label", label="\ud800"), 422),
+    "decision-by-half-a-pair": (decision(who="\udfff"), 422),
+    "decision-noted-by-half-a-pair": (decision(note="\ud800"), 422),
+    "decision-of-a-blank-label": (decision(kind="label", label=" \t"), 422),
+    "decision-of-a-long-label": (decision(kind="label", label="a" * 5_000), 422),
+    "decision-of-a-long-note": (decision(note="a" * 5_000), 422),
+    "decision-with-more-keys": (decision(giver="owner"), 422),
+    "decision-of-the-table": (decision(way="table"), 422),
+    "class-of-none": (changed(name="nosuch", to="other"), 422),
+    "class-blank": (changed(name=" "), 422),
+    "class-to-blank": (changed(to=" "), 422),
+    "class-of-half-a-pair": (changed(name="\ud800"), 422),
+    "class-to-half-a-pair": (changed(to="\ud800"), 422),
+    "columns-of-none": (columns(text="nosuch"), 422),
+    "columns-text-for-label": (columns(label="text"), 422),
+    "columns-of-half-a-pair": (columns(text="\ud800"), 422),
+    "columns-of-an-odd-task": (columns(task="owned"), 422),
+    "settings-odd": (("POST", "/desk/settings", {"twice": "yes"}), 422),
+    "undo-nothing": (("POST", "/desk/undo", {"who": HOSTILE}), 200),
+    "undo-of-half-a-pair": (("POST", "/desk/undo", {"who": "\ud800"}), 422),
+    "round-of-nothing": (("POST", "/desk/rounds", None), 422),
+    "table-up": (("POST", "/desk/table?name=..%2F..%2Fowned.csv", "text\ngood\n"), 422),
+    "table-absolute": (("POST", "/desk/table?name=%2Ftmp%2Fowned.csv", "text\ngood\n"), 422),
+    "table-hidden": (("POST", "/desk/table?name=.owned.csv", "text\ngood\n"), 422),
+    "table-backslash": (("POST", "/desk/table?name=..%5Cowned.csv", "text\ngood\n"), 422),
+    "table-nul": (("POST", "/desk/table?name=a%00.csv", "text\ngood\n"), 422),
+    "table-a-program": (("POST", "/desk/table?name=a.py", "import os\n"), 422),
+    "table-of-a-long-name": (("POST", f"/desk/table?name={'é' * 200}.csv", "text\ngood\n"), 422),
+    "table-part-up": (("POST", "/desk/table?name=a.zip&part=..%2F..%2Fetc%2Fpasswd", "PK"), 422),
+    "table-empty": (("POST", "/desk/table?name=a.csv", ""), 422),
+    "table-over-the-labels": (("POST", "/desk/table?name=desk.sqlite", "SQLite format 3\0"), 422),
+    "path-of-the-labels": (("GET", "/desk/desk.sqlite", None), 404),
+    "page-up": (("GET", "/desk/page/..%2f..%2fapp.py", None), 404),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_odd_request_of_the_page_changes_nothing(name: str, client: TestClient, project: Project) -> None:
+    (method, path, body), status = REFUSED[name]
+    before = client.get("/desk/state").json()
+    with nothing_lost(project.folder / "tables"):
+        content = body if isinstance(body, str | None) else json.dumps(body)
+        answer = client.request(method, path, content=content, headers={"content-type": "application/json"})
+    assert answer.status_code == status, answer.text[:500]
+    assert status == 200 or (isinstance(answer.json()["reason"], str) and len(answer.text) < 3_000)
+    assert client.get("/desk/state").json() == before
+    assert not list(project.folder.glob(".sent-*"))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"cookie": ""}, id="no-cookie"),
+        pytest.param({"cookie": "desk=; desk-0=1; ;;=\xff".encode("latin-1")}, id="odd-cookie"),
+        pytest.param({"cookie": "a" * 5_000}, id="long-cookie"),
+        pytest.param({"host": "evil.example"}, id="another-host"),
+        pytest.param({"origin": "http://evil.example"}, id="another-origin"),
+        pytest.param({"origin": "null"}, id="null-origin"),
+        pytest.param({"origin": "http://127.0.0.1:1"}, id="another-port"),
+    ],
+)
+def test_another_website_or_user_is_refused(headers: dict[str, Any], client: TestClient) -> None:
+    for method, path in (("GET", "/desk/state"), ("POST", "/desk/undo"), ("GET", "/desk/labels.csv")):
+        assert client.request(method, path, headers=headers).status_code in (400, 403)
+
+
+def test_a_hostile_name_and_note_come_back_as_text(client: TestClient) -> None:
+    assert client.request(*decision(note=HOSTILE, who=HOSTILE)[:2], json=decision(note=HOSTILE, who=HOSTILE)[2]).json()
+    assert client.get("/desk/texts/1").json()["text"]["note"] == HOSTILE
+    assert client.post("/desk/undo", json={"who": HOSTILE}).json()["texts"] == 1
+
+
+def written(content: bytes) -> Callable[[Path], object]:
+    return lambda file: file.write_bytes(content)
+
+
+def edited(*statements: str) -> Callable[[Path], object]:
+    def edit(file: Path) -> None:
+        with sqlite3.connect(file) as connection:
+            for statement in statements:
+                connection.execute(statement)
+        connection.close()
+
+    return edit
+
+
+def instead(make: Callable[[Path], object]) -> Callable[[Path], object]:
+    """Another thing of the same name."""
+
+    def replace(file: Path) -> None:
+        file.unlink()
+        make(file)
+
+    return replace
+
+
+TAMPERED: dict[str, Callable[[Path], object]] = {
+    "no-database": written(b"text,label\n"),
+    "cut": lambda file: file.write_bytes(file.read_bytes()[:5_000]),
+    "zeros-behind-the-header": lambda file: file.write_bytes(file.read_bytes()[:100] + b"\0" * 60_000),
+    "another-database": instead(edited("CREATE TABLE x (y)", "PRAGMA user_version = 1")),
+    "of-a-newer-version": edited("PRAGMA user_version = 1000"),
+    "of-a-negative-version": edited("PRAGMA user_version = -1"),
+    "no-facts": edited("DROP TABLE facts"),
+    "facts-no-json": edited("UPDATE facts SET value = '{'"),
+    "facts-null": edited("UPDATE facts SET value = 'null'"),
+    "facts-of-odd-types": edited("UPDATE facts SET value = '[1]'"),
+    "table-up": edited("UPDATE facts SET value = '\"../../../../etc/passwd\"' WHERE name = 'table'"),
+    "table-gone": edited("UPDATE facts SET value = '\"gone.csv\"' WHERE name = 'table'"),
+    "task-of-none": edited("INSERT OR REPLACE INTO facts (name, value) VALUES ('task', '\"owned\"')"),
+    "a-folder": instead(Path.mkdir),
+    "a-link-to-itself": instead(lambda file: file.symlink_to(file.name)),
+    "an-endless-device": instead(lambda file: file.symlink_to("/dev/zero")),
+}
+
+
+def _closed(_: object, address: Address, **__: object) -> None:
+    """Stands for a server that is stopped at once."""
+    address.listener.close()
+
+
+@pytest.mark.parametrize("name", TAMPERED)
+def test_a_tampered_project_is_opened_or_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = project_of(tmp_path, some_texts(4))
+    opened.store.close()
+    TAMPERED[name](opened.folder / "desk.sqlite")
+    monkeypatch.setattr("glassformer.serving.listening.answer_requests", _closed)
+    outcome = glassformer("desk", "--project", opened.folder, "--no-open")
+    if outcome.code:
+        answered(outcome, str(opened.folder))
+    assert "Traceback" not in outcome.err

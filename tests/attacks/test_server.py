@@ -1,0 +1,322 @@
+"""Clients of `serve` send broken, endless or forged requests. Each gets a status below 500, or a closed connection."""
+
+import json
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import pytest
+
+from glassformer.serving.feedback import FeedbackFile
+from glassformer.serving.limits import Limits
+from tests.browser.serving import running
+from tests.serving.samples import served
+
+KEY = "f00-Bar"
+MARK = b"marker7316"
+SECONDS = 20
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
+    """One server for all attacks: it must still answer after each of them."""
+    feedback = FeedbackFile(tmp_path_factory.mktemp("feedback") / "kept.jsonl")
+    hosts = ["localhost", "127.0.0.1", "[::1]"]
+    with running(served(), limits=Limits(body_seconds=1), hosts=hosts, api_key=KEY, feedback=feedback) as url:
+        place = urlsplit(url)
+        assert place.hostname
+        assert place.port
+        yield place.hostname, place.port
+
+
+def head(line: bytes, *more: bytes, host: bytes = b"127.0.0.1") -> bytes:
+    return b"\r\n".join([line, b"host: " + host, b"authorization: Bearer f00-Bar", *more, b"", b""])
+
+
+def post(
+    path: bytes, body: bytes, *more: bytes, kind: bytes = b"application/json", host: bytes = b"127.0.0.1"
+) -> bytes:
+    length = b"content-length: %d" % len(body)
+    return head(b"POST " + path + b" HTTP/1.1", b"content-type: " + kind, length, *more, host=host) + body
+
+
+def predict(body: bytes, *more: bytes) -> bytes:
+    return post(b"/predict", body, *more)
+
+
+def infer(**changes: object) -> bytes:
+    tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["good"]} | changes
+    return post(b"/v2/models/reviews/infer", json.dumps({"inputs": [tensor]}).encode())
+
+
+def binary(content: bytes, size: object, length: bytes) -> bytes:
+    tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "parameters": {"binary_data_size": size}}
+    body = json.dumps({"inputs": [tensor]}).encode()
+    said = b"inference-header-content-length: " + (length or b"%d" % len(body))
+    return post(b"/v2/models/reviews/infer", body + content, said)
+
+
+def table(content: bytes, name: bytes = b"t.csv") -> bytes:
+    return post(b"/table?name=" + name, content, kind=b"text/csv")
+
+
+def get(path: bytes, *more: bytes, host: bytes = b"127.0.0.1") -> bytes:
+    return head(b"GET " + path + b" HTTP/1.1", *more, host=host)
+
+
+GOOD = b'{"text": "good"}'
+CHUNKED = head(b"POST /predict HTTP/1.1", b"content-type: application/json", b"transfer-encoding: chunked")
+UNSENT = head(b"POST /predict HTTP/1.1", b"content-type: application/json", b"content-length: 100")
+REFUSED: dict[str, tuple[bytes, int]] = {
+    # what is HTTP, but not what is meant
+    "http-0.9": (b"GET /\r\n\r\n", 400),
+    "http-1.0-without-host": (b"GET /model HTTP/1.0\r\nauthorization: Bearer f00-Bar\r\n\r\n", 400),
+    "http-2-preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+    "http-9": (b"GET / HTTP/9.9\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "tls-hello": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200, 400),
+    "nul-bytes": (b"\0" * 5_000 + b"\r\n\r\n", 400),
+    "no-host": (b"GET /model HTTP/1.1\r\nauthorization: Bearer f00-Bar\r\n\r\n", 400),
+    "two-hosts": (get(b"/model", b"host: evil.example"), 400),
+    "two-lengths": (predict(GOOD, b"content-length: 3"), 400),
+    "length-negative": (head(b"POST /predict HTTP/1.1", b"content-length: -1"), 400),
+    "length-with-plus": (head(b"POST /predict HTTP/1.1", b"content-length: +5") + GOOD, 400),
+    "length-no-number": (head(b"POST /predict HTTP/1.1", b"content-length: many") + GOOD, 400),
+    "length-of-5000-digits": (head(b"POST /predict HTTP/1.1", b"content-length: " + b"9" * 5_000), 400),
+    "length-of-1-TB": (head(b"POST /predict HTTP/1.1", b"content-length: 1000000000000"), 413),
+    "length-in-other-digits": (head(b"POST /predict HTTP/1.1", "content-length: ١".encode()), 400),
+    "header-without-name": (get(b"/model", b": value"), 400),
+    "header-with-nul": (get(b"/model", b"x: a\0b"), 400),
+    "header-folded": (get(b"/model", b"x: a", b" b"), 200),
+    "header-with-space-before-colon": (get(b"/model", b"x : a"), 400),
+    "headers-many": (get(b"/model", *[b"x%d: a" % n for n in range(250_000)]), 400),
+    "header-long": (get(b"/model", b"x: " + b"a" * 2_000_000), 400),
+    "path-long": (get(b"/" + b"a" * 2_000_000), 400),
+    "path-of-60-kB": (get(b"/" + b"a" * 60_000), 404),
+    "method-unknown": (head(b"OWNED /predict HTTP/1.1"), 405),
+    "method-trace": (head(b"TRACE /predict HTTP/1.1"), 405),
+    "method-connect": (head(b"CONNECT evil.example:80 HTTP/1.1"), 404),
+    "method-long": (head(b"A" * 60_000 + b" / HTTP/1.1"), 405),
+    "upgrade-to-websocket": (
+        get(b"/predict", b"upgrade: websocket", b"connection: Upgrade", b"sec-websocket-key: AAAA",
+            b"sec-websocket-version: 13"), 405),
+    "chunk-of-bad-size": (CHUNKED + b"zz\r\n", 400),
+    "chunk-of-huge-size": (CHUNKED + b"f" * 30 + b"\r\n", 400),
+    "chunk-negative": (CHUNKED + b"-5\r\n", 400),
+    "chunks-without-end": (CHUNKED + b"5\r\n12345\r\n" * 10, 408),
+    "chunks-too-large": (CHUNKED + (b"10000\r\n" + b"a" * 65536 + b"\r\n") * 40, 413),
+    "chunked-and-a-length": (predict(GOOD, b"transfer-encoding: chunked"), 408),
+    "coding-unknown": (head(b"POST /predict HTTP/1.1", b"transfer-encoding: gzip"), 400),
+    "body-that-never-comes": (UNSENT, 408),
+    "body-cut": (UNSENT + GOOD, 408),
+    "expect-continue-and-nothing": (UNSENT[:-2] + b"expect: 100-continue\r\n\r\n", 100),
+    # who asks
+    "host-of-another": (get(b"/model", host=b"evil.example"), 400),
+    "host-rebound": (get(b"/model", host=b"127.0.0.1.evil.example"), 400),
+    "host-with-user": (get(b"/model", host=b"127.0.0.1@evil.example"), 400),
+    "host-empty": (get(b"/model", host=b""), 400),
+    "host-no-utf-8": (get(b"/model", host=b"\xff\xfe"), 400),
+    "origin-of-another": (predict(GOOD, b"origin: http://evil.example"), 403),
+    "origin-null": (predict(GOOD, b"origin: null"), 403),
+    "origin-empty": (predict(GOOD, b"origin:"), 403),
+    "origin-begins-alike": (predict(GOOD, b"origin: http://127.0.0.1.evil.example"), 403),
+    "origin-with-user": (predict(GOOD, b"origin: http://127.0.0.1@evil.example"), 403),
+    "origin-with-another-port": (predict(GOOD, b"origin: http://127.0.0.1:1"), 403),
+    "origin-twice": (predict(GOOD, b"origin: http://evil.example", b"origin: http://127.0.0.1"), 403),
+    "key-missing": (b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-in-the-query": (b"GET /model?key=f00-Bar HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-cut": (b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer f00-Ba\r\n\r\n", 401),
+    "key-of-60-kB": (b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer " + b"a" * 60_000 + b"\r\n\r\n",
+                     401),
+    "key-for-another-path": (b"POST /health/../predict HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-doubled-slash": (b"GET //model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    "key-path-of-another-host": (b"GET http://evil.example/model HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n", 401),
+    # paths
+    "path-up": (get(b"/page/../../../../etc/passwd"), 404),
+    "path-up-encoded": (get(b"/page/%2e%2e/%2e%2e/%2e%2e/etc/passwd"), 404),
+    "path-up-encoded-slash": (get(b"/page/..%2f..%2f..%2fetc%2fpasswd"), 404),
+    "path-absolute": (get(b"/page//etc/passwd"), 404),
+    "path-nul": (get(b"/page/main.js%00.css"), 404),
+    "path-backslash": (get(b"/page/..\\..\\etc\\passwd"), 404),
+    "path-no-utf-8": (get(b"/page/%ff%fe"), 404),
+    "path-long-name": (get(b"/page/" + b"a" * 5_000), 404),
+    "path-star": (head(b"OPTIONS * HTTP/1.1"), 404),
+    "path-markup": (get(b"/<script>alert(1)</script>"), 404),
+    "path-with-line-break": (get(b"/a%0d%0aset-cookie:%20x=1"), 404),
+    "model-up": (get(b"/v2/models/../../etc/passwd"), 404),
+    "model-line-break": (get(b"/v2/models/%0d%0ax:1"), 404),
+    # bodies
+    "body-empty": (predict(b""), 422),
+    "body-a-number": (predict(b"1"), 422),
+    "body-null": (predict(b"null"), 422),
+    "body-1e999": (predict(b'{"text": 1e999}'), 422),
+    "body-of-5000-digits": (predict(b'{"text": ' + b"9" * 5_000 + b"}"), 400),
+    "body-nested": (predict(b'{"text": ' + b"[" * 100_000), 400),
+    "body-nested-and-closed": (predict(b'{"text": ' + b"[" * 900_000 + b"]" * 900_000 + b"}"), 400),
+    "body-utf-16": (predict(json.dumps({"texts": 1}).encode("utf-16")), 422),
+    "body-no-utf-8": (predict(b'{"text": "\xff\xfe"}'), 400),
+    "body-half-of-a-pair": (predict(b'{"text": "\\ud800"}'), 422),
+    "body-nan-for-a-limit": (predict(b'{"text": "good", "review_below": NaN}'), 422),
+    "body-infinity": (predict(b'{"text": "good", "review_below": Infinity}'), 422),
+    "body-key-of-a-class": (predict(b'{"text": "good", "__class__": {"__init__": 1}}'), 422),
+    "body-texts-of-null": (predict(b'{"texts": [null]}'), 422),
+    "body-no-texts": (predict(b'{"texts": []}'), 200),
+    "body-257-texts": (predict(json.dumps({"texts": ["a"] * 257}).encode()), 422),
+    "body-300000-texts": (predict(b'{"texts": [' + b"0," * 300_000 + b"0]}"), 422),
+    "body-text-too-long": (predict(json.dumps({"text": "a " * 50_001}).encode()), 422),
+    "body-row-for-a-text": (predict(b'{"text": {"text": "good"}}'), 422),
+    "body-model-of-another": (predict(b'{"text": "good", "model": "../../etc"}'), 422),
+    "body-explains-9": (predict(json.dumps({"texts": ["good"] * 9, "explain": True}).encode()), 422),
+    "body-a-form": (post(b"/predict", b"text=good", kind=b"application/x-www-form-urlencoded"), 422),
+    "body-multipart": (post(b"/predict", b"--a\r\n\r\n--a--", kind=b"multipart/form-data; boundary=a"), 422),
+    "body-plain": (post(b"/predict", GOOD, kind=b"text/plain"), 422),
+    "body-gzip": (predict(b"\x1f\x8b" + b"\0" * 50, b"content-encoding: gzip"), 400),
+    "explain-a-label-of-none": (post(b"/explain", b'{"text": "good", "label": "<b>"}'), 422),
+    "explain-nothing": (post(b"/explain", b'{"text": " "}'), 422),
+    "feedback-label-of-none": (post(b"/feedback", b'{"text": "good", "label": "nosuch"}'), 422),
+    "feedback-label-a-list": (post(b"/feedback", b'{"text": "good", "label": [["good"]]}'), 422),
+    "feedback-label-huge": (post(b"/feedback", b'{"text": "good", "label": 1e999}'), 422),
+    "feedback-text-too-long": (post(b"/feedback", json.dumps({"text": "a " * 50_001, "label": "good"}).encode()), 422),
+    "feedback-half-of-a-pair": (post(b"/feedback", b'{"text": "\\udfff", "label": "good"}'), 422),
+    # the protocol of others
+    "tensor-of-no-shape": (infer(shape=[]), 422),
+    "tensor-of-negative-shape": (infer(shape=[-1]), 422),
+    "tensor-of-huge-shape": (infer(shape=[10**18]), 422),
+    "tensor-of-huger-shape": (infer(shape=[10**400]), 422),
+    "tensor-of-fractions": (infer(shape=[1.5]), 422),
+    "tensor-of-many-dimensions": (infer(shape=[1] * 10_000), 422),
+    "tensor-of-numbers": (infer(datatype="FP32", data=[1.0]), 422),
+    "tensor-of-no-type": (infer(datatype="STRING"), 422),
+    "tensor-of-a-number-for-a-text": (infer(data=[1]), 422),
+    "tensor-nested": (infer(data=[[["good"]]]), 422),
+    "tensor-without-data": (infer(data=None), 422),
+    "tensor-named-otherwise": (infer(name="\x1b[2J"), 422),
+    "tensor-of-half-a-pair": (infer(data=["\ud800"]), 422),
+    "tensor-of-257-rows": (infer(shape=[257], data=["a"] * 257), 422),
+    "tensor-bytes-beyond": (binary(b"\x04\0\0\0good", 10**9, b""), 422),
+    "tensor-bytes-negative": (binary(b"\x04\0\0\0good", -8, b""), 422),
+    "tensor-bytes-true": (binary(b"\x04\0\0\0good", True, b""), 422),
+    "tensor-bytes-lie": (binary(b"\xff\xff\xff\xffgood", 8, b""), 422),
+    "tensor-bytes-cut": (binary(b"\x04\0\0", 3, b""), 422),
+    "tensor-bytes-no-utf-8": (binary(b"\x04\0\0\0\xff\xff\xff\xff", 8, b""), 422),
+    "tensor-header-beyond": (binary(b"", 0, b"999999"), 422),
+    "tensor-header-no-number": (binary(b"", 0, "²".encode()), 422),
+    "tensor-header-of-5000-digits": (binary(b"", 0, b"9" * 5_000), 422),
+    # tables
+    "table-without-a-name": (post(b"/table", b"text\ngood\n", kind=b"text/csv"), 422),
+    "table-name-up": (table(b"text\ngood\n", b"../../etc/passwd"), 422),
+    "table-name-nul": (table(b"text\ngood\n", b"t%00.csv"), 200),
+    "table-name-long": (table(b"text\ngood\n", b"a" * 300 + b".csv"), 422),
+    "table-name-of-a-sheet": (table(b"text\ngood\n", b"t.xlsx%23" + b"a" * 200), 422),
+    "table-name-sheet-up": (table(b"text\ngood\n", b"t.xlsx%23..%2F..%2Fetc"), 422),
+    "table-name-parquet": (table(b"PAR1", b"t.parquet"), 422),
+    "table-name-database": (table(b"SQLite format 3\0", b"t.sqlite"), 422),
+    "table-empty": (table(b""), 422),
+    "table-no-workbook": (table(b"PK\x03\x04" + b"\0" * 100, b"t.xlsx"), 422),
+    "table-ragged": (table(b"text,label\na,b,c\n"), 422),
+    "table-nul": (table(b"text\na\0b\n"), 422),
+    "table-open-quote": (table(b'text\n"a\n'), 422),
+    "table-column-of-none": (post(b"/table?name=t.csv&text=%ff%00", b"text\ngood\n", kind=b"text/csv"), 422),
+    "table-too-long-a-text": (table(b"text\n" + b"a " * 50_001 + b"\n"), 422),
+    "table-too-many-rows": (table(b"text\n" + b"a\n" * 50_001), 422),
+}  # fmt: skip
+
+
+def sent(place: tuple[str, int], request: bytes) -> bytes:
+    """Send a request, and return what comes until the connection is closed, or its first answer is whole."""
+    with socket.create_connection(place, timeout=SECONDS) as client:
+        sending = threading.Thread(target=_send, args=(client, request))
+        sending.start()
+        answer = b""
+        try:
+            while not _is_whole(answer) and (piece := client.recv(65536)):
+                answer += piece
+        except ConnectionResetError:
+            pass
+        client.close()
+        sending.join()
+    return answer
+
+
+def _send(client: socket.socket, request: bytes) -> None:
+    with suppress(OSError):  # the server has closed the connection, which the answer shows
+        client.sendall(request)
+
+
+def _is_whole(answer: bytes) -> bool:
+    start, end, body = answer.partition(b"\r\n\r\n")
+    if not end:
+        return False
+    named = dict(line.lower().split(b": ", 1) for line in start.split(b"\r\n")[1:] if b": " in line)
+    if b"content-length" in named:
+        return len(body) >= int(named[b"content-length"])
+    return answer.startswith(b"HTTP/1.1 100") or body.endswith(b"0\r\n\r\n")
+
+
+def still_answers(place: tuple[str, int]) -> None:
+    assert sent(place, get(b"/ready")).startswith(b"HTTP/1.1 200 ")
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_odd_request_is_refused_and_the_next_one_answered(name: str, server: tuple[str, int]) -> None:
+    request, status = REFUSED[name]
+    answer = sent(server, request)
+    assert answer.startswith(b"HTTP/1.1 %d " % status), answer[:500]
+    assert b"root:" not in answer, "a file of the machine"
+    assert b"Traceback" not in answer
+    assert not any(line.lower().startswith((b"set-cookie", b"x:")) for line in answer.split(b"\r\n"))
+    if status in (401, 403, 404, 405, 413, 422):
+        document = json.loads(answer.partition(b"\r\n\r\n")[2])
+        assert isinstance(document.get("reason", document.get("error")), str)
+        assert len(answer) < 3_000, "what was sent is not sent back"
+    still_answers(server)
+
+
+def test_requests_in_one_go_are_answered_in_their_order(server: tuple[str, int]) -> None:
+    with socket.create_connection(server, timeout=SECONDS) as client:
+        client.sendall(get(b"/nosuch1") + predict(GOOD) + get(b"/nosuch2", b"connection: close"))
+        answers = b"".join(iter(lambda: client.recv(65536), b""))
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"404", b"200", b"404"]
+    assert answers.index(b"nosuch1") < answers.index(b"prediction") < answers.index(b"nosuch2")
+
+
+def test_what_stands_behind_a_body_is_no_request_of_another(server: tuple[str, int]) -> None:
+    """A length that is too short leaves the rest of the body as the next request, which needs the key like any."""
+    hidden = b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n"
+    with socket.create_connection(server, timeout=SECONDS) as client:
+        client.sendall(predict(GOOD) + hidden)
+        answers = b"".join(iter(lambda: client.recv(65536), b""))
+    assert b"HTTP/1.1 401" in answers
+
+
+def test_clients_that_send_a_byte_now_and_then_keep_nobody_waiting(server: tuple[str, int]) -> None:
+    slow = [socket.create_connection(server, timeout=SECONDS) for _ in range(60)]
+    try:
+        for number in range(3):
+            for client in slow:
+                client.sendall(UNSENT[number : number + 1])
+            still_answers(server)
+    finally:
+        for client in slow:
+            client.close()
+
+
+def test_clients_that_are_gone_before_their_answer_keep_nobody_waiting(server: tuple[str, int]) -> None:
+    for _ in range(20):
+        with socket.create_connection(server, timeout=SECONDS) as client:
+            client.sendall(predict(json.dumps({"texts": ["good " * 100] * 20}).encode()))
+    assert sent(server, predict(GOOD)).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_wrong_key_takes_as_long_however_much_of_it_is_right(server: tuple[str, int]) -> None:
+    """The key and what is sent are compared as digests, so a common beginning does not show."""
+    begun = time.monotonic()
+    for sent_key in (b"f", b"f00", b"f00-Ba", b"x" * 7):
+        request = b"GET /model HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer " + sent_key + b"\r\n\r\n"
+        answer = sent(server, request)
+        assert answer.startswith(b"HTTP/1.1 401 ")
+        assert KEY.encode() not in answer
+    assert time.monotonic() - begun < SECONDS
