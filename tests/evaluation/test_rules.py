@@ -3,6 +3,7 @@ import numpy as np
 from glassformer.evaluation.intervals import wilson
 from glassformer.evaluation.rules import measure_rules
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import LabelSaying
 
 LABELS = ("a", "b", "c")
 CONTENT = '"one" -> a 2\n"two" -> b\n"three" -> not a\n"four" -> a always\n"five" -> c always\n"six" -> a\n'
@@ -10,7 +11,7 @@ TEXTS = ["one", "one two", "two three", "four one two", "five four", "one three"
 
 
 def reader(*, several: bool = False) -> RulesReader:
-    return RulesReader.of(CONTENT, LABELS, "rules.txt", several=several)
+    return RulesReader.of(CONTENT, LabelSaying(labels=LABELS, several=several), "rules.txt")
 
 
 def test_it_counts_how_often_each_rule_matches_and_is_right() -> None:

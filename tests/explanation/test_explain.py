@@ -16,6 +16,7 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.unlike import Seen, UnlikeConfig, ngram_hashes
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels.target import labels_of
 from tests.explanation.test_counting import reader
 from tests.prediction.keeping import keeping
@@ -36,7 +37,8 @@ def two_readers(*, transformer: float = 0.7, **settings: Any) -> TrainedModel:
 def with_rules(trained: TrainedModel, content: str) -> TrainedModel:
     """The same model with rules beside its readers."""
     readers = Readers.weighing({"rules": 1.0, **trained.config.weights})
-    ruled = RulesReader.of(content, labels_of(trained.config.target).names, "rules.txt", several=False)
+    saying = LabelSaying(labels=labels_of(trained.config.target).names, several=False)
+    ruled = RulesReader.of(content, saying, "rules.txt")
     config = trained.config.model_copy(update={"readers": readers})
     return dataclasses.replace(trained, config=config, readers={**trained.readers, "rules": ruled})
 

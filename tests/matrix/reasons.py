@@ -28,11 +28,6 @@ class Refusal:
 SEVERAL = ("several texts", "text with columns")
 REFUSED: tuple[Refusal, ...] = (
     Refusal(
-        things=("train --rules",),
-        targets=("number",),
-        why="rules speak for labels",
-    ),
-    Refusal(
         things=("export transformers",),
         inputs=SEVERAL,
         why="a pipeline of transformers gives a model one string, and has no place for a row",

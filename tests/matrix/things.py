@@ -126,13 +126,15 @@ def encoder(cell: Cell) -> None:
 @tried("train --rules", "train")
 def rules(cell: Cell) -> None:
     file = cell.out / "rules.txt"
-    file.write_text('"number 7" -> good always\n/fa+ir/ -> good\n')
+    says: tuple[Any, str, str] = {"number": (3.5, "3.5 always", "+1")}.get(cell.target, ("good", "good always", "good"))
+    file.write_text(f'"number 7" -> {says[1]}\n/fa+ir/ -> {says[2]}\n')
     cell.train(cell.out / "m", "--set", "model.body=none", "--set", "model.counting=auto", "--rules", file)
     row = cell.rows(7, 1)[0]
     text = str(row["text"]) if cell.inputs == "one text" else json.dumps(row)
     (found,) = cell.run("predict", cell.out / "m", text, "--json").document["answers"]
-    assert "good" in found["prediction"]
-    explained = cell.run("explain", cell.out / "m", text, "--label", "good", "--json").document
+    assert says[0] in ([found["prediction"]] if cell.target != "several" else found["prediction"])
+    asked = () if cell.target == "number" else ("--label", "good")
+    explained = cell.run("explain", cell.out / "m", text, *asked, "--json").document
     assert explained["rules"][0]["effect"] == "decides"
     answers_well(cell, cell.out / "m")
 

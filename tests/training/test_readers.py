@@ -28,6 +28,7 @@ from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.joining import Joined, join
 from glassformer.readers.reader import DECIDING, FittedReader, Fold
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels import training_readers as readers_module
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier
@@ -216,7 +217,8 @@ def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
 
 def test_rules_are_added_to_calibrated_scores_and_rows_that_they_decide_have_no_vote() -> None:
     counts = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
-    rules = RulesReader.of('"film" -> no 2\n"plot" -> yes always', ("no", "yes"), "rules.txt", several=False)
+    saying = LabelSaying(labels=("no", "yes"), several=False)
+    rules = RulesReader.of('"film" -> no 2\n"plot" -> yes always', saying, "rules.txt")
     rng, labels = np.random.default_rng(0), np.arange(80) % 2
     knows = (2.0 * np.eye(2)[labels] + 0.8 * rng.normal(size=(80, 2))).astype(np.float32)
     said = rules.scores(["film", "plot", "", ""] * 20)

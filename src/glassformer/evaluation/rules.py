@@ -13,6 +13,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.readers.rules.parsing import Rule
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import Saying
 from glassformer.targets.probabilities import one_hot
 
 _MOST_LISTED = 20  # contradictions
@@ -79,7 +80,7 @@ def measure_rules(
     from glassformer.evaluation.intervals import wilson  # SciPy, which the results of a measurement do not need
 
     matches = reader.matcher.matches(texts)
-    has = one_hot(truth, len(reader.labels)).astype(bool)
+    has = one_hot(truth, len(reader.saying.outputs)).astype(bool)
     matched, right = np.zeros((2, len(reader.rules)), np.int64)
     pairs: Counter[tuple[int, int, bool]] = Counter()
     for row, rules in enumerate(matches):
@@ -89,7 +90,7 @@ def measure_rules(
         silencing = reader.silencing(rules)
         for first, second in combinations(rules[:_MOST_IN_A_TEXT], 2):
             decides = silencing.get(first)
-            if decides in (None, first, second) and _differ(reader.rules[first], reader.rules[second], reader.several):
+            if decides in (None, first, second) and _differ(reader.saying, reader.rules[first], reader.rules[second]):
                 pair = (second, first) if decides == second else (first, second)
                 pairs[*pair, decides is not None] += 1
     was, now = ((found == has).all(axis=1) for found in (without, given))
@@ -116,8 +117,8 @@ def measure_rules(
     )
 
 
-def _differ(one: Rule, other: Rule, several: bool) -> bool:
+def _differ(saying: Saying, one: Rule, other: Rule) -> bool:
     """Whether two rules say different things about the same text."""
     if one.label == other.label:
         return one.negated != other.negated
-    return not several and not one.negated and not other.negated
+    return saying.decision(one) == saying.decision(other) and not one.negated and not other.negated

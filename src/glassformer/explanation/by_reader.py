@@ -39,7 +39,7 @@ def shares_by_reader(question: Question, method: str | None = None) -> dict[str,
     """
     method = method or default_method(question)
     found: dict[str, ReaderShares] = {}
-    for name, weight in question.predictor.trained.config.weights.items():
+    for name, weight in question.weights.items():
         if weight:
             found[name] = _EXPLAINED.get(name, _left_out)(question, name, method)
     return found

@@ -64,7 +64,12 @@ class Question:
 
     def direction_of(self, reader: str) -> DoubleArray:
         """(width,) What a reader adds to the margin is its `scores @ direction`."""
-        return self.asked.direction * self.predictor.trained.config.weights.get(reader, 0.0)
+        return self.asked.direction * self.weights.get(reader, 0.0)
+
+    @cached_property
+    def weights(self) -> Mapping[str, float]:
+        """The weight of each reader in the answer to this text."""
+        return self.predictor.weights_for(self.text.text)
 
     @cached_property
     def counted(self) -> CountedShares | None:

@@ -61,7 +61,7 @@ class RuledShares:
                 if silencing.get(rule) == rule
                 else f"silent, as rule {silencing[rule] + 1} decides"
                 if rule in silencing
-                else signed(self._added[rule]),
+                else self.reader.saying.adds or signed(self._added[rule]),
             )
             for rule in self.matched
         )
@@ -71,7 +71,7 @@ def ruled_shares(reader: RulesReader, text: TextInWords) -> RuledShares:
     """Divide the scores of a text among the words in which its rules match."""
     places = reader.matcher.places(text.text, [(word.start, word.end) for word in text.words], text.of_counted.tolist())
     matched = sorted(places)
-    words, nothing = np.zeros((len(text.words), len(reader.labels)), np.float32), reader.bias
+    words, nothing = np.zeros((len(text.words), len(reader.saying.outputs)), reader.saying.precision), reader.bias
     for rule, added in reader.added(matched).items():
         label, covered = reader.rules[rule].label, sorted(places[rule])
         if covered:

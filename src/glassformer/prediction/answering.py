@@ -119,7 +119,7 @@ class Answering(ABC, Generic[Given]):
         return self._read(texts, self._tokens(texts), on_progress)
 
     def weighed(self, scores: Mapping[str, FloatArray], rows: int) -> dict[str, Scores]:
-        """Return the result of `scores` as that of `reader_logits`."""
+        """Return the result of `scores` as that of `reader_logits`. Where one reader decides, the others add 0."""
         target, found = self.trained.config.target, dict[str, Scores]()
         for name, weight in self.trained.config.weights.items():
             if name not in scores:
@@ -127,7 +127,7 @@ class Answering(ABC, Generic[Given]):
                 continue
             wide = scores[name].astype(target.precision, copy=False)
             found[name] = wide if weight == 1 else weight * wide
-        return found
+        return target.decided(found)
 
     def _tokens(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, or nothing if the transformer is not asked."""
@@ -143,8 +143,15 @@ class Answering(ABC, Generic[Given]):
         }
 
     def _scores(self, name: str, texts: Sequence[str]) -> FloatArray:
-        shape = len(texts), self.trained.config.target.width
-        return checked(name, self.trained.readers[name].scores(texts), shape)
+        target = self.trained.config.target
+        return checked(name, self.trained.readers[name].scores(texts), (len(texts), target.width), target.precision)
+
+    def weights_for(self, text: str) -> Mapping[str, float]:
+        """Return the weight of each reader in the answer to a text: those of the model, or 0 if another decides."""
+        weights = self.trained.config.weights
+        given = {name: self._scores(name, [text]) for name, each in self.trained.readers.items() if not each.weighed}
+        alone = [name for name, scores in given.items() if self.trained.config.target.decides(scores).any()]
+        return {name: weight if name in alone[:1] else 0.0 for name, weight in weights.items()} if alone else weights
 
     def alone(self, reader: str, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width) of one reader without its weight, also if that is 0."""

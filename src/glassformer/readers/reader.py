@@ -148,9 +148,9 @@ def fit_installed(name: str, rows: Rows, folds: Sequence[Fold]) -> FittedReader:
     return FittedReader(reader=reader, held_out=np.concatenate(held_out), seconds=time.perf_counter() - began)
 
 
-def checked(name: str, scores: Any, shape: tuple[int, int]) -> FloatArray:
+def checked(name: str, scores: Any, shape: tuple[int, int], precision: Any = np.float32) -> FloatArray:
     """Return the scores of a reader. Raises `GlassformerError` if they are not finite or have another shape."""
-    found = np.asarray(scores, np.float32)
+    found = np.asarray(scores, precision)
     if found.shape != shape:
         raise GlassformerError(f"the reader {name!r} gives scores of the shape {found.shape} where {shape} is needed")
     if not np.isfinite(found).all():

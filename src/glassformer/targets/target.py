@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from glassformer.data.arrays import BoolArray
 from glassformer.errors import UsageError
 from glassformer.targets.answers import UNLIKE, Answers, Scores
 from glassformer.targets.number.held_out import Mean
@@ -82,6 +83,17 @@ class Target(BaseModel, ABC):
     @abstractmethod
     def held_out(self, metrics: Mapping[str, Any]) -> Any:
         """Return the figures of the answers to held-out rows in the contents of `metrics.json`, or None."""
+
+    def decides(self, scores: Scores) -> BoolArray:
+        """Return the texts (texts,) about which a reader with these scores decides, so that no other is asked.
+
+        The scores of labels decide by their size.
+        """
+        return np.zeros(len(scores), np.bool_)
+
+    def decided(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Return the weighted scores (texts, width) of each reader, with 0 where another reader decides."""
+        return dict(scores)
 
     @abstractmethod
     def taught(self, scores: Scores) -> Scores:

@@ -205,7 +205,8 @@ def _after_the_scores(
             by_reader[reader] = f"{reader}.scores", predictor.alone(reader, [text])[0]
             found.append(matrix("given", *by_reader[reader]))
     parts = []
-    for reader, weight in config.weights.items():
+    weights = predictor.weights_for(text)
+    for reader, weight in weights.items():
         name, values = by_reader[reader]
         if len(by_reader) > 1 or weight != 1:
             parts.append((f"{reader}.weighted", weight * values))
@@ -237,7 +238,7 @@ def _counted(
 def _matched(reader: RulesReader, text: str) -> tuple[tuple[str, ...], FloatArray]:
     """Return the rules that match a text, and what each adds to the scores."""
     (matched,) = reader.matcher.matches([text])
-    values = np.zeros((len(matched), len(reader.labels)), np.float32)
+    values = np.zeros((len(matched), len(reader.saying.outputs)), reader.saying.precision)
     for row, (rule, added) in enumerate(reader.added(matched).items()):
         values[row, reader.rules[rule].label] = added
     return tuple(map(reader.named, matched)), values

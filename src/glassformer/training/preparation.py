@@ -30,6 +30,7 @@ from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
 from glassformer.readers.rules.parsing import read_rules
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import LabelSaying, Saying
 from glassformer.targets.costs import CostRow, settled
 from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Scored, cross_entropy
@@ -77,9 +78,10 @@ def prepare(
         recipe_for_inputs(recipe, sources, init),
         None if init is None else init.reading(sources.train.inputs),
     )
-    labels = labels or LabelSet.from_table(sources.labelled)
+    given, labels = labels is not None, labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
-    rules_of(recipe.model, labels)
+    if not given:  # otherwise what rules may say follows from the rows
+        rules_of(recipe.model, LabelSaying(labels=labels.names, several=labels.multilabel))
     settled(recipe.training.costs, labels.names, multilabel=labels.multilabel)
     splits = sources.split(recipe.validation, seed=recipe.training.seed)
     perhaps = minutes is not None and can_pretrain(recipe, init)
@@ -189,6 +191,11 @@ class Prepared:
     def label_values(self) -> tuple[Any, ...]:
         """The labels as the model folder keeps them."""
         return self.labels.names
+
+    @property
+    def saying(self) -> Saying:
+        """What rules may say."""
+        return LabelSaying(labels=self.labels.names, several=self.labels.multilabel)
 
     @property
     def costs(self) -> tuple[CostRow, ...]:
@@ -311,16 +318,19 @@ def check_head(recipe: Recipe, labels: LabelSet) -> None:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
 
 
-def rules_of(model: DesignConfig, labels: LabelSet) -> RulesReader | None:
+def rules_of(model: DesignConfig, saying: Saying) -> RulesReader | None:
     """Return the rules of a recipe, before rows weigh them. None if it has none.
 
     Raises:
-        UsageError: their file cannot be read, or has a line that is no rule.
+        UsageError: their file cannot be read, or has a line that is no rule, or one that does not go with the rows.
     """
     if not isinstance(model, ModelConfig) or model.rules == "none":
         return None
     file = Path(model.rules)
-    return RulesReader.of(read_rules(file), labels.names, str(file), several=labels.multilabel)
+    reader = RulesReader.of(read_rules(file), saying, str(file))
+    for number, rule in enumerate(reader.rules):
+        saying.check(rule, f"{file}: {reader.named(number)}")
+    return reader
 
 
 def check_minutes(minutes: Any, recipe: Recipe) -> None:

@@ -136,7 +136,7 @@ def learn_readers(
     if not names:
         return None
     if rules is None and "rules" in names and "rules" not in kept:
-        rules = rules_of(prepared.recipe.model, prepared.labels)
+        rules = rules_of(prepared.recipe.model, prepared.saying)
     lessons = lessons_of(prepared)
     folds, groups = folds_for(prepared, lessons.strata, observer)
 

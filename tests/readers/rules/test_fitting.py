@@ -7,6 +7,7 @@ from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import DECIDING, Rows
 from glassformer.readers.rules.fitting import fit_rules
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import LabelSaying
 
 LABELS = ("a", "b")
 CONTENT = '"right" -> a\n"wrong" -> a\n"rare" -> a\n"given" -> a 3\n"always" -> a always\n"against" -> not a\n'
@@ -21,7 +22,7 @@ def rows(words: list[str], truth: list[Any]) -> Rows:
 
 def fitted(words: list[str], truth: list[Any], others: list[np.ndarray] | None = None) -> tuple[dict[str, float], Any]:
     table = rows(words, truth)
-    reader = RulesReader.of(CONTENT, LABELS, "rules.txt", several=table.truth.ndim == 2)
+    reader = RulesReader.of(CONTENT, LabelSaying(labels=LABELS, several=table.truth.ndim == 2), "rules.txt")
     folds = folds_of(table.truth, seed=0)
     place = np.concatenate([fold.held_out for fold in folds])
     found = fit_rules(reader, table, folds, [each[place] for each in others or []])

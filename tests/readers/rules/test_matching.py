@@ -7,10 +7,12 @@ from glassformer.data.inputs import Category, Inputs
 from glassformer.explanation.words import TextInWords
 from glassformer.readers.rules.matching import Matcher
 from glassformer.readers.rules.parsing import parse_rules
+from glassformer.readers.rules.saying import LabelSaying
 
 
 def matcher(*patterns: str) -> Matcher:
-    return Matcher.of(parse_rules("\n".join(f"{pattern} -> a" for pattern in patterns), ("a",), "rules.txt"))
+    content, saying = "\n".join(f"{pattern} -> a" for pattern in patterns), LabelSaying(labels=("a",), several=False)
+    return Matcher.of(parse_rules(content, saying, "rules.txt"))
 
 
 def words_at(found: Matcher, text: str) -> dict[int, list[str]]:

@@ -4,18 +4,21 @@ import pytest
 
 from glassformer.errors import UsageError
 from glassformer.readers.rules.parsing import MOST_PATTERNS, parse_rules, read_rules
+from glassformer.readers.rules.saying import LabelSaying, NumberSaying, Saying
 
 LABELS = ("billing", "automatic reply", "not here", "class 1", "1")
+SAYING = LabelSaying(labels=LABELS, several=False)
+NUMBER = NumberSaying(column="price", mean=10, deviation=4)
 
 
 def only(line: str, labels: tuple[str, ...] = LABELS) -> tuple[str, bool, float | None, bool]:
-    (rule,) = parse_rules(line, labels, "rules.txt")
+    (rule,) = parse_rules(line, LabelSaying(labels=labels, several=False), "rules.txt")
     return labels[rule.label], rule.negated, rule.weight, rule.always
 
 
-def refused(content: str, labels: tuple[str, ...] = LABELS) -> str:
+def refused(content: str, saying: Saying = SAYING) -> str:
     with pytest.raises(UsageError) as refusal:
-        parse_rules(content, labels, "rules.txt")
+        parse_rules(content, saying, "rules.txt")
     return refusal.value.message
 
 
@@ -42,11 +45,11 @@ def test_a_line_is_a_rule_and_the_longest_label_counts(line: str, read: tuple[st
 def test_phrases_are_words_and_may_hold_quotes_and_arrows_and_patterns_stay_as_they_are() -> None:
     phrase, pattern, ignoring = parse_rules(
         '# a remark\n\n"Say "hi" -> now" -> billing\n/\\bINV-\\d{6}\\b/ -> billing\n  /a/b/i -> billing 2\n',
-        LABELS,
+        SAYING,
         "r",
     )
     assert phrase.phrase == ("say", '"', "hi", '"', "-", ">", "now")
-    assert phrase.named(LABELS) == '"Say "hi" -> now" -> billing'
+    assert phrase.written == '"Say "hi" -> now"'
     assert (pattern.pattern, pattern.written) == (r"\bINV-\d{6}\b", r"/\bINV-\d{6}\b/")
     assert ignoring.pattern == "(?i)a/b"
 
@@ -76,6 +79,36 @@ def test_what_is_no_rule_is_refused_with_its_line(line: str, says: str) -> None:
     said = refused(f'# first\n"ok" -> billing\n{line}\n')
     assert said.startswith("rules.txt, line 3: ")
     assert says in said
+
+
+@pytest.mark.parametrize(
+    ("said", "weight", "always", "named"),
+    [
+        ("+2", 2, False, "+2"),
+        ("-.5", -0.5, False, "-0.5"),
+        ("0 always", 0, True, "0 always"),
+        ("-1234567.5  always", -1234567.5, True, "-1234567.5 always"),
+        ("+3 always", 3, True, "3 always"),
+    ],
+)
+def test_of_a_number_a_rule_adds_or_decides(said: str, weight: float, always: bool, named: str) -> None:
+    (rule,) = parse_rules(f'"a" -> {said}', NUMBER, "rules.txt")
+    assert (rule.weight, rule.always, NUMBER.named(rule)) == (weight, always, named)
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ("cheap", "'cheap' says nothing about a number; write +2 or -2, which is added to 'price', or 2 always"),
+        ("2", "write +2 to add it, or 2 always to decide"),
+        ("always", "'always' says nothing about a number"),
+        ("not +2", "'not +2' says nothing about a number"),
+    ],
+)
+def test_of_a_number_everything_else_is_refused(said: str, says: str) -> None:
+    message = refused(f'"ok" -> +1\n"a" -> {said}', NUMBER)
+    assert message.startswith("rules.txt, line 2: ")
+    assert says in message
 
 
 def test_a_file_has_some_rules_and_not_too_many() -> None:

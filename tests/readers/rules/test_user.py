@@ -8,6 +8,8 @@ import pytest
 
 from glassformer import TextClassifier
 from glassformer.models.model_config import ModelConfig
+from glassformer.prediction.predictor import Predictor
+from glassformer.tracing.trace import trace
 from glassformer.training.unfinished import content_of_readers
 from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
 from tests.trained import NEGATIVE, POSITIVE, review_rows, write_csv
@@ -136,10 +138,80 @@ def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, 
     assert not (tmp_path / "m").exists()
 
 
-def test_a_number_has_no_rules(place: Path, tmp_path: Path) -> None:
-    table = write_csv(tmp_path / "n.csv", [(f"text {n}", str(n / 7)) for n in range(30)])
-    train = ("train", table, "--target", "label", "--task", "number", "--out", tmp_path / "m", *QUICK)
-    misused(glassformer(*train, "--rules", place / "rules.txt"), "rules speak for labels, not for a number")
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("priced")
+    rows = [
+        (f"{('cheap', 'fair', 'dear')[n % 3]} {('hat', 'coat')[n % 2]} {n}", f"{20 * (n % 3) + n % 7}")
+        for n in range(60)
+    ]
+    rows += [(f"dear coat {n} free", "0") for n in range(60, 66)]
+    write_csv(place / "t.csv", rows)
+    (place / "rules.txt").write_text('"free" -> 0 always\n/used+/ -> -7.5\n"coat" -> +2\n"never met" -> +1\n')
+    outcome = glassformer(
+        "train", place / "t.csv", "--out", place / "m", *NUMBER, "--rules", place / "rules.txt", *QUICK
+    )
+    assert outcome.code == 0, outcome.err
+    return place
+
+
+NUMBER = ("--label", "label", "--task", "number", "--set", "model.body=none")
+
+
+def test_a_rule_for_a_number_decides_or_adds_in_its_unit(priced: Path) -> None:
+    texts = ("dear coat 3", "dear coat 3 used", "a free coat", "used")
+    found = glassformer("predict", priced / "m", *texts, "--json").document["answers"]
+    assert [each["prediction"] for each in found][2] == 0
+    assert [each["readers"]["rules"] for each in found[:2]] == pytest.approx([2, -5.5])
+    assert found[2]["readers"]["counting"] == 0  # it is silent
+    base = json.loads((priced / "m" / "readers" / "rules" / "rules.json").read_text())["mean"]
+    assert found[3]["prediction"] == pytest.approx(base - 7.5 + found[3]["readers"]["counting"], abs=1e-3)
+
+
+def test_of_a_number_an_explanation_and_a_trace_name_the_rules_and_add_up(priced: Path) -> None:
+    shown = glassformer("explain", priced / "m", "a free coat, used").out
+    assert 'rule 1: "free" -> 0 always, decides\n' in shown
+    assert 'rule 3: "coat" -> +2, silent, as rule 1 decides\n' in shown
+    assert 'rule 3: "coat" -> +2, added\n' in glassformer("explain", priced / "m", "a fair coat").out
+    for text, value in (("a free coat, used", 0), ("a fair coat, used", None)):
+        found = glassformer("explain", priced / "m", text, "--json").document
+        assert found["unexplained"] == pytest.approx(0, abs=1e-4)
+        traced = trace(Predictor.load(priced / "m"), text)
+        assert traced["number"][0] == pytest.approx(found["prediction"] if value is None else value, abs=1e-4)
+        assert len(traced.rules) == (3 if value == 0 else 2)
+
+
+def test_the_reports_say_how_far_off_a_number_is_with_rules_and_without(priced: Path, tmp_path: Path) -> None:
+    assert "Rule by rule" in (priced / "m" / "report.html").read_text()
+    rows = [("a free dear hat", "0"), ("a dear hat", "44"), ("a cheap coat", "3")]
+    table = write_csv(tmp_path / "test.csv", rows)
+    said = glassformer("evaluate", priced / "m", table, "--out", tmp_path / "e")
+    found = json.loads((tmp_path / "e" / "metrics.json").read_text())["rules"]
+    assert [each["rows"] for each in found["rules"]] == [1, 0, 1, 0]
+    assert found["rules"][0]["mae"] == 0 < found["rules"][0]["mae_without"]
+    assert found["rules"][1]["mae"] is None
+    assert found["rows"] == 2
+    assert "The rules match 2 texts. Their mean absolute error is" in said.out
+    assert "without the rules; 2 of 4 rules match none." in said.out
+
+
+def test_a_mistake_in_the_rules_for_a_number_is_named(priced: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.txt").write_text('"fine" -> +1\n"bad" -> 1000000 always')
+    train = ("train", priced / "t.csv", "--out", tmp_path / "m", *NUMBER, *QUICK)
+    far = 'rule 2: "bad" -> 1000000 always is more than 500 standard deviations'
+    misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt: {far}")
+    misused(
+        glassformer(*train, "--rules", Path(__file__)), 'is not a rule; write "a phrase" -> +2, or /a pattern/ -> +2'
+    )
+
+
+def test_rules_may_answer_a_number_alone(priced: Path, tmp_path: Path) -> None:
+    none = ("--set", "model.counting=none", *NUMBER, *QUICK)
+    outcome = glassformer("train", priced / "t.csv", "--out", tmp_path / "m", "--rules", priced / "rules.txt", *none)
+    assert outcome.code == 0, outcome.err
+    answers = glassformer("predict", tmp_path / "m", "free", "hat", "coat", "--json").document["answers"]
+    assert answers[0]["prediction"] == 0
+    assert answers[2]["prediction"] == pytest.approx(answers[1]["prediction"] + 2)
 
 
 def test_the_reports_of_training_and_of_evaluate_measure_each_rule(place: Path, tmp_path: Path) -> None:

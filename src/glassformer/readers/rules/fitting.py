@@ -36,7 +36,7 @@ def fit_rules(
     """
     began, place = time.perf_counter(), np.concatenate([fold.held_out for fold in folds])
     matches = reader.matcher.matches(rows.texts)
-    if all(rule.weight is not None or rule.always for rule in reader.rules):
+    if not reader.saying.finds or all(rule.weight is not None or rule.always for rule in reader.rules):
         held_out = reader.scores_of([matches[row] for row in place.tolist()])
         return FittedReader(reader=reader, held_out=held_out, seconds=time.perf_counter() - began)
     problem = _Problem(reader, rows, matches)
@@ -72,7 +72,7 @@ class _Problem:
         self.is_free: BoolArray = np.array([rule.weight is None and not rule.always for rule in reader.rules])
         self.given: FloatArray = np.where(self.is_free, 0, reader.weights).astype(np.float32)
         self.several = rows.truth.ndim == 2
-        width = len(reader.labels)
+        width = len(reader.saying.outputs)
         self.truth = (rows.truth > 0).astype(np.float64) if self.several else np.eye(width)[rows.truth]
         scores = replace(reader, weights=self.given).scores_of(matches)
         self.said = scores + _usual(self.truth, several=self.several)

@@ -7,54 +7,41 @@ r"""Read a file of rules. A rule is a line; a line that begins with `#` is a rem
 "refund" -> billing 1.5               the score that it adds; without a number, held-out rows find it
 "password" -> not billing
 ```
+
+What stands after the arrow depends on the kind of answer: see `saying.py`.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from glassformer.errors import UsageError, brief, quoted, words_of
+from glassformer.errors import UsageError, brief, words_of
 from glassformer.readers.counting.ngrams import words_of as words_in
-from glassformer.readers.reader import HEAVIEST
+from glassformer.readers.rules.saying import Said, Saying
 
 MOST_RULES, MOST_PATTERNS = 5_000, 200  # a pattern is compiled each time that texts are answered
 LONGEST_PATTERN, LONGEST_PHRASE = 500, 20  # characters, words
 _MOST_BYTES = 1_000_000
 _LINE = re.compile(r"(?P<quoted>\"(?P<phrase>.*)\"|/(?P<pattern>.+)/(?P<flag>i?))\s*->\s*(?P<answer>.+)")
-_LAST = re.compile(r"(?P<label>.*\S)\s+(?P<last>always|[-+]?(?:\d+\.?\d*|\.\d+))")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(Said):
     """A line of the file.
 
     Attributes:
         written: the phrase or the pattern as it stands in the file.
         phrase: its words (`words_of`). Empty if the rule has a pattern.
         pattern: a regular expression of Rust, whose search takes time in proportion to the text.
-        label: the number of the label.
-        negated: whether the rule speaks against the label.
-        weight: the score that the file gives. None: held-out rows find it.
-        always: whether the rule decides.
     """
 
     written: str
     phrase: tuple[str, ...]
     pattern: str
-    label: int
-    negated: bool
-    weight: float | None
-    always: bool
-
-    def named(self, labels: Sequence[str]) -> str:
-        """Return the rule in words, without its weight: `"refund" -> billing`."""
-        label = f"{'not ' if self.negated else ''}{labels[self.label]}"
-        return f"{self.written} -> {label}{' always' if self.always else ''}"
 
 
 def read_rules(path: Path) -> str:
@@ -75,20 +62,19 @@ def read_rules(path: Path) -> str:
         raise UsageError(f"{path} is not in UTF-8; save it so") from error
 
 
-def parse_rules(content: str, labels: Sequence[str], where: str) -> tuple[Rule, ...]:
+def parse_rules(content: str, saying: Saying, where: str) -> tuple[Rule, ...]:
     """Return the rules of a file.
 
     Args:
-        labels: the names of the labels.
         where: the name of the file, for messages.
 
     Raises:
-        UsageError: a line is not a rule, names a label that is not known or has a pattern that cannot be compiled; or
-            there is no rule, or there are too many.
+        UsageError: a line is not a rule, says nothing that is known or has a pattern that cannot be compiled; or there
+            is no rule, or there are too many.
     """
-    rules = tuple(_rules(content, labels, where))
+    rules = tuple(_rules(content, saying, where))
     if not rules:
-        raise UsageError(f'{where} holds no rule; write one on each line, such as "refund" -> {labels[0]}')
+        raise UsageError(f'{where} holds no rule; write one on each line, such as "refund" -> {saying.example}')
     patterns = sum(bool(rule.pattern) for rule in rules)
     for number, most, what in ((len(rules), MOST_RULES, "rules"), (patterns, MOST_PATTERNS, "patterns")):
         if number > most:
@@ -96,8 +82,7 @@ def parse_rules(content: str, labels: Sequence[str], where: str) -> tuple[Rule, 
     return rules
 
 
-def _rules(content: str, labels: Sequence[str], where: str) -> Iterator[Rule]:
-    known = {_plain(label): number for number, label in enumerate(labels)}
+def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
     for number, line in enumerate(content.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -105,57 +90,13 @@ def _rules(content: str, labels: Sequence[str], where: str) -> Iterator[Rule]:
         found = _LINE.fullmatch(line.strip())
         if found is None:
             raise UsageError(
-                f'{at}: {brief(line.strip())} is not a rule; write "a phrase" -> {labels[0]}, '
-                f"or /a pattern/ -> {labels[0]}"
+                f'{at}: {brief(line.strip())} is not a rule; write "a phrase" -> {saying.example}, '
+                f"or /a pattern/ -> {saying.example}"
             )
-        label, negated, last = _answer(found["answer"], known, labels, at)
-        weight = None if last in (None, "always") else _weight(str(last), at)
-        if negated and last == "always":
-            raise UsageError(f"{at}: `always` decides for a label, not against one; write a number in its place")
+        said = saying.read(found["answer"], at)
         phrase = () if found["phrase"] is None else _phrase(found["phrase"], at)
         pattern = "" if found["pattern"] is None else _pattern(found["pattern"], found["flag"], at)
-        yield Rule(
-            written=found["quoted"],
-            phrase=phrase,
-            pattern=pattern,
-            label=label,
-            negated=negated,
-            weight=weight,
-            always=last == "always",
-        )
-
-
-def _plain(label: str) -> str:
-    return unicodedata.normalize("NFC", label.strip())
-
-
-def _answer(answer: str, known: dict[str, int], labels: Sequence[str], at: str) -> tuple[int, bool, str | None]:
-    """Return the number of the label, whether `not` stands before it, and what follows it.
-
-    The longest part that is a label is the label, since labels may hold numbers and spaces.
-    """
-    read = _LAST.fullmatch(answer)
-    for text, last in ((answer, None), *([] if read is None else [(read["label"], read["last"])])):
-        plain = _plain(text)
-        for label, negated in ((plain, False), (_plain(plain.removeprefix("not ")), plain.startswith("not "))):
-            for name in (label, label[1:-1] if label.startswith('"') and label.endswith('"') else label):
-                if name in known:
-                    return known[name], negated, last
-    name = _plain(answer if read is None else read["label"]).removeprefix("not ")
-    near = difflib.get_close_matches(name, labels, n=1)
-    shown = ", ".join(labels[:10]) + (", …" if len(labels) > 10 else "")
-    hint = f"did you mean {near[0]}?" if near else f"the labels are {shown}. A remark stands on a line of its own"
-    raise UsageError(f"{at}: no label {quoted(name)}; {hint}")
-
-
-def _weight(written: str, at: str) -> float:
-    weight = float(written)
-    if not 0 < weight <= HEAVIEST:
-        raise UsageError(
-            f"{at}: the weight {written} is not above 0 and at most {HEAVIEST:g}; to speak against a label, write "
-            "`not` before it"
-        )
-    return weight
+        yield Rule(written=found["quoted"], phrase=phrase, pattern=pattern, **vars(said))
 
 
 def _phrase(written: str, at: str) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
 from glassformer.targets.number.evaluation_comparison import Nearer, NumberModelComparison
@@ -45,6 +46,7 @@ from glassformer.targets.number.evaluation_result import (
     NumberMetrics,
     NumberTextChange,
 )
+from glassformer.targets.number.evaluation_rules import MeasuredRules, measure_number_rules
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.target import Number, number_of
 
@@ -65,6 +67,8 @@ class NumberedRows(MeasuredRows):
         distances: half of the width of the intervals, for each share of numbers that they should hold.
         away: that of the intervals of answers. None if there are none.
         ranked: the answers of Spearman's correlation, by the name of the contestant, if they are others.
+        rules: those of the model. None if it has none.
+        unruled: the answers without them.
     """
 
     record: ClassVar = NumberEvaluation
@@ -80,6 +84,8 @@ class NumberedRows(MeasuredRows):
     distances: Mapping[float, float] = field(default_factory=dict)
     away: float | None = None
     ranked: Mapping[str, Numbers] = field(default_factory=dict)
+    rules: RulesReader | None = None
+    unruled: Numbers | None = None
 
     @property
     def answers(self) -> Numbers:
@@ -115,8 +121,14 @@ class NumberedRows(MeasuredRows):
             "points": tuple(zip(self.truth[::step].tolist(), self.answers[::step].tolist(), strict=True)),
             "by_answer": self._by_answer(),
             "far_off": self._far_off(off),
+            "rules": self._measured_rules(off),
             "worst_errors": self._worst(),
         }
+
+    def _measured_rules(self, off: Numbers) -> MeasuredRules | None:
+        if self.rules is None or self.unruled is None:
+            return None
+        return measure_number_rules(self.rules, self.texts, off, np.abs(self.unruled - self.truth))
 
     def _far_off(self, off: Numbers) -> FarOff | None:
         """Find slices of the rows on which answers are far off more often. None if all are equally far off."""
@@ -270,6 +282,8 @@ class NumberedRows(MeasuredRows):
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         target = number_of(trained.config.target)
         away = target.distance(target.held_out(trained.metrics))
+        rules = trained.readers.get("rules")
+        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
         return super().of(trained, table, truth, target=target.column, away=away, **about)
 
     @classmethod
@@ -280,6 +294,8 @@ class NumberedRows(MeasuredRows):
         far = {asked: target.distance(predictor.held_out, asked) for asked in ASKED}
         distances = {asked: distance for asked, distance in far.items() if distance is not None}
         values = target.values(predictor.weighed(scores, len(truth)))
+        others = {name: each for name, each in scores.items() if name != "rules"}
+        about |= {"unruled": target.values(predictor.weighed(others, len(truth)))}
         return cls.of(predictor.trained, table, truth, values=values, distances=distances, **about)
 
     @classmethod

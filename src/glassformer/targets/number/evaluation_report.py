@@ -41,7 +41,8 @@ def _sentences(evaluation: NumberEvaluation) -> list[str | None]:
         f"{each.coverage.value:.1%} (95% interval {each.coverage.low:.1%} to {each.coverage.high:.1%})"
         for each in evaluation.intervals
     ]
-    return [*held, evaluation.duel.verdict, evaluation.duel.reader_verdict]
+    rules = None if evaluation.rules is None else evaluation.rules.sentence
+    return [*held, evaluation.duel.verdict, evaluation.duel.reader_verdict, rules]
 
 
 def _shown(evaluation: NumberEvaluation) -> dict[str, Any]:

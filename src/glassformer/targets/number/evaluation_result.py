@@ -14,6 +14,7 @@ from glassformer.evaluation.weak_spots import (
     Slices,
 )
 from glassformer.prediction.label_doubts import DoubtedNumber
+from glassformer.targets.number.evaluation_rules import MeasuredRules
 
 
 class NumberMetrics(Figures):
@@ -118,6 +119,7 @@ class NumberEvaluation(Evaluation):
     points: tuple[tuple[float, float], ...]
     by_answer: tuple[AnswerRange, ...] = ()
     far_off: FarOff | None = None
+    rules: MeasuredRules | None = None
     robustness: Robustness[NumberTextChange] | None = None
     inputs: tuple[NumberInputShare, ...] = ()
     doubts: DoubtfulRows[DoubtfulNumber] | None = None

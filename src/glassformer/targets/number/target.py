@@ -10,8 +10,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from glassformer.data.arrays import BoolArray
 from glassformer.data.wording import counted, short
 from glassformer.errors import GlassformerError, UsageError, brief_value
+from glassformer.readers.reader import DECIDING
+from glassformer.readers.rules.saying import NumberSaying
 from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.number.held_out import HeldOutNumbers, Scale
 from glassformer.targets.review import percent_of
@@ -21,6 +24,7 @@ Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 COVERAGE = 0.9
 """The share of right numbers that the intervals of answers should hold."""
+_STEP = 1e-9  # of a deviation: a rule that decides on 0 then gives 0
 _KEYS = ["interval_low", "interval_high"]
 
 
@@ -104,6 +108,18 @@ class Number(Target):
         found = metrics.get("held_out")
         return None if found is None else HeldOutNumbers.model_validate(found)
 
+    def decides(self, scores: Scores) -> BoolArray:
+        found: BoolArray = np.abs(scores[:, 0]) >= DECIDING
+        return found
+
+    def decided(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        found = dict(scores)
+        for name, each in scores.items():
+            if (rows := self.decides(each)).any():
+                found = {other: np.where(rows[:, None], 0, values) for other, values in found.items()}
+                found[name] = np.where(rows[:, None], each - NumberSaying.decided, each)
+        return found
+
     def taught(self, scores: Scores) -> Scores:
         """Return the expected numbers, on the scale of training."""
         expected: Scores = scores + self.bias
@@ -128,7 +144,8 @@ class Number(Target):
         values: Numbers = self.base + np.sum(list(self._added(scores).values()), axis=0)
         if not np.isfinite(values).all():
             raise GlassformerError("the model gives NaN or infinite numbers: its weights are damaged")
-        return values
+        step = self.scale.deviation * _STEP
+        return np.rint(values / step) * step + 0.0 if step else values  # −0 becomes 0
 
     def alone(self, held_out: HeldOutNumbers | None, reader: str, scores: Scores) -> Numbers | None:
         """Return the answers of a reader from its scores (texts, 1) if it answered alone.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -27,6 +27,8 @@ from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
+from glassformer.readers.rules.reader import RulesReader
+from glassformer.readers.rules.saying import NumberSaying
 from glassformer.targets.number.held_out import HeldOutNumbers, Mean, ReaderAlone, Scale, unseen_figures
 from glassformer.targets.number.target import COVERAGE, Number, number_of, rows_needed
 from glassformer.targets.number.training_held_out import HeldOutNumberRows, Off, readers_in_words
@@ -39,7 +41,7 @@ from glassformer.targets.number.training_regression import (
 )
 from glassformer.tracing.snapshot import Scored
 from glassformer.training.loop import Observer
-from glassformer.training.preparation import Prepared, check_head, prepare
+from glassformer.training.preparation import Prepared, check_head, prepare, rules_of
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
 from glassformer.training.run import Ended, Way, finished_model, train_model
@@ -74,6 +76,10 @@ class PreparedNumber(Prepared):
             unit="as training counts it",
             column=self.labels.names[0],
         )
+
+    @property
+    def saying(self) -> NumberSaying:
+        return NumberSaying(column=self.labels.names[0], mean=self.scale.mean, deviation=self.scale.deviation)
 
     @cached_property
     def class_weights(self) -> Tensor:
@@ -147,7 +153,9 @@ def prepare_number(sources: Sources, recipe: Recipe, **how: Any) -> PreparedNumb
         lowest=float(learned.min()),
         highest=float(learned.max()),
     )
-    return PreparedNumber(**{each.name: getattr(prepared, each.name) for each in fields(prepared)}, scale=scale)
+    found = PreparedNumber(**{each.name: getattr(prepared, each.name) for each in fields(prepared)}, scale=scale)
+    rules_of(recipe.model, found.saying)
+    return found
 
 
 def check_recipe(recipe: Recipe) -> None:
@@ -156,10 +164,6 @@ def check_recipe(recipe: Recipe) -> None:
         raise UsageError(f"model.design = {recipe.model.design!r} answers with labels, not with a number; leave it out")
     if recipe.training.class_weights != "none":
         raise UsageError("training.class_weights: a number has no classes to weigh; leave it out")
-    if isinstance(recipe.model, ModelConfig) and recipe.model.rules != "none":
-        raise UsageError(
-            f"`model.rules={recipe.model.rules!r}`: rules speak for labels, not for a number; leave it out"
-        )
     if recipe.training.costs:
         raise UsageError("training.costs: a number has no labels that could be missed; leave it out")
     if recipe.training.label_smoothing:
@@ -199,7 +203,7 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
             held_out = held_out.model_copy(update=unseen_figures(unseen, seen.config.threshold))
     target = Number(column=prepared.labels.names[0], scale=prepared.scale, bias=bias)
     metrics = _held_out_metrics(prepared, run.source, held_out, rows)
-    trained = finished_model(run, target=target, readers=readers, seen=seen, metrics=metrics)
+    trained = _on_base(finished_model(run, target=target, readers=readers, seen=seen, metrics=metrics), target.base)
     if held_out is not None and not prepared.record:  # of a student, these are the numbers of its teacher
         rows_in_words = counted(held_out.rows, "held-out row")
         if held_out.folds > 1:
@@ -209,10 +213,21 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     return trained, rows
 
 
+def _on_base(trained: TrainedModel, base: float) -> TrainedModel:
+    """Return the model with rules whose decisions take the place of the bias too."""
+    readers = {
+        name: replace(reader, saying=reader.saying.model_copy(update={"mean": base}))
+        if isinstance(reader, RulesReader)
+        else reader
+        for name, reader in trained.readers.items()
+    }
+    return replace(trained, readers=readers)
+
+
 def _gain(learned: LearnedReaders, transformer: FloatArray) -> float:
     """Return the nats by which the transformer raises the log likelihood of held-out rows over the other readers."""
-    others, truth = [each[:, 0] for each in learned.held_out.values()], learned.truth
-    return _nats(join_numbers([*others, transformer[:, 0]], truth), join_numbers(others, truth), len(truth))
+    others, truth, fixed = [each[:, 0] for each in learned.weighed.values()], learned.truth, learned.fixed
+    return _nats(join_numbers([*others, transformer[:, 0]], truth, fixed), join_numbers(others, truth, fixed))
 
 
 PART = Way(prepare=prepare_number, lessons=_lessons, gain=_gain, finish=_finished, warn=_warn, doubts=lambda _: [])
@@ -259,25 +274,28 @@ def _weighed(
         The bias, the weights, figures, and how far each held-out row is off. The last two are None if nothing was held
         out.
     """
-    held_out = {} if learned is None else {name: found[:, 0] for name, found in learned.held_out.items()}
+    held_out = {} if learned is None else {name: found[:, 0] for name, found in learned.weighed.items()}
+    given = [] if learned is None else [name for name in learned.fitted if name not in held_out]
+    fixed = None if learned is None else learned.fixed
     held_out |= {} if transformer is None else {TRANSFORMER: transformer}
     truth = prepared.validation_labels if learned is None else learned.truth
-    if truth is None or not held_out:
+    if truth is None or not (held_out or given):
         return (
             0.0,
-            None if learned is None else Readers.weighing(dict.fromkeys([*held_out, TRANSFORMER], 1)),
+            None if learned is None else Readers.weighing(dict.fromkeys([*held_out, *given, TRANSFORMER], 1)),
             None,
             None,
         )
     rows = len(truth)
 
     def joined(names: Sequence[str]) -> JoinedNumbers:
-        return join_numbers([held_out[name] for name in names], truth)
+        return join_numbers([held_out[name] for name in names], truth, fixed)
 
-    alone = {name: joined([name]) for name in held_out}
-    chosen, found = helpful(list(held_out), joined, lambda without, with_it: _clearly_better(with_it, without, rows))
-    weights = dict.fromkeys([*held_out, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
-    answers = found.bias + np.stack([held_out[name] for name in chosen], axis=1).astype(np.float64) @ found.weights
+    alone = {name: join_numbers([each], truth) for name, each in held_out.items()}
+    chosen, found = helpful(list(held_out), joined, lambda without, with_it: _nats(with_it, without) > GAIN)
+    weights = dict.fromkeys([*held_out, *given, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
+    weights |= dict.fromkeys(given, 1.0)
+    answers = found.answers
     off = found.left_out * prepared.scale.deviation  # the weights were fitted to these rows
     errors = prepared.errors(answers, found.left_out)
     spread = max(float(np.square(truth - truth.mean()).sum()), 1e-12)  # a teacher may answer all texts alike
@@ -296,21 +314,20 @@ def _weighed(
         answer=Mean.of(prepared.scale.mean + prepared.scale.deviation * answers),
     )
     others = {name: each.left_out * prepared.scale.deviation for name, each in alone.items() if len(alone) > 1}
-    return found.bias, Readers.weighing(weights), figures, Off(model=off, alone=others, ranked=answers)
+    unruled = found.without_given * prepared.scale.deviation if given else None
+    off_all = Off(model=off, alone=others, ranked=answers, unruled=unruled)
+    return found.bias, Readers.weighing(weights), figures, off_all
 
 
 def _r2(joined: JoinedNumbers, spread: float) -> float:
     return 1 - float(np.square(joined.left_out).sum()) / spread
 
 
-def _clearly_better(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> bool:
-    """Whether both readers explain the held-out rows clearly better: the likelihood ratio test of normal errors."""
-    return _nats(both, alone, rows) > GAIN
-
-
-def _nats(both: JoinedNumbers, alone: JoinedNumbers, rows: int) -> float:
+def _nats(both: JoinedNumbers, alone: JoinedNumbers) -> float:
     """Return how much the log likelihood of rows with normal errors is higher with a reader more."""
-    return 0.0 if both.error >= alone.error else rows / 2 * math.log(alone.error / max(both.error, 1e-300))
+    if both.error >= alone.error:
+        return 0.0
+    return both.fitted / 2 * math.log(alone.error / max(both.error, 1e-300))
 
 
 def distances(off: np.ndarray[Any, Any]) -> tuple[float | None, ...]:

@@ -14,6 +14,7 @@ _AS_PART = {
     "counting": "ridge regression on n-grams",
     "body": "ridge regression on word vectors",
     "encoder": "ridge regression on the vectors of a pre-trained encoder",
+    "rules": "the rules of a file",
     "transformer": "the transformer",
 }
 

@@ -37,11 +37,13 @@ class Off:
         alone: (rows,) for each reader alone, if there are two.
         ranked: (rows,) answers whose weights were fitted to all rows, on any scale. Without its row, an answer moves
             away from the truth, which can turn the order of answers that hardly differ.
+        unruled: (rows,) without the rules. None if there are none.
     """
 
     model: Numbers
     alone: Mapping[str, Numbers]
     ranked: Numbers
+    unruled: Numbers | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,8 +54,9 @@ class HeldOutNumberRows(HeldOut):
 
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> NumberedRows:
         truth, ranked = numbers_of(table), {TWO_READERS: self.off.ranked[which]}
-        values = truth - self.off.model[which]
-        return NumberedRows.of(trained, table, truth, values=values, ranked=ranked, resamples=_RESAMPLES)
+        values, off = truth - self.off.model[which], self.off.unruled
+        about = {"ranked": ranked, "unruled": None if off is None else truth - off[which]}
+        return NumberedRows.of(trained, table, truth, values=values, **about, resamples=_RESAMPLES)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         return [ReaderOutcome(reader=name, answers=rows.truth - own[which]) for name, own in self.off.alone.items()]

@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.readers.reader import HEAVIEST
+from glassformer.readers.reader import DECIDING, HEAVIEST
+from glassformer.readers.rules.saying import NumberSaying
 from glassformer.training.classification import Classification
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import TrainingConfig
@@ -28,36 +29,61 @@ class JoinedNumbers:
     """The result of `join_numbers`: bias + Σ weight · reader.
 
     Attributes:
-        error: the summed squared error.
+        answers: (rows,)
+        fitted: how many rows bias and weights are fitted to.
+        error: their summed squared error.
         left_out: (rows,) truth − answer for each row, if bias and weights are fitted without this row.
+        without_given: (rows,) the same of answers without what is given.
     """
 
     bias: float
     weights: tuple[float, ...]
+    answers: Array
+    fitted: int
     error: float
     left_out: Array
+    without_given: Array
 
 
-def join_numbers(readers: Sequence[Array], truth: Array) -> JoinedNumbers:
+def join_numbers(readers: Sequence[Array], truth: Array, given: Array | None = None) -> JoinedNumbers:
     """Find the bias and the weights ≥ 0 with the smallest squared error: stacked regressions (Breiman 1996, §1).
 
     Args:
         readers: the answers (rows,) of each reader to rows that it has not learned.
         truth: (rows,)
+        given: (rows, 1) what is added as it is. Nothing is fitted to the rows that it decides.
     """
-    columns = np.stack([reader.astype(np.float64) for reader in readers], axis=1)
-    means, target = columns.mean(axis=0), truth.astype(np.float64)
-    found = lsq_linear(columns - means, target - target.mean(), bounds=(0, HEAVIEST)).x
-    weights = np.clip(found, 0, HEAVIEST).round(6)  # the digits beyond differ between machines
-    bias = round(float(target.mean() - means @ weights), 6)
-    off = target - bias - columns @ weights
-    free = (columns - means)[:, (weights > 0) & (weights < HEAVIEST)]
+    added = np.zeros(len(truth)) if given is None else given[:, 0]
+    decided = np.abs(added) >= DECIDING
+    columns, target = np.zeros((len(truth), len(readers))), truth.astype(np.float64) - added
+    for number, reader in enumerate(readers):
+        columns[:, number] = reader
+    bias, weights, off = _fitted(columns[~decided], target[~decided])
+    answers = np.where(decided, added - NumberSaying.decided, bias + columns @ weights + added)
+    left_out = truth - answers
+    means, is_free = columns[~decided].mean(axis=0) if len(off) else 0, (weights > 0) & (weights < HEAVIEST)
+    free = (columns[~decided] - means)[:, is_free]
+    left_out[~decided] = off / np.maximum(1 - _leverages(free), _LEAST_FREEDOM)
     return JoinedNumbers(
         bias=bias,
         weights=tuple(map(float, weights)),
+        answers=answers,
+        fitted=len(off),
         error=float(np.square(off).sum()),
-        left_out=off / np.maximum(1 - _leverages(free), _LEAST_FREEDOM),
+        left_out=left_out,
+        without_given=np.where(decided, truth - bias - columns @ weights, left_out + added),
     )
+
+
+def _fitted(columns: Array, target: Array) -> tuple[float, Array, Array]:
+    """Return the bias, the weights, and what is left of the target."""
+    if not len(target):
+        return 0.0, np.zeros(columns.shape[1]), target
+    means = columns.mean(axis=0)
+    found = lsq_linear(columns - means, target - target.mean(), bounds=(0, HEAVIEST)).x if columns.size else []
+    weights = np.clip(found, 0, HEAVIEST).round(6)  # the digits beyond differ between machines
+    bias = round(float(target.mean() - means @ weights), 6)
+    return bias, weights, target - bias - columns @ weights
 
 
 def _leverages(centred: Array) -> Array:
