@@ -74,7 +74,7 @@ def as_saved(trained: TrainedModel, folder: Path) -> Predictor:
     assert trained.counting is not None
     trained.counting.save(folder)
     counting = CountingReader.load(folder)
-    return Predictor(replace(trained, readers={"counting": counting}))
+    return Predictor(replace(trained, readers={**trained.readers, "counting": counting}))
 
 
 @pytest.fixture(scope="module")

@@ -284,7 +284,8 @@ class _Measured:
         return {*self.config.asked} <= {*self.sides.readers, *([TRANSFORMER] if self.sides.transformer else [])}
 
     def _answered(self, texts: Sequence[str]) -> FloatArray:
-        total: FloatArray = np.sum([self._scores(name, texts) for name in self.config.asked], axis=0)
+        scores = {name: self._scores(name, texts) for name in self.config.asked}
+        total: FloatArray = np.sum(list(self.config.target.decided(scores).values()), axis=0)
         return total
 
     def _twins(self) -> tuple[Twins, Attack]:

@@ -18,6 +18,7 @@ from typing import Any
 
 from glassformer.data.tokenizers import described
 from glassformer.errors import UsageError, quoted
+from glassformer.exporting.browser_rules import page_rules
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
 from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_onnx
@@ -25,9 +26,10 @@ from glassformer.pages.html import asset, digest
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.reader import BUILT_IN
+from glassformer.readers.rules.reader import RulesReader
 
 PAGE_FILE = "index.html"
-_WORKER = ("inputs", "tokenizer", "counting", "body", "unseen", "transformer", "answering", "files")
+_WORKER = ("inputs", "tokenizer", "counting", "body", "rules", "unseen", "transformer", "answering", "files")
 _SHARED = (
     "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "fields", "words", "latest",
     "column", "desk",
@@ -78,11 +80,8 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
             "the page runs glassformer's own readers alone, and this model also asks "
             f"{' and '.join(theirs)}, which no browser runs; `format='onnx'` exports it for `glassformer predict`"
         )
-    if "rules" in trained.readers:
-        raise UsageError(
-            "it asks a list of rules, whose patterns mean something else in a browser; `format='onnx'` exports it for "
-            "`glassformer predict`"
-        )
+    rules = trained.readers.get("rules")
+    ruled = page_rules(rules) if isinstance(rules, RulesReader) else None
     ort = None
     if not trained.config.transformer_is_silent:
         _check_tokenizer(trained)
@@ -93,13 +92,16 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
         notes = _write_model(trained, Path(aside) / "int8", Path(aside) / "float32")
         written = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
         files = {Path(name).name: (written / name).read_bytes() for name in _FILES if (written / name).is_file()}
+    if ruled is not None:
+        files["rules.json"] = json.dumps(ruled).encode()
     if ort is None:
         del files["tokenizer.json"]  # the counting reader cuts texts into words by itself
     else:
         files["runtime.wasm"] = ort.wasm
     (folder / PAGE_FILE).write_text(_page(trained, name, files, ort), encoding="utf-8")
     (folder / "README.md").write_text(
-        _readme(name, notes, ort, getattr(trained.readers.get("body"), "body", None)), encoding="utf-8"
+        _readme(name, notes, ort, getattr(trained.readers.get("body"), "body", None), ruled=ruled is not None),
+        encoding="utf-8",
     )
     return notes
 
@@ -201,11 +203,13 @@ def _letters(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
 
 
-def _readme(name: str, notes: list[str], ort: BrowserRuntime | None, body: str | None) -> str:
+def _readme(name: str, notes: list[str], ort: BrowserRuntime | None, body: str | None, *, ruled: bool) -> str:
     said = "\n".join(f"- {note}" for note in notes)
     holds = "n-grams of the training texts, up to three words in a row"
     if body:
         holds = f"{holds}, and words of the body `{body}`"
+    if ruled:
+        holds = f"{holds}, and the rules"
     licence = ""
     if ort is not None:
         holds = f"the vocabulary of the model, and {holds}"

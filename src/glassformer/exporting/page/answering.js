@@ -11,8 +11,8 @@ const BLANK = /^[\p{White_Space}\x1c-\x1f]*$/u; // as Python strips texts
 
 export class Answering {
   /** `config`: that of the page. `target`: what scores mean. A part that the model does not have is null. */
-  constructor({ config, target, tokenizer, counting, body, transformer, seen }) {
-    Object.assign(this, { config, target, tokenizer, counting, body, transformer, seen });
+  constructor({ config, target, tokenizer, counting, body, rules, transformer, seen }) {
+    Object.assign(this, { config, target, tokenizer, counting, body, rules, transformer, seen });
   }
 
   /** What is read of a text that was typed, or of a row. */
@@ -25,11 +25,14 @@ export class Answering {
   async readerLogits(texts) {
     const weights = Object.entries(this.config.weights);
     const scores = this.transformer ? await this.transformer.score(texts.map((text) => this.tokenizer.encode(text))) : null;
-    return texts.map((text, number) => Object.fromEntries(weights.map(([name, weight]) => {
-      if (!weight) return [name, new Float64Array(this.config.width)];
-      const found = { counting: () => this.counting.logits(text), body: () => this.body.scores(text) }[name]?.() ?? scores[number];
-      return [name, found.map((score) => weight * score)];
-    })));
+    return texts.map((text, number) => {
+      const ruled = this.rules?.read(text);
+      return Object.fromEntries(weights.map(([name, weight]) => {
+        if (!weight || (ruled?.decides && name !== "rules")) return [name, new Float64Array(this.config.width)];
+        const asked = { counting: () => this.counting.logits(text), body: () => this.body.scores(text), rules: () => ruled.scores };
+        return [name, (asked[name]?.() ?? scores[number]).map((score) => weight * score)];
+      }));
+    });
   }
 
   /** The record that `glassformer predict` gives with JSON, and what the text was read as. */

@@ -18,7 +18,8 @@ export function countedWords(text) {
   });
 }
 
-const wordsOfText = (text) => plainWords(text)
+/** The words of one text. */
+export const wordsOfText = (text) => plainWords(text)
   .map((word) => (word.length > LONGEST_WORD ? Array.from(word).slice(0, LONGEST_WORD).join("") : word));
 
 /** The separators before a word: the number of its text. */

@@ -1,7 +1,8 @@
 // A row of several inputs as one string, and its words (see data/inputs.py).
 
 export const SEPARATOR = "\ufdd0", BEGIN = "\ufdd1", CLOSE = "\ufdd2";
-const RESERVED = /[\ufdd0-\ufdd2]/gu, MARK = /\ufdd1([^\ufdd1\ufdd2]*)\ufdd2/gu;
+export const RESERVED = /[\ufdd0-\ufdd2]/gu;
+const MARK = /\ufdd1([^\ufdd1\ufdd2]*)\ufdd2/gu;
 const SPACES = /[\p{White_Space}\x1c-\x1f]+/gu;
 const THOUSANDS = /^[-+]?[1-9]\d{0,2}(?:([.,])\d{3}(?:\1\d{3})+|,\d{3})$/u;
 const NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/iu;

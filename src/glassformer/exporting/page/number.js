@@ -1,5 +1,7 @@
 // What the scores of the readers mean to a model of a number (see targets/number/).
 
+const STEP = 1e-9; // see targets/number/target.py
+
 export class TargetOf {
   constructor({ base, deviation, distance }) {
     Object.assign(this, { base, deviation, distance });
@@ -9,7 +11,8 @@ export class TargetOf {
   /** The keys of a record that are about a number. `byReader`: the weighted score of each reader. */
   answer(byReader) {
     const added = Object.entries(byReader).map(([name, [score]]) => [name, score * this.deviation]);
-    const value = added.reduce((sum, [, each]) => sum + each, this.base);
+    const sum = added.reduce((one, [, each]) => one + each, this.base), step = this.deviation * STEP;
+    const value = Math.round(sum / step) * step + 0; // −0 becomes 0
     if (!Number.isFinite(value)) throw new Error("The model gives NaN or infinite numbers: its weights are damaged.");
     const end = (sign) => (this.distance === null ? null : significant(value + sign * this.distance));
     return {

@@ -4,6 +4,7 @@ import { Answering } from "./answering.js";
 import { BodyReader } from "./body.js";
 import { CountingReader } from "./counting.js";
 import { asArrays, asJson, unpacked } from "./files.js";
+import { RulesReader } from "./rules.js";
 import { TargetOf } from "./target.js";
 import { Tokenizer } from "./tokenizer.js";
 import { Transformer } from "./transformer.js";
@@ -21,6 +22,7 @@ async function load(config, packed) {
     target: new TargetOf(config),
     counting: counts ? new CountingReader(asJson(files["counting.json"]), asArrays(files["counting.safetensors"])) : null,
     body: "words.json" in files ? new BodyReader(asJson(files["words.json"]), asArrays(files["values.safetensors"])) : null,
+    rules: "rules.json" in files ? new RulesReader(asJson(files["rules.json"])) : null,
     tokenizer: reads ? new Tokenizer(asJson(files["tokenizer.json"]), config.tokenizer) : null,
     transformer: reads ? await Transformer.load(ort, {
       wasm: files["runtime.wasm"], model: files["model.onnx"], maxSeqLen: config.max_seq_len, nClasses: config.width,

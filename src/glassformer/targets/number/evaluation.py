@@ -306,6 +306,9 @@ class NumberedRows(MeasuredRows):
         alone = {
             name: target.alone(predictor.held_out, name, scores[name]) if name in scores else None for name in names
         }
+        for name, reader in predictor.trained.readers.items():
+            if name in scores and not reader.weighed:
+                alone[name] = target.values(target.decided({name: scores[name].astype(target.precision)}))
         if len(names) < 2 or all(answers is None for answers in alone.values()):
             return []
         return [ReaderOutcome(reader=name, answers=answers) for name, answers in alone.items()]
