@@ -11,6 +11,7 @@ models are kept in the work folder, so a stopped benchmark goes on where it was.
 from __future__ import annotations
 
 import tempfile
+from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -66,12 +67,11 @@ Line = Callable[[Experiment, str, int], dict[str, Any]]
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    measure("few-labels", PLAN, line, __doc__)
+    measure("few-labels", PLAN, line, arguments(__doc__, data=False))
 
 
-def measure(name: str, plan: Mapping[str, Sequence[int]], line: Line, description: str | None) -> None:
+def measure(name: str, plan: Mapping[str, Sequence[int]], line: Line, parser: ArgumentParser) -> None:
     """Write the result of a line for each table of the plan and each number of rows of a class."""
-    parser = arguments(description, data=False)
     parser.add_argument("--only", nargs="+", metavar="TABLE", help=f"of {', '.join(plan)}")
     options = parser.parse_args()
     with running(options) as experiment:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
-from benchmarks.experiment import Experiment
+from benchmarks.experiment import Experiment, arguments
 from benchmarks.few_labels import BODY, COUNTING, SIZES, TFIDF, Right, difference, few_rows, measure, of_tfidf, ours
 from benchmarks.paired import over_rows
 from glassformer.data.documents import Documents, read_unlabelled
@@ -38,7 +38,7 @@ BOTH, CONTINUED = "counting and the body", "the same with unlabelled texts"
 
 def main() -> None:
     """Run the benchmark that the command line asks for."""
-    measure("unlabelled", PLAN, line, __doc__)
+    measure("unlabelled", PLAN, line, arguments(__doc__, data=False))
 
 
 def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:

@@ -83,3 +83,15 @@ def test_what_is_fixed_is_added_as_it_is_and_rows_that_it_decides_do_not_count()
     decided = np.where(np.arange(300)[:, None] < 100, [0, DECIDING, 0], fixed)
     some = join([logits[100:]], labels[100:], multilabel=False, fixed=fixed[100:])
     assert join([logits], labels, multilabel=False, fixed=decided) == some
+
+
+def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None:
+    def weights(rows: int, leading: int | None) -> tuple[float, ...]:
+        labels, first = answers(rows, 1.0)
+        return join([first, answers(rows, 1.0, seed=1)[1]], labels, multilabel=False, leading=leading).weights
+
+    led, leads = weights(6, leading=1)
+    assert leads - led == pytest.approx(0.75, abs=0.2)
+    assert weights(5000, leading=1) == pytest.approx(weights(5000, leading=None), abs=0.02)
+    labels, logits = answers(6, 1.0)
+    assert join([logits], labels, multilabel=False, leading=0) == join([logits], labels, multilabel=False)

@@ -132,9 +132,15 @@ def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
 
 
 def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined:
-    weighed = [each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed]
-    multilabel, weights = learned.truth.ndim == 2, learned.row_weights
-    return join(weighed, learned.truth, multilabel=multilabel, row_weights=weights, fixed=learned.fixed)
+    weighed = {name: each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed}
+    return join(
+        [*weighed.values()],
+        learned.truth,
+        multilabel=learned.truth.ndim == 2,
+        row_weights=learned.row_weights,
+        fixed=learned.fixed,
+        leading=[*weighed].index("encoder") if "encoder" in weighed else None,
+    )
 
 
 def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:
