@@ -1,4 +1,4 @@
-"""The tables of docs/how-it-works/few-labels.md, from results/few-labels.json and unlabelled.json."""
+"""The tables of docs/how-it-works/few-labels.md, from results/few-labels.json, encoder.json and unlabelled.json."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from benchmarks.encoder import WITH_BODY, WITH_ENCODER
 from benchmarks.few_labels import OURS, TFIDF, WITH_PIECES
 from benchmarks.tables_common import Document
 from glassformer.experiments.published.table import markdown, short
@@ -44,6 +45,23 @@ def _accuracies(line: Document) -> tuple[str, ...]:
 
 def _sign(difference: Document) -> str:
     return " ↑" if difference["low"] > 0 else " ↓" if difference["high"] < 0 else ""
+
+
+def encoder_tables(found: Document) -> Iterator[str]:
+    """Yield a table of accuracies with an encoder and without, and how they were measured."""
+    lines = found["lines"]
+    names = list(dict.fromkeys(name for line in lines for name in line["contestants"]))
+    rows = []
+    for line in lines:
+        values = {name: each["accuracy"]["value"] for name, each in line["contestants"].items()}
+        shown = {name: f"**{short(of)}**" if of == max(values.values()) else short(of) for name, of in values.items()}
+        shown[WITH_ENCODER] += _sign(line["over"][WITH_BODY])
+        rows.append((f"`{line['table']}`", str(line["per_class"]), *(shown.get(name, "") for name in names)))
+    yield markdown([("table", "rows", *names), *rows])
+    yield (
+        f"The encoder is {lines[0]['encoder']}. ↑: {WITH_ENCODER} is significantly better than {WITH_BODY}, ↓: worse. "
+        "The rest is as above."
+    )
 
 
 def unlabelled_tables(found: Document) -> Iterator[str]:

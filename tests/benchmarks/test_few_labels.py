@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import bench_data, few_labels, unlabelled
+from benchmarks import bench_data, encoder, few_labels, unlabelled
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.bench_opponents import FastText
 from benchmarks.tables import kinds
 from glassformer.training.recipe import load_recipe
+from tests.checkpoints import describe_encoder, write_checkpoint
 
 
 def test_each_class_gives_the_same_number_of_rows() -> None:
@@ -76,3 +77,23 @@ def test_what_unlabelled_texts_add_is_written_and_shown(tmp_path: Path, monkeypa
     assert row.split(" | ")[1] == f"{other['unlabelled_texts']:,}"
     assert " → " in row
     assert f"{sum(each['over_without']['low'] > 0 for each in found['lines'])} of 2 are significantly better" in shown
+
+
+def test_what_an_encoder_adds_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    write_checkpoint(folder, "bert", "Model", num_hidden_layers=1)
+    describe_encoder(folder, ("Pooling", {"word_embedding_dimension": 24, "pooling_mode_mean_tokens": True}))
+    monkeypatch.setattr(bench_data, "ENTRIES", (Entry(name="few", data="polarity", minutes=1),))
+    monkeypatch.setattr(encoder, "PLAN", {"few": (8,)})
+    monkeypatch.setattr(few_labels, "load_recipe", partial(load_recipe, preset="tiny"))
+    options = ["--quick", "--encoder", str(folder), "--work", str(tmp_path / "work")]
+    monkeypatch.setattr(sys, "argv", ["encoder.py", *options])
+    encoder.main()
+    (line,) = json.loads((tmp_path / "work" / "trial" / "encoder.json").read_text())["lines"]
+    names = [few_labels.TFIDF, encoder.ALONE, encoder.WITH_BODY, encoder.WITH_ENCODER]
+    assert list(line["contestants"]) == names
+    assert [list(each[0]) for each in line["weights"].values()]
+    shown = "\n".join(kinds(tmp_path / "work" / "trial")["encoder"]("encoder"))
+    (row,) = [each for each in shown.splitlines() if each.startswith("| `few` | 8 | ")]
+    assert row.count("**") >= 2
