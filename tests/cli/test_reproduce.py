@@ -96,7 +96,7 @@ def test_misuse(tmp_path: Path) -> None:
     idle = glassformer("reproduce", "vinh-mlp", "--init", "hf:nix", "--out", tmp_path)
     misused(idle, "--init: vinh-mlp starts from no weights")
     vague = glassformer("reproduce", "vinh", "--out", tmp_path)
-    misused(vague, "no system 'vinh' (did you mean 'vinh-mlp'?)")
+    misused(vague, "choose from vinh-mlp, bui-dang-rows. Did you mean 'vinh-mlp'?")
     elsewhere = glassformer("reproduce", "vinh-mlp", "--data", "zhou", "--out", tmp_path)
     misused(elsewhere, "--data zhou: vinh-mlp does not run on it")
     misused(glassformer("reproduce", "bui-dang-rows", "--out", tmp_path), "zhou is not on this machine")
