@@ -248,8 +248,8 @@ def test_answers_by_counting_and_the_body_are_attacked(without: Path, monkeypatc
     assert predictor.trained.config.asked == ("counting", "body")
     fitted: list[dict[str, Any]] = []
 
-    def learned(*given: Any) -> Any:
-        found = learn_readers(*given)
+    def learned(*given: Any, **asked: Any) -> Any:
+        found = learn_readers(*given, **asked)
         assert found is not None
         fitted.append({name: each.reader for name, each in found.fitted.items()})
         return found
