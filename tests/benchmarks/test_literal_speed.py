@@ -27,7 +27,7 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     literal_speed.main()
     trial = tmp_path / "work" / "trial"
     (system,) = json.loads((trial / "literal-speed.json").read_text(encoding="utf-8"))["systems"]
-    assert (system["rows"], system["held_out_rows"], system["seconds"]) == (270, 30, 0.5)
+    assert (system["rows"], system["held_out_rows"], system["seconds"]) == (270, 30, 2.0)
     literal, corrected, ours = system["variants"]
     assert literal["parameters"] == pytest.approx(corrected["parameters"], rel=0.05)
     assert (literal["batch_size"], ours["batch_size"]) == (32, 64)

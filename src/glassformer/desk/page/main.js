@@ -45,8 +45,8 @@ class Desk {
   }
 
   async show() {
-    await this.room?.leave?.(); // what it sends is known before the next step asks
     const key = location.hash.slice(1);
+    this.room?.leave?.();
     this.room = this.rooms[key] ?? this.rooms.open;
     if (!this.state.texts) this.room = this.rooms.open;
     STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", this.room === this.rooms[name]));
