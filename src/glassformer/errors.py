@@ -49,7 +49,6 @@ class GlassformerError(Exception):
 
     Args:
         message: a sentence or two that say what was wrong, where, and what to do.
-        listing: lines to show below the message.
     """
 
     exit_code = 1

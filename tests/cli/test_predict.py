@@ -130,11 +130,11 @@ def test_texts_unlike_the_training_data_are_warned_of(reviews: Trained, tmp_path
     assert not any(answer["unlike_training"] for answer in like)
 
 
-def test_a_model_of_an_older_version_says_that_it_does_not_know(reviews: Trained, tmp_path: Path) -> None:
+def test_a_model_without_seen_words_says_that_it_does_not_know(reviews: Trained, tmp_path: Path) -> None:
     old = tmp_path / "old"
     shutil.copytree(reviews.folder, old)
     config = json.loads((old / "config.json").read_text(encoding="utf-8"))
-    (old / "config.json").write_text(json.dumps(config | {"unlike": None, "format_version": 3}), encoding="utf-8")
+    (old / "config.json").write_text(json.dumps(config | {"unlike": None}), encoding="utf-8")
     (old / "SHA256SUMS").unlink()
     said = glassformer("predict", old, "zebras do not read")
     assert said.err.splitlines()[-1].startswith("note: this model cannot tell which texts are unlike its training data")

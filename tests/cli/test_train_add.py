@@ -104,7 +104,7 @@ def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> 
     misused(add(reviews, tmp_path / "none.csv", tmp_path / "m"), "none.csv")
     misused(glassformer("train", "--init", tmp_path / "none", "--add", more, *out), "no such model folder")
     misused(glassformer("train", "--init", "hf:a/b", "--add", more, *out), "a checkpoint without rows of its own")
-    language_model = ROOT / "tests" / "prediction" / "version_1" / "language-model"
+    language_model = ROOT / "tests" / "frozen" / "0.1.0" / "language-model"
     misused(glassformer("train", "--init", language_model, "--add", more, *out), "is no classifier")
     assert not (tmp_path / "m").exists()
 

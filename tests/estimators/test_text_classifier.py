@@ -124,10 +124,10 @@ def test_texts_unlike_the_training_data(fitted: TextClassifier, tmp_path: Path) 
     assert fitted.unlike_training([]).shape == (0,)
 
 
-def test_a_model_of_an_older_version_does_not_know_what_is_unlike_its_training_data() -> None:
-    old = Path(__file__).parent.parent / "prediction" / "version_1" / "classifier"
-    with pytest.raises(GlassformerError, match="keep_seen_words=false`, or by an older glassformer"):
-        TextClassifier.load(old).unlike_training(["a text"])
+def test_a_model_without_seen_words_does_not_know_what_is_unlike_its_training_data() -> None:
+    forgetful = small(settings={"training.keep_seen_words": False, "training.epochs": 0}).fit(TEXTS, BINARY)
+    with pytest.raises(GlassformerError, match="keep_seen_words=false`"):
+        forgetful.unlike_training(["a text"])
 
 
 def test_several_labels_per_text(tmp_path: Path) -> None:

@@ -151,6 +151,11 @@ def written(name: str, text: str) -> Callable[[Path], None]:
         (cut, GlassformerError, r"model\.safetensors is cut short or damaged"),
         (header_cut, GlassformerError, r"model\.safetensors is cut short or damaged"),
         (edited(format_version=FORMAT_VERSION + 1), GlassformerError, f"format version {FORMAT_VERSION + 1}.*update"),
+        (
+            edited(format_version=7),
+            GlassformerError,
+            "format version 7, from before glassformer 0.1.0.* glassformer train",
+        ),
         (edited(format_version="new"), GlassformerError, "format_version"),
         (edited(format="another-program"), UsageError, "not a glassformer model folder"),
         (target_edited(temperature="warm"), GlassformerError, "temperature.*damaged"),

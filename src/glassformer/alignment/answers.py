@@ -63,7 +63,6 @@ def measure_answers(
 
     Args:
         start: the model that `kl` and `start_logprob` compare with.
-        reward: judges the answers, as does its referee, if there is one.
 
     Returns:
         The figures of the answers: the exact ones if there are any, and those of the reward if it is given.
@@ -139,7 +138,6 @@ def as_trained(
 
     Args:
         learned: the answers that it learned from. Measured ones have at most as many tokens as the longest of them.
-        fields, metrics: see `Run.learn`.
     """
     start = run.start
     room = room_for_answers(learned, start.shape.max_seq_len)

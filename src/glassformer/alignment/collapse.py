@@ -17,7 +17,6 @@ class Sign(NamedTuple):
 
     Attributes:
         figure: a figure of the evaluations on held-out prompts, without `held_out_`.
-        what: what the answers are, in words.
         unlike: whether a value is too far from the start's, which comes second.
     """
 

@@ -16,11 +16,7 @@ from glassformer.data.arrays import IntArray
 
 
 class Corrupted(NamedTuple):
-    """A corrupted answer.
-
-    Attributes:
-        kind: how it was corrupted, one of `KINDS`.
-    """
+    """A corrupted answer."""
 
     kind: str
     pair: ReadPair

@@ -44,7 +44,6 @@ class Judged:
     Attributes:
         rewards: of whole completions, before the KL penalty.
         kl: of completions from the reference, in nats. It is computed exactly at every place, so it is never below 0.
-        entropy: of the policy, in nats, averaged over the tokens it chose.
     """
 
     rollouts: Rollouts
@@ -60,7 +59,6 @@ class Judged:
 def read_back(
     policy: TokenPredictor, reference: TokenPredictor, rollouts: Rollouts, rewards: Float[Tensor, " batch"]
 ) -> Judged:
-    """Judge completions and read them with the policy and its reference."""
     logits, logprobs, hidden = read_rollouts(policy, rollouts)
     reference_logits, reference_logprobs, _ = read_rollouts(reference, rollouts)
     mask = rollouts.loss_mask

@@ -69,7 +69,6 @@ class Preferences:
     Args:
         window: the most tokens of a text, its end token included.
         samples: an answer of the start model for each of the first pairs. A chosen answer is better, or as good.
-        members: the members of the model.
     """
 
     unit = "pairs"

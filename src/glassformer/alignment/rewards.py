@@ -143,11 +143,7 @@ def _values(answer: Any, *, at_most: int) -> list[Any]:
 
 
 def _number(value: Any, text: str, name: str) -> float:
-    """Return the value as a float.
-
-    Raises:
-        RewardError: the value is not a number, or not a finite one that fits into float32.
-    """
+    """Return the value as a float."""
     try:
         if isinstance(value, (str, bytes)):
             raise TypeError

@@ -24,10 +24,8 @@ class Rollouts:
     """Prompts joined with their completions and padded on the right.
 
     Attributes:
-        token_ids: the start token, the prompt and the completion of each row.
         loss_mask: True at place t if `token_ids[:, t + 1]` is a token of the completion, its end token included. It has
             one place less than `token_ids`.
-        completions: the completions as texts.
         completion_ids: the completions as token ids, each with its end token if it has one.
         ended: whether each completion ended by itself, rather than being cut off at `max_tokens`.
     """
@@ -51,7 +49,6 @@ class Rollouts:
         return [ids[:-1] if ended else ids for ids, ended in zip(self.completion_ids, self.ended, strict=True)]
 
     def rows(self, chosen: Int[Tensor, " rows"]) -> Rollouts:
-        """Return the chosen rows."""
         numbers = chosen.tolist()
         return Rollouts(
             token_ids=self.token_ids[chosen],

@@ -31,7 +31,6 @@ class Completions:
 
     Args:
         train: pairs that fit into the window.
-        held_out: pairs that are measured and not trained on.
     """
 
     unit = "tokens"
@@ -80,7 +79,6 @@ class Packed(NamedTuple):
     """One window of packed pairs. Each array has the shape (window,).
 
     Attributes:
-        attention_mask: True at tokens, False at padding.
         labels: the token that follows at each place, or `IGNORED` where it has no loss.
     """
 

@@ -73,8 +73,6 @@ class Records:
 
     Attributes:
         source: the name that the user gave for them; empty if none was named and the only prompt is the empty text.
-        train: the number of training records.
-        held_out: the number of held-out records.
         too_long: the number of records that do not fit into the window and are left out.
     """
 
@@ -90,9 +88,7 @@ class Card:
     """The model card, the Markdown text of the model folder's README.md.
 
     Attributes:
-        does: what the model does, in sentences.
         figures: writes the figures of the best epoch on held-out records in words.
-        record: what a record is called.
     """
 
     title: str

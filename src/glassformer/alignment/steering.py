@@ -66,11 +66,7 @@ class SteeringState:
 
 
 class Steered(NamedTuple):
-    """How a run ended.
-
-    Attributes:
-        collapsed: why the run stopped early, in a sentence, or None.
-    """
+    """How a run ended."""
 
     state: SteeringState
     collapsed: str | None
@@ -92,7 +88,6 @@ class Steering(Generic[Config]):
 
     Args:
         beside: modules that are trained together with the policy, by name.
-        max_seq_len: the policy's window.
         checkpoint: the file that the run is saved to. It is saved at each evaluation on held-out prompts, on Ctrl-C,
             and when the reward fails after the first evaluation. The reward's fingerprint is kept in the same folder.
 

@@ -44,7 +44,6 @@ def from_table(table: Table, split: Split, *, chosen: str, rejected: str | None,
     Args:
         chosen: the label of the preferred texts.
         rejected: the label of the rejected texts; None for every label except `chosen`.
-        seed: decides which texts are compared.
 
     Raises:
         UsageError: the table does not have a label, every text has the label `chosen`, or both labels are the same.

@@ -42,7 +42,6 @@ def audit(
     Args:
         folder: a model folder, or an export, of which only the files are read.
         train: the training table, if it is no longer at the place that the model folder names.
-        say: is told what is being done.
 
     Raises:
         UsageError: there is no such folder, it holds no such model, or `train` does not hold its training rows.

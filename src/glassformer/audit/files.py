@@ -79,7 +79,6 @@ def audit_files(folder: Path, inputs: Inputs | None = None, *, is_export: bool =
     """Return what each file holds, in the order of the alphabet, those of sub-folders last. Links are not followed.
 
     Args:
-        inputs: what the model reads if a row has several inputs.
         is_export: whether `export` wrote the folder. Files that model folders do not have belong to it then.
     """
     columns = Columns(inputs)

@@ -139,7 +139,9 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> dict[str, 
     try:
         recipe = Recipe.model_validate(config.recipe)
     except ValidationError as error:
-        raise CannotMeasureError("config.json holds settings of an older version; train the model again") from error
+        raise CannotMeasureError(
+            "config.json holds settings that this glassformer does not know; train the model again"
+        ) from error
     try:
         splits = make_splits(rows, ValidationConfig(fraction=0.1, min_rows=0), seed=recipe.training.seed)
     except UsageError as error:

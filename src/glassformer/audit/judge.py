@@ -33,11 +33,7 @@ def judge(
     unread: str,
     unmeasured: str,
 ) -> tuple[Finding, ...]:
-    """Return the findings, in the order of the audit.
-
-    Args:
-        inputs: what the model reads if a row has several inputs.
-    """
+    """Return the findings, in the order of the audit."""
     columns = Columns(inputs)
     findings = [*_kept_back(files), *_in_files(files, traced)]
     findings += [*_personal_columns(files, columns), *_categories(files, columns)]

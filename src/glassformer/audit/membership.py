@@ -31,11 +31,7 @@ _WORD = re.compile(rf"{MARK}|[^\s{SEPARATOR}]+")
 
 
 def attack(by: str, whom: str, members: Scores, others: Scores, *, seed: int = 0) -> Attack:
-    """Measure an attack that takes the texts with the highest scores for members.
-
-    Args:
-        members, others: the scores of learned texts and of others.
-    """
+    """Measure an attack that takes the texts with the highest scores for members."""
     return Attack(by=by, whom=whom, auc=area(members, others), caught=caught(members, others, seed=seed))
 
 

@@ -33,7 +33,6 @@ class Traced(Record):
     """Personal data of the training table, and what the folder tells about it.
 
     Attributes:
-        kind: as in `Found`.
         values: the number of different values in the training texts.
         rows: some rows of the training table that hold one.
         readable: how many values can be read whole in the vocabulary or the n-grams.
@@ -55,8 +54,6 @@ class Attack(Record):
     """An attack that guesses whether a text was in the training table.
 
     Attributes:
-        by: what it looks at.
-        whom: the model that it was tried on, in words.
         auc: the probability that a training text gets a higher score than another text. .5 is chance.
         caught: the share of training texts that it recognises when it is wrong about 1 in 100 other texts. None if
             there are fewer than 100 other texts.
@@ -86,7 +83,6 @@ class Membership(Record):
     """Who was in the training table: the attacks, and the figures behind them.
 
     Attributes:
-        members, others: the numbers of texts that were learned, and of held-out texts.
         training_loss, others_loss: mean losses of the answer: nats, or of a number squared deviations.
         training_accuracy, others_accuracy: shares of right answers. None for a number.
     """

@@ -57,11 +57,6 @@ def addition(
 ) -> Beginning:
     """Read the old rows and the new ones.
 
-    Args:
-        settings: settings of the recipe by dotted name.
-        order: ordered classes, if new ones are among them.
-        given: the values of all options of `train` by their names.
-
     Raises:
         UsageError: the flags contradict each other, or what `add_to` raises.
     """

@@ -76,11 +76,7 @@ def _how_to_open(path: Path, number: int) -> str:
 
 
 def _reader(path: Path) -> str:
-    """Return the module of an installed program that opens notebooks.
-
-    Raises:
-        UsageError: none is installed, or the file is no notebook.
-    """
+    """Return the module of an installed program that opens notebooks."""
     from glassformer.data.installed import is_installed, pip_install
 
     if path.suffix != ".ipynb":

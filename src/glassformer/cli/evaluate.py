@@ -59,11 +59,7 @@ def evaluate(
 
 
 def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json: bool, **asked: Any) -> None:
-    """Measure a model, show the figures and write them.
-
-    Args:
-        asked: other arguments of the library's `evaluate_model`.
-    """
+    """Measure a model, show the figures and write them."""
     from rich.progress import BarColumn, TaskProgressColumn, TimeRemainingColumn
 
     from glassformer.evaluation.evaluate_model import evaluate_model
@@ -101,11 +97,7 @@ def _say_what_is_left_out(evaluation: Evaluation) -> None:
 
 
 def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:
-    """Write the report and the figures. They have been shown already, so a full disk does not lose them.
-
-    Raises:
-        GlassformerError: they cannot be written.
-    """
+    """Write the report and the figures. They have been shown already, so a full disk does not lose them."""
     from glassformer.evaluation.report import write_report
 
     doing("writing the report")
@@ -121,7 +113,6 @@ def _write(folder: Path, evaluation: Evaluation, document: str, history: History
 
 
 def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
-    """Say it if this replaces an evaluation on other rows."""
     try:
         earlier = read_json(figures)["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]

@@ -139,11 +139,7 @@ def _note_silent(readers: str, *, method: str | None, heads: bool, neighbours: b
 
 
 def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: bool, **asked: Any) -> None:
-    """Print the explanation of a text, and write its page.
-
-    Args:
-        asked: the options of the library's `explain`.
-    """
+    """Print the explanation of a text, and write its page."""
     from glassformer.explanation.explain import explain as explain_text
     from glassformer.explanation.page import write_explanation
 
@@ -171,12 +167,7 @@ def _from_standard_input() -> str:
 def _check(
     given: str | None, file: Path | None, of_a_text: Mapping[str, Any], of_a_file: Mapping[str, Any], *, json: bool
 ) -> None:
-    """Refuse options that do not go together, before a model is loaded.
-
-    Args:
-        of_a_text: the options that go with a text only, by their names.
-        of_a_file: those that go with a table only.
-    """
+    """Refuse options that do not go together, before a model is loaded."""
     if (given is None) == (file is None):
         raise UsageError("give a text or --file TABLE" + (", not both" if file else ""))
     for name in (

@@ -31,11 +31,7 @@ _SETTING = re.compile(r"`([a-z_]+(?:\.[a-z_]+)?)=([^`]*)`")
 
 
 def as_flags(message: str, *, leave: Container[str] = ()) -> str:
-    """The message with each setting in it as a flag; other words in backticks stay.
-
-    Args:
-        leave: settings that stay as they are.
-    """
+    """The message with each setting in it as a flag; other words in backticks stay."""
     return _SETTING.sub(lambda found: found[0] if found[1] in leave else _flag(found), message)
 
 

@@ -219,12 +219,7 @@ def _answer_file(
 
 
 class _Told:
-    """Counts over all answers: the rows, the labels, the texts without words, and the unknown words.
-
-    Attributes:
-        given: how often each answer was given.
-        needs_review: how many answers need review. None if nobody asked.
-    """
+    """Counts over all answers: the rows, the labels, the texts without words, and the unknown words."""
 
     def __init__(self, unit: str) -> None:
         self.unit = unit

@@ -49,11 +49,7 @@ class Workers:
     ] = None
 
     def check(self, *, folder: bool) -> None:
-        """Raise `UsageError` if the flags do not go together.
-
-        Args:
-            folder: whether --file is a folder.
-        """
+        """Raise `UsageError` if the flags do not go together."""
         for name in (name for name, value in vars(self).items() if value is not None):
             if not folder:
                 raise UsageError(f"--{name} is for a folder of shards in --file; leave it out")
@@ -63,7 +59,6 @@ class Workers:
             raise UsageError(f"--engine {self.engine}: choose {' or '.join(ENGINES)}")
 
     def begin(self, predictor: Answering) -> Engine:
-        """Return the engine."""
         if self.engine != "ray":
             from glassformer.prediction.shards import in_this_process
 

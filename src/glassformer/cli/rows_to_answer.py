@@ -115,7 +115,6 @@ def table_in_batches(
 
     Args:
         rows: of a batch; None: `ROWS_PER_BATCH`. The columns are always found by that many rows.
-        inputs: what the model reads, if it reads several inputs.
     """
     from glassformer.data.formats.format import Delimited
     from glassformer.data.rows import iterate_rows

@@ -109,11 +109,7 @@ def _telemetry() -> Telemetry:
 
 
 def _api_key(file: Path | None) -> str | None:
-    """Return the key that requests need. It is no flag: other users of the machine see the flags of a program.
-
-    Raises:
-        UsageError: there is no key in the file, or none that a header can hold.
-    """
+    """Return the key that requests need. It is no flag: other users of the machine see the flags of a program."""
     where = "the variable GLASSFORMER_API_KEY" if file is None else str(file)
     try:
         if file is not None and file.exists() and (not file.is_file() or file.stat().st_size > _MOST_BYTES):

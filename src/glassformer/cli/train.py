@@ -169,17 +169,13 @@ def train(
     _train(begun, out, place, json=run.json, **how)
 
 
-def _inputs_of(start: InitialWeights | None) -> Inputs | None:
-    return None if start is None else start.inputs
-
-
 def _beginning(
     source: SourceConfig, start: InitialWeights | None, chosen: Recipe, unlabelled: list[str], data_dir: Path | None
 ) -> Beginning:
     """Read the tables, which comes after the weights and the recipe: reading them may take long."""
     from glassformer.training.adding import Beginning
 
-    sources = _read(source, chosen.validation, data_dir, unlabelled, _inputs_of(start))
+    sources = _read(source, chosen.validation, data_dir, unlabelled, None if start is None else start.inputs)
     return Beginning(source=source, sources=sources, recipe=chosen, init=start)
 
 
@@ -215,11 +211,7 @@ def _train(
     processes: Processes,
     **given: Any,
 ) -> None:
-    """Train, and show the result.
-
-    Args:
-        given: other arguments of `train_model`.
-    """
+    """Train, and show the result."""
     from glassformer.cli.live import LiveView
     from glassformer.training.run import train_model
     from glassformer.training.snapshots import Snapshots
@@ -263,11 +255,7 @@ def _read(
     unlabelled: list[str],
     inputs: Inputs | None,
 ) -> Sources:
-    """Read the tables and the unlabelled texts. Warn of a column that may not be the right one.
-
-    Args:
-        inputs: see `read_sources`.
-    """
+    """Read the tables and the unlabelled texts. Warn of a column that may not be the right one."""
     from glassformer.data.sources import read_sources
 
     doing(f"reading {source.train}")

@@ -26,9 +26,6 @@ def warn_of_unknown(unknown: Counter[str]) -> None:
     """List the words that occur in the most texts, the most telling ones first.
 
     Numbers, codes such as order numbers, and punctuation are only counted, unless there is nothing else.
-
-    Args:
-        unknown: words with the number of texts that they occur in.
     """
     if not unknown:
         return
@@ -66,7 +63,6 @@ class Marked:
         """Warn of them, if there are any.
 
         Args:
-            rows: how many texts there are in all.
             unit: what they are, `row` or `text`.
             said: what is said of one, and of several.
         """
@@ -80,12 +76,7 @@ class Marked:
 
 
 def warn_of_unlike(unlike: Marked, rows: int, unit: str) -> None:
-    """Warn of texts that are unlike the training data, if they are more than usual.
-
-    Args:
-        rows: of how many.
-        unit: what they are, `row` or `text`.
-    """
+    """Warn of texts that are unlike the training data, if they are more than usual."""
     if unlike.count <= USUALLY_UNLIKE * rows:
         return
     said = (
@@ -119,11 +110,7 @@ def review_below(predictor: Answering, automatic: float | None) -> float | None:
 
 
 def say_needs_review(needs_review: int, rows: int, unit: str) -> None:
-    """Say how many answers need review.
-
-    Args:
-        unit: what the rows are, `row` or `text`.
-    """
+    """Say how many answers need review."""
     say(f"note: {human_count(needs_review)} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
 
 
@@ -131,7 +118,6 @@ def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Coun
     """Return the counts over all answers, for JSON.
 
     Args:
-        needs_review: how many answers need review. None if nobody asked.
         predictions: how often each answer was given. None if that is not counted.
     """
     counts: dict[str, Any] = {"rows": rows, "answered": rows - empty, "unanswered": empty}

@@ -28,11 +28,7 @@ LONGEST_SHOWN = 200
 
 
 def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
-    """Raise `UsageError` if a table cannot be written to this path, or if a file there must not be replaced.
-
-    Args:
-        table: the table that is read.
-    """
+    """Raise `UsageError` if a table cannot be written to this path, or if a file there must not be replaced."""
     from glassformer.prediction.answer_files import SEPARATORS, kind_of
 
     if kind_of(out) not in SEPARATORS:
@@ -121,13 +117,7 @@ def write_answers(
 def write_columns(
     out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool | None
 ) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
-    """Yield a function that writes a frame with further columns beside it, as `write_answers` does.
-
-    Args:
-        added: the names of these columns.
-        source: the name of the table in messages.
-        safe: see `write_answers`.
-    """
+    """Yield a function that writes a frame with further columns beside it, as `write_answers` does."""
     from glassformer.prediction.answer_files import check_columns, refuse_taken, separator_of
 
     separator = separator_of(out or Path("standard-output.csv"), like)

@@ -109,11 +109,7 @@ _JUDGES: Mapping[Kind, Callable[[Exercise, Any], str | None]] = {
 
 
 def _numbers(answer: Any) -> Tensor | None:
-    """Return an answer as a tensor, or None if it holds no numbers.
-
-    Raises:
-        _NotAnsweredError: it is `...`.
-    """
+    """Return an answer as a tensor, or None if it holds no numbers."""
     if answer is ...:
         raise _NotAnsweredError
     try:

@@ -39,8 +39,6 @@ class Exercise:
         right: computes the right answer; or the right function, which is called with the same arguments as the answer.
         calls: for a function, the arguments of each call.
         slips: wrong answers that many give, computed in the same way, and what to say to them.
-        hint: what to say to other wrong answers.
-        learned: what to say to the right one.
     """
 
     kind: Kind

@@ -45,9 +45,6 @@ def show(*figures: Figure) -> None:
 def heat_map(title: str, numbers: Any, rows: Sequence[str], columns: Sequence[str]) -> Figure:
     """Draw a matrix: the larger a number, the stronger the colour of its cell. Negative numbers are of another colour.
 
-    Args:
-        numbers: (rows, columns), a tensor, an array or lists.
-
     Raises:
         ValueError: there are not as many names as rows and columns.
     """

@@ -25,12 +25,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson.
-
-    Attributes:
-        name: that of its file, without the ending.
-        summary: its first sentence.
-    """
+    """A lesson."""
 
     number: int
     name: str

@@ -59,5 +59,4 @@ def covering_batches(store: TokenStore, max_seq_len: int, *, batch_tokens: int, 
 
 
 def padding_share(batch: Batch) -> float:
-    """Return the share of positions in the batch that are padding."""
     return 1.0 - float(batch.inputs.attention_mask.float().mean())

@@ -100,10 +100,6 @@ def damaged(folder: Path, sums: Mapping[str, str]) -> list[str]:
 def check_sums(folder: Path, *, only: Collection[str] | None = None, unread: Collection[str] = ()) -> None:
     """Compare the files that a folder has with their checksums, if it has some. Who reads a file says if it is missing.
 
-    Args:
-        only: the names of the files to compare. None means all.
-        unread: the names of files that are not compared.
-
     Raises:
         GlassformerError: a file was changed. The message names it.
     """

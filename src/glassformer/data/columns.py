@@ -58,7 +58,6 @@ class Columns:
     """The columns in use, and notes that say how each was found.
 
     Attributes:
-        kept: the column of each other input.
         like_labels: other columns that look like labels. They are searched only if the label column holds decimal
             numbers.
     """
@@ -142,12 +141,7 @@ def find_columns(
 def _check_asked(
     sample: pl.DataFrame, source: str, text: str | None, wanted: Wanted, inputs: Mapping[str, str]
 ) -> None:
-    """Raise `UsageError` if a column that was requested is not there, or was requested as two things.
-
-    Args:
-        text: the column of the first text, if it was requested.
-        inputs: the column of each other input.
-    """
+    """Raise `UsageError` if a column that was requested is not there, or was requested as two things."""
     label, lower, of_split = wanted.get("label"), wanted.get("lower", ()), columns_of_split(wanted)
     for name, column in inputs.items():
         _check_is_there(sample, source, column, "text" if name in wanted.get("other_texts", ()) else "columns")
@@ -168,7 +162,6 @@ def _check_asked(
 
 
 def _only(names: list[str], fits: Callable[[str], bool]) -> str | None:
-    """Return the only name that fits, or None."""
     found = [name for name in names[:MOST_COLUMNS] if fits(name)]
     return found[0] if len(found) == 1 else None
 

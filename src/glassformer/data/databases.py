@@ -56,7 +56,6 @@ class _Database:
     Attributes:
         listing: a statement whose rows are the schema ("" for the one that needs no name) and the name of each table.
         cursor: runs a statement; the result has `description` and `fetchmany`, as in Python's DB-API.
-        errors: what its library raises.
     """
 
     listing: str
@@ -82,7 +81,6 @@ class _Database:
 
 
 def is_reading(statement: str) -> bool:
-    """Whether a statement begins as one that reads."""
     return _first_word(statement) in _READING
 
 
@@ -125,10 +123,6 @@ def read_postgresql(settings: Mapping[str, str], part: str | None, target: Path,
 
 def _read(database: _Database, part: str | None, target: Path, name: str) -> None:
     """Read into a Parquet file, in bounded memory.
-
-    Args:
-        part: a table, or a statement that reads. None: the only table.
-        name: the database in messages.
 
     Raises:
         UsageError: there is no such table, or several and none is named; the statement fails or does not read; there

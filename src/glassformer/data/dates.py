@@ -46,9 +46,6 @@ _TO_1970 = 25_569  # days, as spreadsheets count them
 def with_dates(table: Table, column: str) -> Table:
     """Return the table with the cells of its column `time` as dates and times, Datetime("us").
 
-    Args:
-        column: the name of that column, for messages.
-
     Raises:
         UsageError: see `dates_of`.
     """
@@ -63,7 +60,6 @@ def dates_of(cells: pl.Series, rows: pl.Series, place: str) -> pl.Series:
     Args:
         cells: stripped strings, none of them null.
         rows: their numbers, for messages.
-        place: the table and the column, for messages.
 
     Raises:
         UsageError: a cell is not a date, or it cannot be decided whether the day comes first or the month.

@@ -43,8 +43,6 @@ class Documents:
 
     Attributes:
         texts: strings, none of them blank.
-        source: the name or path that the user gave.
-        notes: sentences about what was detected.
         own: whether they are rows of a training table. It is then no mistake if none of them is left to read.
     """
 
@@ -170,7 +168,6 @@ class Unlabelled:
     """The unlabelled texts that are read, in their order. None is a held-out text, and none occurs twice.
 
     Attributes:
-        sources: the names or paths that the user gave.
         left_out: how many texts were left out, by reason: `test`, `validation`, `training` or `repeated`.
     """
 

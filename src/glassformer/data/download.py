@@ -27,7 +27,6 @@ def fetch(url: str, target: Path, progress: Progress, *, otherwise: str, login: 
     Args:
         progress: called with the bytes so far and the bytes in total (None if the server does not announce them).
         login: a user and a password, which are sent to this server alone.
-        otherwise: what to do if it fails.
 
     Raises:
         GlassformerError: the server cannot be reached, refuses, stops early, or sends elsewhere by http.

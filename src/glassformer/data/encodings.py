@@ -143,7 +143,6 @@ class LineDecoder:
     """Decodes the lines of one file. Until a line is not ASCII, nothing is decided; then the encoding is, once.
 
     Args:
-        name: the name of the file in messages.
         on_note: called once with a sentence on what was found, if the file is not UTF-8.
 
     Attributes:
@@ -279,12 +278,7 @@ def _is_meant(text: str, encoding: str) -> bool:
 
 
 def _candidates(lines: Iterable[bytes], context: Iterable[bytes]) -> list[tuple[str, float]]:
-    """Return the encodings that fit, the best first, each with how good it is. None gives the text of one before.
-
-    Args:
-        lines: those that are not UTF-8.
-        context: lines of ASCII.
-    """
+    """Return the encodings that fit, the best first, each with how good it is. None gives the text of one before."""
     import chardet  # it takes a tenth of a second, and few files need it
 
     names = [name.replace("_", "-") for name in _SPELLED]

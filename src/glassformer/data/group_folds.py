@@ -20,7 +20,6 @@ def stratified_group_folds(classes: Array, groups: Array, n_folds: int, *, seed:
     makes the shares of each class over the folds most alike.
 
     Args:
-        classes: (rows,) class numbers.
         groups: (rows,) group numbers from 0 on, all of them in use.
     """
     _, class_of_row, rows_of_class = np.unique(classes, return_inverse=True, return_counts=True)

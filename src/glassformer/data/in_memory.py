@@ -27,9 +27,6 @@ from glassformer.errors import InputError, brief_value
 def as_documents(texts: Iterable[Any], setting: str = "unlabelled") -> Documents:
     """Return texts without labels. Empty ones are left out.
 
-    Args:
-        setting: the name of the setting that gives them.
-
     Raises:
         InputError: a text cannot be used (see `as_texts`), or all are empty.
     """
@@ -69,8 +66,6 @@ def as_table(
     Args:
         texts: texts; or rows, as dictionaries or a frame, if `text` or `columns` name their inputs.
         order: all labels, the lowest first, if their order is to be learned.
-        levels: what separates the levels of a label, if labels have levels.
-        known: see `learned_rows`.
 
     Raises:
         InputError: the sizes differ, or a text, label or weight cannot be used (see the functions above).
@@ -96,9 +91,6 @@ def as_added_table(
 
     Args:
         texts: texts or rows as the model reads them (see `as_read`).
-        known: the labels that the model knows.
-        inputs: those of the model.
-        multilabel: whether it gives several labels to a text.
 
     Raises:
         InputError: see `as_table`; or the labels are of another kind than those of the model.
@@ -116,9 +108,6 @@ def as_number_table(
     texts: Iterable[Any], numbers: Any, *, text: Any = None, columns: Any = None, known: Inputs | None = None
 ) -> Table:
     """Return the rows as a table whose labels are numbers.
-
-    Args:
-        text, columns, known: see `as_table`.
 
     Raises:
         InputError: the sizes differ, a text or number cannot be used, or all numbers are the same.

@@ -85,11 +85,6 @@ def _binary_matrix(labels: Any) -> Array | None:
 def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of ordered classes, the lowest first.
 
-    Args:
-        order: all labels in this order.
-        by_name: the labels by their names.
-        values: the label of each text.
-
     Raises:
         InputError: `order` is not a list, does not name each label once, or texts have lists of labels.
     """

@@ -104,11 +104,7 @@ def _columns_named(setting: str, given: Any) -> tuple[str, ...]:
 
 
 def _column_of(given: Any, column: str | None, reads: str) -> Any:
-    """Return one column of a frame of several columns, or of a list of dictionaries. Anything else stays as it is.
-
-    Args:
-        reads: what is read, for a message.
-    """
+    """Return one column of a frame of several columns, or of a list of dictionaries. Anything else stays as it is."""
     names = _column_names(given)
     if len(names) > 1:
         if column in names:
@@ -123,12 +119,7 @@ def _column_of(given: Any, column: str | None, reads: str) -> Any:
 
 
 def _rows_with(given: Any, names: Sequence[str], reads: str) -> list[Any]:
-    """Return the rows of a frame, or of a list of dictionaries, with plain Python values.
-
-    Args:
-        names: the columns that rows must have.
-        reads: what is read, for a message.
-    """
+    """Return the rows of a frame, or of a list of dictionaries, with plain Python values."""
     columns = _column_names(given)
     if columns and (missing := [name for name in names if name not in columns]):
         raise InputError(f"the frame has no column {quoted(missing[0])}; {reads}. It has {shown_value(columns)}")

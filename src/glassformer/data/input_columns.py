@@ -39,12 +39,7 @@ LEAST_SHARE = 0.05  # of the rows with a value, which the categories must cover;
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The inputs that a user asked for beside the first text.
-
-    Attributes:
-        texts: the columns of the other texts.
-        columns: the columns beside the texts.
-    """
+    """The inputs that a user asked for beside the first text."""
 
     texts: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
@@ -111,7 +106,6 @@ def composer(
     """Return a function that composes the rows of frames like this one.
 
     Args:
-        source: the name of the table in messages.
         on_misread: is called for each frame with what `first_misread` finds, and the number of rows.
 
     Raises:

@@ -37,11 +37,7 @@ class Layout:
 
     @classmethod
     def of(cls, text: str, inputs: Inputs | None) -> Layout:
-        """Lay out what a model reads.
-
-        Args:
-            inputs: those of the model. None if it reads one text.
-        """
+        """Lay out what a model reads."""
         if inputs is None:
             return cls(text=text)
         shown = ""

@@ -267,7 +267,6 @@ def shown(composed: str) -> str:
 
 
 def without_columns(composed: str) -> str:
-    """Return a composed row without the values of its columns."""
     return _MARK.sub("", composed)
 
 

@@ -149,9 +149,6 @@ def _refuse_what_is_no_label(counts: pl.DataFrame, place: str, is_it_the_column:
 def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the labels of a training table from lowest to highest.
 
-    Args:
-        order: the labels in this order. None means that they are numbers.
-
     Raises:
         UsageError: `order` does not name each label once, or labels are not numbers and there is no order.
     """

@@ -65,11 +65,6 @@ def text_lines(
 ) -> Iterator[str]:
     """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
 
-    Args:
-        name: the name of the stream in messages.
-        encoding: Python's name of it. None: it is found.
-        on_note: called once, if the encoding is not UTF-8.
-
     Raises:
         UsageError: the stream is not text, a line is longer than `LONGEST`, or bytes do not fit the encoding.
     """
@@ -111,11 +106,7 @@ def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[byte
 
 
 def _decoded_lines(pieces: Iterable[bytes], name: str, encoding: str, why: str) -> Iterator[str]:
-    """Yield the lines of a stream whose encoding is known before its lines are, as those of UTF-16.
-
-    Args:
-        why: this encoding, for messages.
-    """
+    """Yield the lines of a stream whose encoding is known before its lines are, as those of UTF-16."""
     decoder = codecs.getincrementaldecoder(encoding)()
     held, number, old_mac = "", 1, None
     for piece in itertools.chain(pieces, [b""]):
@@ -153,7 +144,6 @@ def arriving_lines(
     """Yield lists of at most `most` lines, without their line breaks. No line waits long for further lines.
 
     Args:
-        name: the name of the stream in messages.
         on_note: called once, if the encoding is not UTF-8. It is found by the lines that have arrived.
 
     Raises:

@@ -46,12 +46,7 @@ def check_varies(
     rows: str = "row",
     so: str = "there is nothing to learn. Is `target=` the right column?",
 ) -> None:
-    """Raise `UsageError` if all numbers are the same.
-
-    Args:
-        rows: what each row is called in the message.
-        so: what follows from it.
-    """
+    """Raise `UsageError` if all numbers are the same."""
     if numbers.min() == numbers.max():
         raise UsageError(
             f"{table.source}, column {quoted(table.label_column)}: every {rows} has the number {numbers[0]:g}, so {so}"

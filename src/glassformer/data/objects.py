@@ -25,9 +25,6 @@ def fetch_object(address: str, target: Path, progress: Progress) -> None:
 
     Credentials, region and endpoint come from the variables that the AWS tools read: AWS_ACCESS_KEY_ID and others.
 
-    Args:
-        progress: called with the bytes so far and the bytes in total.
-
     Raises:
         UsageError: there is nothing of this name, or the folder holds folders, or an extra is missing.
         GlassformerError: the store cannot be reached, refuses, or stops early.

@@ -261,5 +261,4 @@ def check_file(address: Path) -> Path:
 
 
 def name_of(source: Path | BinaryIO) -> str:
-    """Return the name of the source in messages."""
     return str(source) if isinstance(source, Path) and source != Path("-") else STANDARD_INPUT

@@ -36,7 +36,6 @@ class Sources:
     """The tables of a run. Only `train` is needed.
 
     Attributes:
-        validation: a separate table for validation, instead of a share of `train`.
         test: texts that must not be trained on. The table is used for nothing else.
         unlabelled: texts that are read without labels, beside those of `train`. None of them may be held out (see
             `admitted`). Rows of `train` and `added` that have no label are among them.
@@ -140,9 +139,6 @@ class SourceConfig(BaseModel):
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
         """Return how a table is read for a model that reads these inputs.
 
-        Args:
-            name: the name of the model in messages.
-
         Raises:
             UsageError: the columns of other inputs were requested.
         """
@@ -226,7 +222,6 @@ class TableOptions:
 
     Attributes:
         fold_labels: read other spellings of the model's labels as these labels. If training did so, it is always done.
-        encoding: that of the file. None: it is found.
     """
 
     text: str | None = None
@@ -255,7 +250,6 @@ def read_like_training(
 
     Args:
         labels: the labels of the model. If labels are folded, other spellings are read as these.
-        inputs: those of the model, if it reads several.
 
     Raises:
         UsageError: the table cannot be read, or lacks an input of the model.
@@ -303,9 +297,6 @@ def _columns_of_training(
     """Return the columns of the text and the label: as requested, else those of the training table, else None.
 
     The third are the columns of lower levels. If the table has none of them, its labels are whole paths.
-
-    Raises:
-        UsageError: a column of the training table is missing, and it is not clear which column takes its place.
     """
     sample = first_rows(path)
     lower = () if label or not set(read_as.lower) & set(sample.columns) else read_as.lower

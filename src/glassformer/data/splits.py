@@ -279,7 +279,6 @@ def with_added(
 
     Args:
         fraction: the share of the new rows that is held out; None or 0 if the validation rows are a table of their own.
-        test: texts that must not be learned.
         replay: the share of the rows of before that the transformer learns again, from 0 to 1.
 
     Raises:

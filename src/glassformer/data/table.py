@@ -183,9 +183,6 @@ def other_columns(path: Path, table: Table) -> pl.DataFrame:
     They are chosen by the first rows of the file: at most `MOST_OTHERS` columns, no ids, no lists. The values are
     strings, stripped; empty ones are null.
 
-    Args:
-        path: the file or folder that `table` was read from.
-
     Raises:
         UsageError: the file changed meanwhile, or cannot be read.
     """
@@ -247,12 +244,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator:
 
 
 def _kept(batch: pl.DataFrame, columns: Mapping[str, str], texts: Sequence[str]) -> pl.DataFrame:
-    """Return other inputs as strings, under their `kept_name`.
-
-    Args:
-        columns: the column of each input.
-        texts: the inputs that are texts.
-    """
+    """Return other inputs as strings, under their `kept_name`."""
     batch = with_columns(batch, list(columns.values()))
     kept = {}
     for name, column in columns.items():
@@ -336,7 +328,6 @@ def _split_cell(cell: str | None, separator: str) -> list[object]:
 
 
 def json_list(cell: str) -> list[object] | None:
-    """Return the entries of a cell that holds a JSON list, or None."""
     if not cell.lstrip().startswith("["):
         return None
     try:

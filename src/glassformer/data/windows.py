@@ -145,7 +145,6 @@ class PackedStream:
         return int(self._starts[-1]) // self._window
 
     def window(self, number: int) -> IntArray:
-        """Return the tokens of one window, (window + 1,)."""
         first = number * self._window
         last = first + self._window + 1
         tokens = np.full(last - first, START_ID, dtype=np.int64)

@@ -126,11 +126,7 @@ def _condition(search: Search) -> tuple[str, list[str]]:
 
 
 def _meant(store: Store, body: Decided) -> list[int]:
-    """Return the texts that a decision is about.
-
-    Raises:
-        UsageError: there are none, or one is not in the project.
-    """
+    """Return the texts that a decision is about."""
     if (body.texts is None) == (body.found is None):
         raise UsageError("a decision is about `texts`, or about all that are `found`")
     if body.texts is None:
@@ -146,11 +142,7 @@ def _meant(store: Store, body: Decided) -> list[int]:
 
 
 def _text(store: Store, number: int) -> dict[str, Any]:
-    """Return what the page shows of a text.
-
-    Raises:
-        RefusedError: there is no such text (404).
-    """
+    """Return what the page shows of a text."""
     found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")

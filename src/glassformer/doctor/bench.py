@@ -39,10 +39,7 @@ class Bench:
     """What a check of the model needs. Each check works on a copy of `model` and leaves the original unchanged.
 
     Attributes:
-        target: what the model answers with, for messages.
-        model: the model before its first step.
         data: the encoded training texts, or a sample if there are very many.
-        from_weights: whether the model starts from trained weights.
     """
 
     target: ClassVar[str] = "label"
@@ -110,11 +107,7 @@ class Bench:
             return torch.zeros_like(self.logits(self.copy_of_model(dropout=False), self.sample(1)[0])[0])
 
     def without_reading(self, labels: Tensor, blind: Tensor, equal: float) -> str:
-        """Say which losses answers have that do not depend on the text.
-
-        Args:
-            equal: the loss of the answer `blind`.
-        """
+        """Say which losses answers have that do not depend on the text."""
         known = self.loss_of_one_answer(self._best_answer(labels, len(blind)), labels)
         plain = self.config.loss == "cross-entropy" and not self.data.multilabel
         name = f" (ln {len(blind)})" if plain else ""
@@ -152,7 +145,6 @@ class Bench:
         return table
 
     def mean_loss(self, model: nn.Module, batches: Iterable[Batch]) -> float:
-        """Return the mean loss over all texts of the batches."""
         total, weight = 0.0, 0.0
         with torch.no_grad():
             for batch in batches:

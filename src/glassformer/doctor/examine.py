@@ -54,11 +54,6 @@ def diagnose(
 ) -> Diagnosis:
     """Check data and model as `train` would use them. Nothing is written, and torch's random state does not change.
 
-    Args:
-        task: what is learned (see `SourceConfig.task`).
-        init: the weights to start from. `recipe` was loaded with them.
-        on_check: is told what is being checked.
-
     Raises:
         UsageError: a model cannot learn from the data.
         GlassformerError: the weights do not fit the model.

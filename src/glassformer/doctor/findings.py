@@ -24,7 +24,6 @@ class LayerFigures(Record):
 
     Attributes:
         kind: `layer` (a module with its own weights), `block`, `activation` or `attention`.
-        zeros: the share of exact zeros.
         dead: the share of units that are never active. Only activations have it.
         saturated: the share of gate values within .01 of an end of their range, or the share of attention rows with a
             weight above .99 on one token.
@@ -64,7 +63,6 @@ class RateRange(Record):
     Attributes:
         begins: the rate at which the smoothed loss begins to fall, or None if it never does.
         steepest: the rate at which it falls fastest per power of ten.
-        lowest: the rate at which it is lowest.
         breaks: the rate at which it has climbed half-way back or is infinite, or None if it never does.
     """
 
@@ -90,7 +88,6 @@ class LabelTokens(Record):
 
     Attributes:
         tokens_per_word: the fertility. Words are those of the tokenizer of kind `word`, punctuation included.
-        unknown: the share of unknown tokens.
         longer: the number of texts that do not fit into the window.
     """
 
@@ -134,7 +131,6 @@ class ModelFigures(Record):
     """What the checks of the model measured.
 
     Attributes:
-        steps: the number of steps between `at_start` and `after`.
         overfit: the loss of each step on one batch.
     """
 
@@ -151,7 +147,6 @@ class Diagnosis(Record):
 
     Attributes:
         weights: the weights that the model starts from, in words; empty if it is new.
-        limits: what was shortened to save time, in words.
     """
 
     source: str

@@ -53,11 +53,7 @@ def check_initial_loss(bench: Bench) -> Finding:
 
 
 def check_signals(signals: Signals, *, from_weights: bool = False) -> list[Finding]:
-    """Judge activations and attention before and after the steps, the gradients, and the step size.
-
-    Args:
-        from_weights: whether the model started from trained weights.
-    """
+    """Judge activations and attention before and after the steps, the gradients, and the step size."""
     start = _flow(signals.at_start, "at the start", untrained=not from_weights)
     after = f"after {len(signals.losses)} steps"
     if not all(map(math.isfinite, signals.losses)):

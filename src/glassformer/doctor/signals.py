@@ -30,8 +30,6 @@ class Signals:
 
     Attributes:
         at_start, after: statistics of each layer before and after the steps.
-        gradients: the gradients of each module.
-        losses: the loss of each step.
     """
 
     at_start: tuple[LayerFigures, ...]

@@ -112,8 +112,6 @@ def check_lengths(
     """Compare the number of tokens per text with the window. The start token takes one place of the window.
 
     Args:
-        lengths: tokens per text.
-        padding: the share of padding in a batch.
         widest: the window of the weights to start from, or None without such weights.
     """
     room = max_seq_len - 1
@@ -155,7 +153,6 @@ def check_unknown(
     """Measure the share of unknown tokens in held-out texts, from which the vocabulary was not learned.
 
     Args:
-        rows: the rows of `held_out` to read.
         learned: whether the vocabulary was learned from the training rows. If not, it came with the weights.
     """
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
@@ -236,8 +233,6 @@ def check_size(
     """Compare the number of trained values with the number of training tokens.
 
     Args:
-        parameters: the number of trained values.
-        embedding: how many of them are in the embedding table.
         held_out: whether there are validation rows, which show when the model learns rows by heart.
     """
     found = (

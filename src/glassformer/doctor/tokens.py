@@ -60,10 +60,7 @@ def report_tokens(
     """Measure how texts are cut, for each label and for all.
 
     Args:
-        rows: the rows of `table` to read.
         labels: None if a number is learned. Its quarters are then compared in the place of labels.
-        held_out: whether the vocabulary was not learned from these rows.
-        kind: that of the tokenizer (`TokenizerConfig.kind`).
     """
     part = table.frame[rows]
     texts = list(map(texts_alone, part["text"]))

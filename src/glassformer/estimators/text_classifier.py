@@ -186,12 +186,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         return new, self._named(by_name, columns), order
 
     def _named(self, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None) -> Named:
-        """Return what gives a model that was trained on rows in memory the labels of the caller.
-
-        Args:
-            by_name: the labels by their names.
-            columns: the labels of the columns, if the labels were a matrix.
-        """
+        """Return what gives a model that was trained on rows in memory the labels of the caller."""
         return lambda trained: from_memory(
             trained,
             tuple(by_name[str(name)] for name in labels_of(trained.config.target).labels),

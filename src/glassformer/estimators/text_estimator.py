@@ -115,12 +115,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
     def _learn(
         self, table: Table, start: InitialWeights | None, *, named: Named = lambda trained: trained, **training: Any
     ) -> Self:
-        """Train on a table, and answer with the result.
-
-        Args:
-            start: the weights to start from.
-            training: more settings of the recipe's section `training`. None is the recipe's.
-        """
+        """Train on a table, and answer with the result."""
         snapshots = None if self.snapshots is None else Snapshots(self.snapshots)
         recipe = load_recipe(self.recipe, preset=self.preset, overrides=self._overrides(training), init=start)
         unlabelled = () if self.unlabelled is None else (as_documents(self.unlabelled),)
@@ -280,8 +275,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """Return the share of the words and word pairs of each text that fewer than two training texts have (texts,).
 
         Raises:
-            GlassformerError: the model keeps no words of its training texts (`training.keep_seen_words`), or was made
-                by an older glassformer.
+            GlassformerError: the model keeps no words of its training texts (`training.keep_seen_words`).
         """
         return self._seen().unseen_shares(self._read(X))
 

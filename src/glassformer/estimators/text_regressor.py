@@ -25,9 +25,6 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
 
     It works with scikit-learn's `clone`, `Pipeline`, `cross_val_score` and `GridSearchCV`. Its parameters are those of
     `TextClassifier` with the same names. docs/how-to/targets.md says how numbers are learned.
-
-    Attributes:
-        history_, time_lapse_: see `TextClassifier`.
     """
 
     _answers = "number"

@@ -29,7 +29,6 @@ def doubtful_rows(
     """Return the doubtful rows that the model folder remembers, or None if there are none.
 
     Args:
-        key: where `metrics.json` has them. It is missing in a folder of an older version.
         told_as, found_as: their records there, and in the result.
         seen: the rows that the model was trained and validated on, or why they cannot be read.
     """

@@ -21,7 +21,6 @@ class Compared:
     """A figure of the recent answers beside that of the held-out rows.
 
     Attributes:
-        held_out: None if the model does not know it.
         moved: whether they differ by more than chance explains. None if that is not known.
     """
 
@@ -32,11 +31,7 @@ class Compared:
 
 
 def compared(figure: Followed, rows: int) -> Compared:
-    """Compare two means by the standard error of their difference. Two shares are compared as if they were the same.
-
-    Args:
-        rows: how many rows the usual mean is of.
-    """
+    """Compare two means by the standard error of their difference. Two shares are compared as if they were the same."""
     texts, recent = len(figure.values), sum(figure.values) / len(figure.values)
     usual = figure.usual
     if usual is None:

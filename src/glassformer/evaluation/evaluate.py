@@ -34,7 +34,6 @@ def evaluate(
     Args:
         model: facts about the model for the report: name, preset, parameters, versions, ….
         baselines: the verdict compares the model with the best one.
-        readers: those of the model, or none if it has only one.
 
     Raises:
         UsageError, GlassformerError: see `MeasuredRows.check`.

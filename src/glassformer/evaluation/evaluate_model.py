@@ -60,10 +60,7 @@ def evaluate_model(
     Args:
         folder: the folder that the model was loaded from; its size is measured.
         data: a file, or the name of a known data set (its test split is used).
-        options: how to read the table.
         train: the training table, if it is no longer at the place that the model folder names.
-        say: called with messages about the progress.
-        on_progress: called with the share of texts that the model has answered.
 
     Raises:
         UsageError: the table cannot be read or has a label that the model does not know, or `train` does not hold the
@@ -111,11 +108,7 @@ def read_measured(
     options: TableOptions = AS_TRAINED,
     reader: FolderConfig | None = None,
 ) -> Table:
-    """Read a labelled table as a model needs it: see `evaluate_model`.
-
-    Args:
-        reader: the model that reads the rows, if it is another one.
-    """
+    """Read a labelled table as a model needs it: see `evaluate_model`."""
     asked = {"multilabel": options.multilabel, "fold_labels": options.fold_labels}
     for setting in (name for name, value in asked.items() if value):
         config.target.check_labels(f"`{setting}=`")
@@ -147,8 +140,6 @@ def measure_model(
 
     Args:
         seen: the rows that the model was trained and validated on, or a sentence that says why they are missing.
-        split: the name of the table in the result.
-        columns: other columns of the rows of the table, to slice by.
         scores: those of the table's texts (`Predictor.scores`), if they are known. Then no time is taken.
 
     Raises:

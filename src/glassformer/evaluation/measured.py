@@ -79,9 +79,7 @@ class MeasuredRows(ABC):
     Each kind of answer has its own (`PART` of `targets/*/evaluation.py`).
 
     Attributes:
-        truth: (n, …) the right answers.
         rows: the row number of each text in its file; it is shown with the worst errors.
-        columns: other columns of the same rows (see `other_columns`), to slice by.
     """
 
     record: ClassVar[type[Evaluation]]
@@ -142,7 +140,6 @@ class MeasuredRows(ABC):
             raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
 
     def contestant(self, outcome: Outcome) -> Any:
-        """Measure a contestant."""
         return self.contestants(
             name=outcome.name,
             description=outcome.description,
@@ -167,11 +164,7 @@ class MeasuredRows(ABC):
 
     @abstractmethod
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        """Return the parts of the evaluation that only this kind of answer has.
-
-        Args:
-            outcomes: those of the baselines, of both readers, and of the model.
-        """
+        """Return the parts of the evaluation that only this kind of answer has."""
 
     @abstractmethod
     def input_share(
@@ -180,9 +173,7 @@ class MeasuredRows(ABC):
         """Return what an input gives. None if it cannot be said.
 
         Args:
-            places: the rows that were drawn.
             answers, without: the answers to them, and without the values of the input.
-            named: the other fields of the result.
         """
 
     @abstractmethod
@@ -203,11 +194,7 @@ class MeasuredRows(ABC):
 
     @abstractmethod
     def compared(self, other: Any, **about: Any) -> ModelComparison:
-        """Compare the answers of this model, A, with those of another one, B, to the same rows.
-
-        Args:
-            about: the other fields of the result.
-        """
+        """Compare the answers of this model, A, with those of another one, B, to the same rows."""
 
     @classmethod
     @abstractmethod
@@ -254,11 +241,7 @@ class MeasuredRows(ABC):
     @classmethod
     @abstractmethod
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        """Return the baselines, not yet fitted.
-
-        Args:
-            groups: a group for each training row.
-        """
+        """Return the baselines, not yet fitted."""
 
     @classmethod
     @abstractmethod

@@ -84,7 +84,6 @@ def macro_f1(
 def _macro_f1(
     patterns: Shaped[np.ndarray, "m k"], counts: Int[np.ndarray, " m"], *, seed: int, resamples: int
 ) -> Estimate:
-    """Return the macro F1 of rows by their `_label_counts`."""
 
     def of(sums: Float[np.ndarray, "resamples k"]) -> NDArray[np.float64]:
         by_class = sums.reshape(len(sums), 3, -1)

@@ -22,11 +22,7 @@ def measure_it(folder: Path) -> NextStep:
 
 
 def choose(duel: Duel[Any, Any], lost: Callable[[Contestant[Any]], str]) -> NextStep | None:
-    """Advise as the verdict does, unless the model won.
-
-    Args:
-        lost: what to say if this baseline won.
-    """
+    """Advise as the verdict does, unless the model won."""
     if duel.strongest is None:
         return None
     baseline, compared = duel.baselines[duel.strongest], duel.comparisons[duel.strongest]
@@ -45,12 +41,7 @@ def _no_winner(baseline: Contestant[Any], compared: Comparison) -> str | None:
 
 
 def check_doubts(doubts: DoubtfulRows[Any] | None, what: str, why: str, section: str) -> NextStep | None:
-    """Advise to look at rows of training.
-
-    Args:
-        what: what they have: label or number.
-        why: the end of the sentence.
-    """
+    """Advise to look at rows of training."""
     if doubts is None:
         return None
     kind = "row" if doubts.cross_fitted else "held-out row"

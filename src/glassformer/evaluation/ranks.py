@@ -24,9 +24,7 @@ def ranks_of(
     """Measure the answer to each row, for several contestants by name.
 
     Args:
-        answers: the probabilities that each contestant gives.
         labels: class numbers, lowest class first.
-        costs: see `measure`.
     """
     counts = {name: confusion_counts(probs, labels, costs) for name, probs in answers.items()}
     return tuple(_measure(name, confusion, seed, resamples) for name, confusion in counts.items())

@@ -17,12 +17,7 @@ def which_reader_decides(
     alone: Sequence[Contestant[Any]],
     comparisons: Sequence[Comparison],
 ) -> str | None:
-    """Say which reader decides on these rows, and whether the other one adds more than noise. None without readers.
-
-    Args:
-        alone: each reader that the model asks.
-        comparisons: the model against each of `alone`.
-    """
+    """Say which reader decides on these rows, and whether the other one adds more than noise. None without readers."""
     if not readers:
         return None
     asked = [named(each.reader) for each in readers if each.answers is not None]

@@ -37,13 +37,8 @@ class Look:
 
     Attributes:
         template: the report of this kind of answer. It extends `evaluation/report.html.jinja`.
-        leading: the name of the leading figure.
-        figures: other figures of the headline, by their names.
-        headline: sentences of the headline beside those of the duel.
         columns: the columns of the table of contestants. The template writes their cells.
         plain, plain_cells: the columns in the terminal, and the cells of a contestant.
-        sentences: what the terminal says below the table.
-        shown: what the template shows beside the evaluation, by name.
     """
 
     template: str

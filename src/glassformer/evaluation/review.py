@@ -47,7 +47,6 @@ def review(
     Args:
         labels: class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
         thresholds: those that held-out rows of training gave. They are never found by the measured rows.
-        costs: see `measure`.
     """
     confidence = confidences_of(probs, multilabel=multilabel, costs=costs)
     wrong = ~correct_rows(probs, labels, multilabel=multilabel, costs=costs)
@@ -158,6 +157,6 @@ def _by_class(
 
 
 _NO_THRESHOLDS = (
-    "This model does not know how sure it was of held-out rows: it was made by an older glassformer, or without "
-    "held-out rows. Train it again with held-out rows to get thresholds."
+    "This model does not know how sure it was of held-out rows, as it has none. Train it again with held-out rows to "
+    "get thresholds."
 )

@@ -39,7 +39,6 @@ class RowFeatures:
         self.matrix = _joined(matrices)
 
     def of(self, rows: Sequence[str]) -> csr_matrix:
-        """Return the features of rows."""
         fields = self._fields(rows)
         matrices = [words.transform(fields[number]) for words, number in zip(self.words, self._filled, strict=True)]
         if self._values is not None:

@@ -45,10 +45,6 @@ def find_slices(texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl
 
     A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
     column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each.
-
-    Args:
-        right: whether each row is answered rightly.
-        columns: other columns of the same rows, as strings (see `other_columns`).
     """
     words = pl.Series(texts).str.normalize("NFKC").str.to_lowercase().str.extract_all(LETTERS_PATTERN)
     lengths = words.list.len().cast(pl.Float64).to_numpy()

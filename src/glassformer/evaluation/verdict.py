@@ -71,11 +71,7 @@ def same_rows_right(accuracy: float, rows: int) -> str:
 
 
 def macro_f1_against(macro_f1: Mapping[str, float], *, more_accurate: str) -> str:
-    """Return a sentence, after a space, if macro F1 is higher for the less accurate of two classifiers.
-
-    Args:
-        macro_f1: that of both, by their names.
-    """
+    """Return a sentence, after a space, if macro F1 is higher for the less accurate of two classifiers."""
     (other, less), (best, value) = sorted(macro_f1.items(), key=lambda each: each[1])
     if best == more_accurate or share(less) == share(value):
         return ""

@@ -42,7 +42,6 @@ class Rating(NamedTuple):
 
     Attributes:
         loss: that of all readers together; `own_loss` is that of the transformer alone.
-        figure: the first figure of the judge.
     """
 
     loss: float
@@ -106,12 +105,7 @@ class Judge(ABC):
         """Return `rows`, at least for the first figure, of a model that gives all texts the same answer."""
 
     def estimate(self, key: str, rows: Array, table: Table, **drawn: Any) -> Estimate:  # noqa: ARG002
-        """Return a figure with its interval.
-
-        Args:
-            rows: see `rows`.
-            drawn: seed and groups (see `bootstrap_mean`).
-        """
+        """Return a figure with its interval."""
         return bootstrap_mean(rows, **drawn)
 
     def difference(self, key: str, rows: Array, others: Array, table: Table, **drawn: Any) -> Estimate:  # noqa: ARG002

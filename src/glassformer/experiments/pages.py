@@ -22,7 +22,6 @@ from glassformer.pages.html import rendered
 
 
 def search_page(found: SearchResult) -> str:
-    """Return the page of a search."""
     return _rendered(
         "search",
         found,
@@ -36,7 +35,6 @@ def search_page(found: SearchResult) -> str:
 
 
 def comparison_page(found: VariantComparison) -> str:
-    """Return the page of a comparison of variants."""
     return _rendered(
         "variants",
         found,

@@ -44,7 +44,6 @@ class Listener:
 
     Attributes:
         times: when each step ended, by `time.perf_counter`.
-        speeds: texts per second of each step.
     """
 
     def __init__(
@@ -76,7 +75,6 @@ class Listener:
 
 
 def with_training(recipe: Recipe, **changes: Any) -> Recipe:
-    """Return the recipe with other settings of training."""
     return recipe.model_copy(update={"training": recipe.training.model_copy(update=changes)})
 
 

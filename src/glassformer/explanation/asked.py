@@ -35,7 +35,6 @@ class Asked(ABC):
     """What is asked. The margin of a text is `scores @ direction + offset`, and its words have shares of it.
 
     Attributes:
-        prediction: the answer, as JSON holds it.
         direction: (width,)
     """
 
@@ -60,11 +59,6 @@ class Asked(ABC):
         cls, target: Any, answers: Any, *, label: Any = None, above: float | None = None, below: float | None = None
     ) -> Self:
         """Ask about the answer to a single text.
-
-        Args:
-            target: the kind of answer.
-            answers: the answer.
-            label: see `explain`, also for the others.
 
         Raises:
             UsageError: one of these does not go with this kind of answer, or with this answer.

@@ -47,12 +47,8 @@ class Counterfactual:
 
     Attributes:
         changes: in the order of the text. Empty if none was found.
-        text: the changed text.
         answer: the answer to it, as JSON values: `prediction`, and what belongs to it.
-        shown: that answer in words.
-        answers: how many changed texts the model answered.
         budget: how many it was allowed to.
-        sentence: what was found, in words.
     """
 
     changes: tuple[Change, ...]

@@ -64,8 +64,6 @@ def explain(
         above, below: of a model of a number, where `counterfactual` moves the answer. By default out of its interval.
         method: a key of `METHODS`, for the transformer. By default `shapley`. For a text that is too long for it,
             `integrated-gradients` (see docs/how-it-works/faithfulness.md), or `occlusion` if the model was exported.
-        faithfulness: check the shares, by deletion of words and by other methods.
-        counterfactual: search for a small change of words that turns the answer.
         heads: measure what each attention head adds to the margin. Empty if the transformer does not take part.
         neighbours: list the words whose embeddings are nearest to those of the strongest words. Empty if the
             transformer does not take part.

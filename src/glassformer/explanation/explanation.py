@@ -49,7 +49,6 @@ class Explanation:
     Attributes:
         asked: what is asked. Its attributes are those of the explanation too: `prediction`, and `label`, `rival` and
             `probability` for labels, or `value` and `distance` for a number.
-        words: in the order of the text.
         without_known_words: what a text without known words would get: the bias of counting, and the
             transformer's margin for the same text with unknown words.
         unexplained: what the method leaves over. The shares of counting are exact.
@@ -210,7 +209,6 @@ class Explanation:
         return pieces_of(self.text, [(word.start, word.end, word.total) for word in self.words])
 
     def as_json(self) -> dict[str, Any]:
-        """Return the explanation as JSON values."""
         found: dict[str, Any] = {"text": self.text, **self.asked.as_json()}
         found |= {each.name: getattr(self, each.name) for each in fields(self) if each.name not in ("text", "asked")}
         found["words"] = [word.as_json() | self.asked.of_word(word.shares) for word in self.words]

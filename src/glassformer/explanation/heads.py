@@ -124,7 +124,6 @@ def _rounded(values: DoubleArray) -> tuple[float, ...]:
 
 
 def _without_each_head(reading: TokenReading, window: IntArray, tap: str, n_heads: int) -> DoubleArray:
-    """Return the margin of a window without each head in turn: (heads,)."""
 
     def silence(_module: object, _arguments: object, output: Tensor) -> Tensor:
         silenced = output.clone()  # (row, head, seq, head_dim)

@@ -37,7 +37,6 @@ class Question:
 
         Args:
             text: a text, or of a model that reads several inputs a row.
-            asked: see `Asked.of`.
 
         Raises:
             InputError: the text is not a string, cannot be encoded or is empty.
@@ -58,7 +57,6 @@ class Question:
         return self.asked.goals(self.predictor.logits([self.text.text]))
 
     def margins(self, texts: Sequence[str]) -> DoubleArray:
-        """Return the margin of each text, by all readers."""
         found: DoubleArray = self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
         return found
 

@@ -33,7 +33,6 @@ class TokenReading:
         groups: (tokens,) the number of the word of each token. Occlusion hides the tokens of a word together.
         direction: (width,) the margin is `scores @ direction`.
         separator: the token between two texts of a row, which is never hidden. None if it reads one text.
-        least: see `Asked.least`.
     """
 
     read: Logits

@@ -19,7 +19,6 @@ class MatchedRule:
 
     Attributes:
         rule: in words, with its number in the file.
-        share: what it adds to the margin.
         effect: what it does: the score that it adds to its label, or that it decides, or which rule silences it.
     """
 

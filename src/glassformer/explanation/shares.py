@@ -17,7 +17,6 @@ class WordShare:
     """What a word adds to the margin. `text[start:end]` is the word.
 
     Attributes:
-        shares: by each reader that is asked.
         input: the column of the text that the word is in, or whose value it is. None if the model reads one text.
     """
 

@@ -26,8 +26,6 @@ class BrowserRuntime:
 
     Attributes:
         code: a classic script that sets `ort`. A page that was opened from a file may not start a module as a thread.
-        wasm: the compiled runtime.
-        version: as its code says.
     """
 
     code: str

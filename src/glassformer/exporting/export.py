@@ -27,9 +27,7 @@ class Exported:
     """What `export` wrote.
 
     Attributes:
-        files: the name of each file and its size in bytes.
         notes: sentences for the user: what was left out, and how the folder was checked.
-        example: what to ask the model (see `example_of`).
     """
 
     files: dict[str, int]

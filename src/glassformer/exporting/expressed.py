@@ -21,7 +21,6 @@ class Expressed:
 
     Attributes:
         compared: compares the answers of a model, and then those of its export, to rows whose labels are known.
-        said: says in words what `compared` found.
         changed: returns why these are other answers. None if they are as good as the same.
         line: returns the factor and the addend that make the answer of the transformer alone of each of its scores.
             It raises `UsageError` if the library transformers cannot express it.

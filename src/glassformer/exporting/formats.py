@@ -16,7 +16,6 @@ class Format:
     """A format of exported models.
 
     Attributes:
-        purpose: one sentence on what such a folder is for.
         write: writes a model, which is on the CPU and in evaluation mode, into an empty folder. It returns sentences
             for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
             cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.

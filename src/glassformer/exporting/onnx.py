@@ -44,11 +44,7 @@ _SHAPES = ((1, 1), (1, 2), (3, 17), (2, 64))  # of random token ids that are com
 
 
 class Int8RefusedError(UsageError):
-    """Weights of one byte would change the answers, or there are no rows to find out.
-
-    Attributes:
-        reason: the message without what to do.
-    """
+    """Weights of one byte would change the answers, or there are no rows to find out."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; export in float32 instead (`format='onnx'`)")
@@ -128,11 +124,7 @@ def check_readers(trained: TrainedModel) -> None:
 
 
 def _rows(trained: TrainedModel) -> _Rows:
-    """Return the rows that answers are compared on.
-
-    Raises:
-        Int8RefusedError: they cannot be read.
-    """
+    """Return the rows that answers are compared on."""
     seen = seen_rows(trained.config, None)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows. {seen}")

@@ -99,11 +99,7 @@ def _about_labels(config: FolderConfig) -> dict[str, Any]:
 
 
 def _check_ids(tokenizer: TextTokenizer, folder: Path) -> None:
-    """Read the tokenizer back, and compare the ids of a text of many tokens.
-
-    Raises:
-        GlassformerError: they differ.
-    """
+    """Read the tokenizer back, and compare the ids of a text of many tokens."""
     again = Tokenizer.from_file(str(folder / "tokenizer.json"))
     again.encode_special_tokens = True
     text = " ".join(sorted(tokenizer.vocabulary())[:_CHECKED_TOKENS])

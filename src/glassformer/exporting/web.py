@@ -63,7 +63,6 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     """Write the page into an empty folder. The weights have one byte each, if that gives the same answers.
 
     Args:
-        name: of the model, for people.
         runtime: the folder of ONNX Runtime Web. A model that does not ask its transformer does not need it.
 
     Returns:
@@ -112,11 +111,7 @@ def joined(*modules: str) -> str:
 
 
 def worker_code(target: str, ort: BrowserRuntime | None) -> str:
-    """Return the code that answers, for a thread of its own.
-
-    Args:
-        target: the module that says what scores mean.
-    """
+    """Return the code that answers, for a thread of its own."""
     ours = joined(*(asset("exporting", f"page/{name}.js") for name in (*_WORKER, target, "worker")))
     runtime = "const ort = null;" if ort is None else ort.code
     return f'"use strict";\n{runtime}\n{{\n{ours}\n}}\n'  # the braces keep our names and theirs apart
@@ -135,11 +130,7 @@ def _write_model(trained: TrainedModel, int8: Path, float32: Path) -> list[str]:
 
 
 def _check_tokenizer(trained: TrainedModel) -> None:
-    """Refuse a tokenizer that the page cannot run.
-
-    Raises:
-        UsageError: it came with a checkpoint, or an older version of glassformer made it.
-    """
+    """Raise `UsageError` if the page cannot run the tokenizer."""
     config = trained.config.tokenizer
     if config.kind == "pretrained":
         raise UsageError(

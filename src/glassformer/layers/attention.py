@@ -95,13 +95,8 @@ class MultiHeadAttention(nn.Module):
     Each head has its own projections. The results of all heads are concatenated and projected.
 
     Args:
-        d_model: width of the input and of the output.
-        n_heads: number of heads; each is `d_model / n_heads` wide.
         pattern: which tokens each token attends to, for example `FullPattern()` or `CausalPattern()`.
         rotation: what is applied to queries and keys, `Rotary(...)` or `NoPositions()`.
-        dropout: share of attention weights that is dropped in training.
-        bias: whether the projections have a bias.
-        kernel: `fastest_attention`, `fused_attention` or `plain_attention`.
 
     Raises:
         ValueError: d_model is not a multiple of n_heads.

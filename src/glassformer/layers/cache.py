@@ -12,10 +12,6 @@ class KeyValueCache:
 
     Rows are padded on the right. Padding does not count towards the length of its row. No token attends to it, and the
     next tokens overwrite it.
-
-    Args:
-        batch: number of rows.
-        max_seq_len: the largest number of tokens in a row.
     """
 
     def __init__(self, batch: int, max_seq_len: int, device: torch.device) -> None:

@@ -32,12 +32,7 @@ _DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint, as its `config.json` describes it.
-
-    Attributes:
-        raw: the content of config.json.
-        where: how messages name the checkpoint.
-    """
+    """A checkpoint, as its `config.json` describes it."""
 
     raw: Mapping[str, Any]
     where: str
@@ -140,7 +135,6 @@ class Checkpoint:
         """Return the weights of the checkpoint under our names, in torch's default precision.
 
         Args:
-            tensors: those of its files.
             tokens: for each of our token ids, the row of the checkpoint's embedding table.
 
         Returns:
@@ -187,7 +181,6 @@ class Checkpoint:
         return weights | self._head(by_name, expected)
 
     def _head(self, by_name: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Return the weights of the head that the checkpoint has."""
         found: dict[str, Tensor] = {}
         for module, (source,) in self.family.head.items():
             names = [name for name in expected if name.rpartition(".")[0] == module]

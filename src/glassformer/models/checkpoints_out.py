@@ -42,9 +42,6 @@ def write_config(config: PretrainedConfig, start: str) -> dict[str, Any]:
 
     Several families may have the shape of the encoder, as BERT and RoBERTa do. The start token then decides.
 
-    Args:
-        start: the start token of the tokenizer.
-
     Raises:
         UsageError: no family has this shape.
     """
@@ -58,11 +55,7 @@ def write_config(config: PretrainedConfig, start: str) -> dict[str, Any]:
 
 
 def write_weights(config: PretrainedConfig, raw: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the weights of a `PretrainedEncoder` under the names of the family that `raw` names.
-
-    Args:
-        raw: the result of `write_config`.
-    """
+    """Return the weights of a `PretrainedEncoder` under the names of the family that `raw` names."""
     family = FAMILIES[raw["model_type"]]
     of_encoder = family.sources(config.n_layers)
     sources = {module: [family.prefix + source for source in theirs] for module, theirs in of_encoder.items()}

@@ -21,12 +21,10 @@ class Family:
     """How to read and write one family.
 
     Attributes:
-        title: the name that people use.
         also: other model types with the same settings and tensors.
         since: the first version of `transformers` that has the family.
         classifier: the class of its text classifiers, as `architectures` names it.
         prefix: how the names of the encoder's tensors begin in checkpoints that have a head.
-        settings: our field → (their key, its default).
         fixed: our fields with the same value in all checkpoints of the family.
         parts, block, head: where to find the weights of our modules; `{n}` is the number of the block. The names in
             `parts` and `block` have no prefix, those in `head` are complete.

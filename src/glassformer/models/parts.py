@@ -15,10 +15,7 @@ class Parts:
 
     Attributes:
         embedding: turns tokens into vectors: the table of embeddings, positions, and a norm of their sum.
-        blocks: the repeated blocks, the first one first.
-        norm: the norm after the last block.
         pooling: turns the vectors of the tokens into one vector for the text.
-        head: computes the logits.
     """
 
     embedding: tuple[nn.Module, ...] = ()

@@ -22,9 +22,6 @@ class RewardModel(nn.Module):
     without β and without the term of the prompt). So each token has a reward of its own, and an answer that the members
     learned to find unlikely is worth little, whatever its last token is. Several members judge together (Coste et al.
     2023, "Reward model ensembles help mitigate overoptimization").
-
-    Args:
-        reference: the model that all members start from.
     """
 
     def __init__(self, reference: TokenPredictor, members: int) -> None:

@@ -29,7 +29,6 @@ _NUMBER = r"^[+-][0-9.,]+(?:[eE][+-]?[0-9]+)?%?$"
 
 
 def texts_in(text_column: str) -> TextsOf:
-    """Return a function for the texts in a column."""
     return lambda frame: frame[text_column].cast(pl.String).fill_null("").to_list()
 
 
@@ -51,7 +50,6 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     """Yield a function that writes a frame with its answers to a file.
 
     Args:
-        path: where to write.
         name: the name that the file will have. Its extension sets the format. Parquet needs such a table, or Arrow.
         table: the table that the frames come from.
         like: how the columns of the table are separated. CSV keeps it, except tabs; it keeps a byte order mark too.
@@ -108,12 +106,7 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
 def csv_rows(
     write_bytes: Callable[[bytes], object], separator: str, *, mark: bool, safe: bool = False
 ) -> Callable[[pl.DataFrame], None]:
-    """Return a function that writes rows as CSV, with a header before the first ones.
-
-    Args:
-        mark: write a byte order mark.
-        safe: see `answer_file`.
-    """
+    """Return a function that writes rows as CSV, with a header before the first ones."""
     header = True
 
     def write(rows: pl.DataFrame) -> None:
@@ -146,13 +139,11 @@ def check_columns(frame: pl.DataFrame, separator: str | None) -> None:
 
 @contextmanager
 def opened_to_write(path: Path, *, compressed: bool) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """Open a file to write bytes, through gzip if `compressed`."""
     with gzip.open(path, "wb") if compressed else path.open("wb") as file:
         yield file
 
 
 def write_lines_to(file: IO[bytes] | gzip.GzipFile, lines: Iterable[str]) -> None:
-    """Write lines as UTF-8."""
     file.writelines(f"{line}\n".encode() for line in lines)
 
 

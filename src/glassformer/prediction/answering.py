@@ -85,7 +85,6 @@ class Answering(ABC, Generic[Given]):
 
         Args:
             rows: the token ids of each text, without the start token.
-            on_progress: called with the share of tokens that are read.
         """
 
     @abstractmethod
@@ -166,12 +165,7 @@ class Answering(ABC, Generic[Given]):
     def answer(
         self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None, **asked: Any
     ) -> Given:
-        """Return the answers.
-
-        Args:
-            on_progress: called with the share of tokens that are done.
-            asked: see `Target.answers`.
-        """
+        """Return the answers."""
         rows = self._tokens(texts)
         # A model whose transformer is silent encodes no rows.
         with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]

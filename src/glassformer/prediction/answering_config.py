@@ -97,19 +97,18 @@ class AnsweringConfig(BaseModel):
     readers: Readers | None = None
     """The weights of the readers. None if the transformer answers alone."""
     unlike: UnlikeConfig | None = None
-    """When a text is unlike the training data. None if training did not find out: the folder has an older format."""
+    """When a text is unlike the training data. None if training was not to find out."""
     inputs: Inputs | None = Field(default=None, exclude_if=lambda inputs: inputs is None)
     """What the model reads, if a row has several inputs. None if it is one text."""
 
     @model_validator(mode="before")
     @classmethod
-    def _of_older_formats(cls, found: Any) -> Any:
-        if not isinstance(found, Mapping):
+    def _with_format(cls, found: Any) -> Any:
+        if not isinstance(found, Mapping) or not cls.formats:
             return found
-        fields = _with_target(found)
-        target = fields["target"]
+        target = found.get("target")
         kind = target.get("kind") if isinstance(target, Mapping) else getattr(target, "kind", None)
-        return {"format": cls.formats[folder_of(kind)]} | fields if cls.formats else fields
+        return {"format": cls.formats[folder_of(kind)], **found}
 
     @property
     def n_classes(self) -> int:
@@ -138,22 +137,3 @@ class AnsweringConfig(BaseModel):
     def transformer_is_silent(self) -> bool:
         """Whether the transformer has no weight, so that it is not asked."""
         return not self.weights[TRANSFORMER]
-
-
-def _with_target(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the fields of formats before 8, in which labels and numbers had fields of their own at the top level."""
-    fields = dict(found)
-    if "scale" in fields:
-        readers = fields.get("readers")
-        fields["target"] = {"kind": "number", "column": fields.get("target"), "scale": fields.pop("scale")}
-        if isinstance(readers, Mapping) and "bias" in readers:
-            fields["target"]["bias"] = readers["bias"]
-            counting, transformer = readers.get("counting"), readers.get(TRANSFORMER, 0.0)
-            weights = ({} if counting is None else {"counting": counting}) | {TRANSFORMER: transformer}
-            fields["readers"] = Readers.weighing(weights)
-    elif "target" not in fields:
-        kind = "several" if fields.pop("multilabel", False) else "classes"
-        kind = "ordered" if fields.pop("ordered", False) else kind
-        moved = {name: fields.pop(name) for name in ("labels", "temperature") if name in fields}
-        fields["target"] = {"kind": kind, **moved}
-    return fields

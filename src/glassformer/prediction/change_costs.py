@@ -21,9 +21,6 @@ def with_costs(config: Config, given: Any) -> Config:
 
     Its recipe gets the costs too: rows that are added later are learned by it.
 
-    Args:
-        given: see `read_costs`.
-
     Raises:
         UsageError: see `read_costs` and `Costs.of`, or the model answers with a number.
     """

@@ -56,7 +56,7 @@ class ExportedConfig(AnsweringConfig):
 
     format: str = ""
     """By default that of the target."""
-    format_version: int = Field(default=_FORMAT_VERSION, ge=1, le=_FORMAT_VERSION)
+    format_version: int = Field(default=_FORMAT_VERSION, ge=_FORMAT_VERSION, le=_FORMAT_VERSION)
     precision: Literal["float32", "int8"] = "float32"
     max_seq_len: int = Field(ge=2)
     """The most tokens that the transformer reads at once, with the start token."""
@@ -275,14 +275,14 @@ def read_tokenizer(folder: Path, vocab_size: int) -> TextTokenizer:
 
 
 def _read_config(path: Path) -> ExportedConfig:
-    """Read the `config.json` of an export. Raises `GlassformerError` if it is damaged or of a later format."""
+    """Read the `config.json` of an export. Raises `GlassformerError` if it is damaged or of another format."""
     check_is_file(path)
     raw = read_json(path)
     version = raw.get("format_version") if isinstance(raw, dict) else None
-    if isinstance(version, int) and version > _FORMAT_VERSION:
+    if isinstance(version, int) and version != _FORMAT_VERSION:
         raise GlassformerError(
-            f"{path} was written by a later glassformer (format {version}); this one reads formats up to "
-            f"{_FORMAT_VERSION}; upgrade it"
+            f"{path} has format version {version}, and this glassformer reads {_FORMAT_VERSION}; update it, or export "
+            "the model again"
         )
     try:
         return ExportedConfig.model_validate(raw)

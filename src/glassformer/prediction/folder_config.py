@@ -57,13 +57,13 @@ class ClassifierMetrics(FolderMetrics):
 
     history: list[_Epoch] = []  # type: ignore[assignment] # rows with named fields
     held_out_answers: HeldOutAnswers | None = None
-    """None if no rows were held out, or if an older version trained the model."""
+    """None if no rows were held out."""
     label_doubts: LabelDoubts | None = None
-    """None if the labels could not be doubted, or if an older version trained the model."""
+    """None if the labels could not be doubted."""
     held_out: HeldOutNumbers | None = None
     """Of a number. None if no rows were held out."""
     number_doubts: NumberDoubts | None = None
-    """None if the numbers could not be doubted, or if an older version trained the model."""
+    """None if the numbers could not be doubted."""
 
 
 class AnyFolderConfig(BaseModel):

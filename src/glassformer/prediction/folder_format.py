@@ -9,7 +9,8 @@ from pathlib import Path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
-FORMAT_VERSION = 8
+FORMAT_VERSION = OLDEST_VERSION = 8
+"""The format version that is written, and the first one that is read: that of glassformer 0.1.0."""
 NUMBER_FORMAT = "glassformer-number"
 """The format of a model that answers with a number."""
 FORMATS = {"labels": "glassformer-classifier", "number": NUMBER_FORMAT}
@@ -34,11 +35,7 @@ def format_of(folder: Path) -> str | None:
 
 
 def check_is_folder(folder: Path, *, command: str) -> None:
-    """Raise `UsageError` if there is no such folder.
-
-    Args:
-        command: the command that makes such folders.
-    """
+    """Raise `UsageError` if there is no such folder."""
     if folder.is_file():
         raise UsageError(f"{folder} is a file, and a model folder is needed here (`glassformer {command}` makes one)")
     if not folder.is_dir():

@@ -27,10 +27,6 @@ _TYPES = {str: "string", float: "double", bool: "boolean"}
 def text_reader(predictor: Answering, sample: pl.DataFrame, text_column: str, source: str) -> TextsOf:
     """Return a function for the texts, or the composed rows, of frames like this one.
 
-    Args:
-        text_column: see `Job`.
-        source: the name of the table in messages.
-
     Raises:
         UsageError: a column is missing, or does not hold what it should.
     """
@@ -59,8 +55,6 @@ class FrameScorer:
 
     Attributes:
         model: its folder, under the same path on each machine.
-        text: the column of the texts. Default: as in training.
-        device: where to compute.
     """
 
     model: Path
@@ -73,7 +67,6 @@ class FrameScorer:
 
     @property
     def text_column(self) -> str:
-        """The column of the texts."""
         return self.text or self.predictor.text_column or "text"
 
     @property
@@ -117,7 +110,6 @@ def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
 
     Args:
         model: a model folder or an export, under the same path on each machine; or `sentiment-en`.
-        text: the column of the texts. Default: as in training.
 
     Raises:
         UsageError: it is no model.

@@ -34,7 +34,6 @@ class Continuation:
     Attributes:
         text: the new text, without the prompt and the stop string. A character that `max_tokens` cut in half is left
             out.
-        token_ids: all new tokens, with the end token if there is one.
         ended: why the text ended: by the end token, by a stop string, or by `max_tokens`. None if it has not ended yet.
         slid: whether the text became longer than the window. The model then no longer sees its beginning.
     """
@@ -132,9 +131,6 @@ class View:
 
     If a prompt is too long, its last tokens are kept, as many as fit. If a text becomes longer than the window, the
     start token and the last half of the window are kept. The next half window then fits before the view slides again.
-
-    Args:
-        random: the random generator of this text.
     """
 
     def __init__(self, tokens: list[int], window: int, random: np.random.Generator) -> None:
@@ -271,7 +267,6 @@ def _might_stop(text: str, stops: tuple[str, ...]) -> int:
 
 
 def spellers(tokenizer: TextTokenizer, texts: Sequence[str]) -> list[Speller]:
-    """Return a speller for each text."""
     encoded, bare = tokenizer.encode(texts), tokenizer.encode([text.rstrip() for text in texts])
     return [
         # The text ends with white space that is not a token: it is the space before the next word.

@@ -50,7 +50,7 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import FORMAT_VERSION, check_is_folder, format_of
+from glassformer.prediction.folder_format import FORMAT_VERSION, OLDEST_VERSION, check_is_folder, format_of
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
@@ -102,20 +102,12 @@ TrainedRewardModel = Trained[RewardFolderConfig, RewardModel]
 
 @dataclass(frozen=True)
 class Kind(Generic[Config, Module]):
-    """A kind of model that folders hold.
-
-    Attributes:
-        noun: the name of the kind in messages.
-        command: the command that makes such a model.
-        build: builds the module that a config describes, with arbitrary weights.
-        oldest: the first format version that can be read.
-    """
+    """A kind of model that folders hold."""
 
     noun: str
     command: str
     config: type[Config]
     build: Callable[[Config], Module]
-    oldest: int = 1
 
 
 CLASSIFIER = Kind(
@@ -135,7 +127,6 @@ REWARD_MODEL = Kind(
         build_language_model(config.model, config.vocab_size, n_learned=len(config.new_words)),
         members=len(config.scale.means),
     ),
-    oldest=7,  # earlier ones judged the last token alone
 )
 KINDS: dict[str, Kind[Any, Any]] = {
     **dict.fromkeys(FolderConfig.formats.values(), CLASSIFIER),
@@ -159,11 +150,8 @@ def save_model(folder: Path, trained: Trained[Any, Any], *, card: str, report: s
         GlassformerError: the files cannot be written. The folder has not changed.
     """
     replaced, new = is_model_folder(folder), not folder.exists()
-    config = trained.config.model_copy(
-        update={"format_version": FORMAT_VERSION}
-    )  # it may have been read from an older format
     texts = {
-        "config.json": config.model_dump_json(indent=2) + "\n",
+        "config.json": trained.config.model_dump_json(indent=2) + "\n",
         "tokenizer.json": trained.tokenizer.to_json(),
         "metrics.json": json.dumps(_finite(trained.metrics), indent=2, allow_nan=False) + "\n",
         "README.md": card,
@@ -331,9 +319,7 @@ def _kept_in(folder: Path, config: AnyFolderConfig) -> Callable[[], KeptTexts] |
 
 
 def _described(kind: Kind[Config, Module], config: Config) -> Described[Module]:
-    return Described(
-        build=lambda: kind.build(config), depth=getattr(config.model, "n_layers", 0), version=config.format_version
-    )
+    return Described(build=lambda: kind.build(config), depth=getattr(config.model, "n_layers", 0))
 
 
 def _read_metrics(path: Path, kind: Kind[Any, Any]) -> dict[str, Any]:
@@ -362,10 +348,10 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
             f"{path.parent} has format version {version}, and this glassformer reads versions up to "
             f"{FORMAT_VERSION}; update glassformer"
         )
-    if isinstance(version, int) and version < kind.oldest:
+    if isinstance(version, int) and version < OLDEST_VERSION:
         raise GlassformerError(
-            f"{path.parent} has format version {version}, and a {kind.noun} needs version {kind.oldest}; make it again "
-            f"with `glassformer {kind.command}`"
+            f"{path.parent} has format version {version}, from before glassformer 0.1.0, and versions from "
+            f"{OLDEST_VERSION} on are read; make it again with `glassformer {kind.command}`"
         )
     config = _described_by(kind.config, raw, path)
     if isinstance(config, FolderConfig):

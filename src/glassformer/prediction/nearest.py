@@ -44,7 +44,6 @@ class NearestTexts:
     """The training texts nearest to a text.
 
     Attributes:
-        by: the reader whose vectors are compared.
         texts: the nearest first, without the text itself. Copies with the same label are listed once.
         itself: the rows that hold the text itself, one for each of its labels. Empty if it is not a training text.
     """

@@ -103,7 +103,6 @@ def _outcome(ray: Any, task: Any, shard: Path) -> Outcome:
 
 
 def _answer(job: Job, shard: Path) -> Outcome:
-    """Answer a shard in a worker."""
     return answer_shard(load_once(job.model, job.device), job, shard, lambda _: None)
 
 

@@ -49,11 +49,7 @@ def without_banned(logits: Float[Tensor, "*places vocab"]) -> Float[Tensor, "*pl
 def next_token_probs(
     logits: Float[Tensor, "batch vocab"], seen: Bool[Tensor, "batch vocab"], config: SamplingConfig
 ) -> Float[Tensor, "batch vocab"]:
-    """Return the probabilities from which the next token is drawn. Rows sum to 1.
-
-    Args:
-        seen: which tokens are in the window.
-    """
+    """Return the probabilities from which the next token is drawn. Rows sum to 1."""
     if config.repetition_penalty != 1:
         penalised = torch.where(logits > 0, logits / config.repetition_penalty, logits * config.repetition_penalty)
         logits = torch.where(seen, penalised, logits)

@@ -71,7 +71,6 @@ def score(
     Args:
         read: computes the logits (batch, n_classes) of a batch of windows, like `logits_of(model)`.
         batch_tokens: the most tokens of a batch, with padding.
-        on_progress: called with the share of tokens that are done.
     """
     tokens = max(1, int(covering_windows(store.lengths, max_seq_len).lengths.sum())) if on_progress else 1
     so_far, parts = 0, 1
@@ -115,11 +114,7 @@ def window_means(
 
 
 def _in_parts(read: Callable[[ModelInputs], Tensor], inputs: ModelInputs, parts: int) -> tuple[Tensor, int]:
-    """Compute the logits of a batch in this many parts, or in more if memory is too small; return the number too.
-
-    Raises:
-        GlassformerError: memory is too small for a single window.
-    """
+    """Compute the logits of a batch in this many parts, or in more if memory is too small; return the number too."""
     windows, width = inputs.token_ids.shape
     while True:
         pieces = zip(*(tensor.tensor_split(min(parts, windows)) for tensor in inputs), strict=True)

@@ -48,12 +48,7 @@ class Finished(_Line):
 
     Attributes:
         size, answers_size: of the two files, in bytes.
-        sha256, answers_sha256: of the two files. Older manifests lack the second.
-        answers: the name of the file with the answers.
         empty: how many rows have an empty text, and so no answer.
-        unlike: how many rows are unlike the training data.
-        needs_review: how many answers need review.
-        predictions: how often each answer was given.
     """
 
     shard: str
@@ -62,7 +57,7 @@ class Finished(_Line):
     sha256: str
     answers: str = Field(pattern="^[^/]*[^/.][^/]*$")  # no path: `overwrite` deletes this file
     answers_size: int
-    answers_sha256: str | None = None
+    answers_sha256: str
     rows: int
     empty: int
     unlike: int
@@ -93,9 +88,6 @@ class Manifest:
     @classmethod
     def begin(cls, out: Path, made_by: MadeBy, shards: Sequence[Path], *, overwrite: bool) -> Self:
         """Read the manifest of a folder, or write a new one.
-
-        Args:
-            overwrite: delete the answers of an earlier run, and begin again.
 
         Raises:
             UsageError: the folder holds other files, or the answers of another model, with other settings or to a shard
@@ -155,7 +147,7 @@ def answers_of(out: Path) -> dict[str, str]:
         lines = [Finished.model_validate_json(line) for line in whole]
     except ValidationError as error:
         raise GlassformerError(f"{out / MANIFEST} is damaged") from error
-    return {line.answers: line.answers_sha256 for line in lines if line.answers_sha256}
+    return {line.answers: line.answers_sha256 for line in lines}
 
 
 def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:

@@ -48,11 +48,8 @@ class Job:
     """What is to be done with each shard.
 
     Attributes:
-        out: the folder of the answers.
         text_column: the column of the texts. A shard may spell it with other capitals, spaces and underscores.
         safe_csv: write cells that a spreadsheet could run as a formula as text.
-        device: where a worker of an engine computes.
-        review_below: see `Answers`.
     """
 
     model: Path
@@ -96,7 +93,6 @@ class Progress:
     """How far the work is.
 
     Attributes:
-        shards: of the folder.
         finished: how many of them are finished, those of earlier runs included.
         rows: answered in this run.
         rows_left: about how many rows are left, judged by the size of the files. None before the first finished shard.
@@ -152,9 +148,6 @@ def answer_folder(
     """Answer the shards of a folder that have no answers yet.
 
     A run that was stopped or killed is continued by the next one, with any engine.
-
-    Args:
-        overwrite: delete the answers of earlier runs, and begin again.
 
     Raises:
         UsageError: see `shards_in`, `only_writer` and `Manifest.begin`; the answers to two shards would have the same

@@ -23,7 +23,7 @@ _UNREAD = ("README.md", REPORT_FILE, "model.safetensors")
 def load_silent(folder: Path) -> ExportedPredictor | None:
     """Return what answers, as an exported model of the folder would.
 
-    None: the transformer is asked too, the folder is of an older format, or something is wrong with it, which
+    None: the transformer is asked too, or something is wrong with it, which
     `load_model` says.
     """
     try:

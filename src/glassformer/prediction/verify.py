@@ -20,7 +20,7 @@ class Verified:
     Attributes:
         whole: those that are as they were written.
         damaged: those that were changed or are missing.
-        unknown: those without a checksum: added later, or made by an older glassformer.
+        unknown: those without a checksum: they were added later.
     """
 
     whole: list[str] = field(default_factory=list)

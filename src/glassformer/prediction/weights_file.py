@@ -6,7 +6,7 @@ first built without memory, on torch's device `meta`. It is built for real only 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,6 @@ from torch import nn
 from glassformer.errors import GlassformerError
 from glassformer.models.memory import shapes_only
 
-Value = TypeVar("Value")
 Module = TypeVar("Module", bound=nn.Module)
 
 _FLOATS = {"F64", "F32", "F16", "BF16"}
@@ -41,25 +40,11 @@ class Described(Generic[Module]):
     """The model that `config.json` describes.
 
     Attributes:
-        build: builds the model, with arbitrary weights.
         depth: the number of blocks; 0 for a design without such a setting.
-        version: the format version of the folder, which decides the names of the weights.
     """
 
     build: Callable[[], Module]
     depth: int
-    version: int
-
-    def names_today(self, stored: Mapping[str, Value], expected: Iterable[str]) -> Mapping[str, Value]:
-        """Rename the entries of the file as the model names them: since version 2, the shared part of ours is `trunk`.
-
-        Args:
-            expected: the names in the model. Other designs have no trunk; their names do not change.
-        """
-        if self.version > 1:
-            return stored
-        in_trunk = {name.removeprefix("trunk."): name for name in expected if name.startswith("trunk.")}
-        return {in_trunk.get(name, name): value for name, value in stored.items()}
 
 
 def read_weights(path: Path, described: Described[Module]) -> Module:
@@ -72,7 +57,7 @@ def read_weights(path: Path, described: Described[Module]) -> Module:
     model = _built(described, path)
     with _named_damage(path):
         stored = load_file(path)
-    model.load_state_dict(described.names_today(stored, model.state_dict()))
+    model.load_state_dict(stored)
     if odd := not_finite(model):
         raise GlassformerError(f"{path}: {odd} holds NaN or infinite weights; the file is damaged")
     return model
@@ -97,15 +82,11 @@ def check_weights(path: Path, described: Described[Any]) -> None:
         )
     with shapes_only():
         model = _built(described, path)
-    _compare(described.names_today(header, model.state_dict()), model, path)
+    _compare(header, model, path)
 
 
 def _read_header(path: Path) -> dict[str, Stored]:
-    """Return the entries of the file's header by name, without reading the tensors.
-
-    Raises:
-        GlassformerError: this is not a safetensors file, or it is incomplete.
-    """
+    """Return the entries of the file's header by name, without reading the tensors."""
     if not path.is_file():  # a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{path} is not a file; copy the folder again")
     with _named_damage(path), safe_open(path, framework="pt") as file:
@@ -114,11 +95,7 @@ def _read_header(path: Path) -> dict[str, Stored]:
 
 
 def _compare(header: Mapping[str, Stored], model: nn.Module, path: Path) -> None:
-    """Compare the header of a file with a model, which may have no memory.
-
-    Raises:
-        GlassformerError: they differ, or the model needs tables that are far larger than its weights.
-    """
+    """Compare the header of a file with a model, which may have no memory."""
     expected = model.state_dict()
     for name in [*expected, *header]:
         wanted, found = expected.get(name), header.get(name)

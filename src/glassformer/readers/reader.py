@@ -124,7 +124,6 @@ class FittedReader(Generic[Kind]):
 
     Attributes:
         held_out: (rows of the folds, width), in the order of the folds.
-        seconds: the time that fitting took.
     """
 
     reader: Kind

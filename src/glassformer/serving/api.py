@@ -69,7 +69,6 @@ def create_app(
         in_words: turns the reason of a refusal into the words of its reader, where it names a setting of the library.
         feedback: keeps what is sent to `/feedback`. By default nothing is kept.
         large: the paths, beside `/table`, whose bodies may be as large as a table.
-        telemetry: gets spans and metrics too.
 
     The models stand in `app.state.models`, where others may take their place.
     """

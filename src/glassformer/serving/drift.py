@@ -84,7 +84,7 @@ class DriftOfModel(BaseModel):
 
     model: str
     texts: int = Field(description=f"The recent texts that are compared, at most {RECENT:,}.")
-    held_out_rows: int | None = Field(description="Null if the model does not know: an older version made it.")
+    held_out_rows: int | None = Field(description="Null if the model does not know.")
     figures: list[dict[str, str | float | bool | None]] = Field(
         examples=[[{"name": "confidence", "recent": 0.71, "held_out": 0.88, "moved": True}]]
     )

@@ -14,7 +14,6 @@ class RefusedError(GlassformerError):
 
     Args:
         status: the status code of HTTP.
-        message: the reason, and what to do instead.
         retry_after: the seconds after which another try may succeed.
     """
 

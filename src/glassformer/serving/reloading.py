@@ -19,11 +19,6 @@ class Reloader:
     """Looks at the folders of models, and swaps a model whose folder has changed.
 
     A request keeps the model that it began with. If the new model cannot be read, the old one goes on.
-
-    Attributes:
-        models: the models by name. New models are put here.
-        tell: is told in a sentence what has changed.
-        failed: by name, why a changed folder cannot be read.
     """
 
     models: dict[str, ServedModel]

@@ -57,7 +57,6 @@ class ServedModel:
 
     Attributes:
         version: what its folder held just before it was read.
-        device: as it was asked for.
     """
 
     name: str
@@ -221,7 +220,6 @@ class ServedModel:
         return path if path.is_file() else None
 
     def about(self) -> dict[str, Any]:
-        """Return what is known about the model."""
         config = self.predictor.trained.config
         return {
             "name": self.name,

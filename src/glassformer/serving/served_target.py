@@ -20,7 +20,6 @@ class ServedTarget:
         evaluation: what `glassformer evaluate` writes about it.
         figures: picks the figures of a model that are shown from the metrics of an evaluation.
         of_contestant: picks those of a contestant on a table that was sent, as JSON values.
-        remark: a sentence about metrics that are easily misread, or None.
         scores: takes a target, and what a reader adds to its answers (`Answers.readers`). Returns the weighted scores.
     """
 

@@ -60,7 +60,6 @@ class Metrics:
         self.batch_seconds.observe(batch.seconds)
 
     def count_request(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
 

@@ -92,7 +92,6 @@ class Worker:
     alone: if the model fails at some of them, they are answered one by one, and only those that fail alone have failed.
 
     Args:
-        limits: `waiting`, `wait_seconds` and `batch_characters` hold here.
         on_batch: called after each batch, in the event loop.
     """
 

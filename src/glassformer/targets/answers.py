@@ -34,7 +34,7 @@ class Answers(ABC):
         empty: (texts,) which texts are white space only.
         readers: what each reader adds to the scores of each text.
         texts: the texts. Needed for `unseen` and `unlike` alone, as is `seen`.
-        seen: the words of the training texts. None if the model does not know them: it was made by an older version.
+        seen: the words of the training texts. None if the model does not know them.
         find_unknown: computes `unknown`.
     """
 
@@ -51,7 +51,6 @@ class Answers(ABC):
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Join the answers to parts of a table."""
         first, names = parts[0], ("empty", *cls.per_text)
         arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
         return replace(
@@ -100,11 +99,7 @@ class Answers(ABC):
 
     @abstractmethod
     def cells(self, row: int, top_k: int | None) -> list[str]:
-        """Return what a person is shown of an answer.
-
-        Args:
-            top_k: the most labels to show.
-        """
+        """Return what a person is shown of an answer."""
 
     @property
     def record_keys(self) -> list[str]:
@@ -130,9 +125,6 @@ class Answers(ABC):
 
         With several readers there is also `readers`: what each adds to the prediction. At the end, `unseen_share` and
         `unlike_training` are those of `unseen` and `unlike`, or null. If asked for, there is `needs_review` too.
-
-        Args:
-            top_k: the most labels to show.
         """
         added = self._added() if len(self.readers) > 1 else {}
         unseen, unlike, review = self.unseen, self.unlike, self.needs_review

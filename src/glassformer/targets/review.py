@@ -27,7 +27,6 @@ class ReviewRule:
     """An answer of a lower confidence than `below` needs review.
 
     Attributes:
-        held_out_rows: how many rows gave the rule.
         automatic: how many of them have at least this confidence.
         wrong: how many of these were answered wrongly. None if the held-out rows have no labels.
     """

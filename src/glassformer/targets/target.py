@@ -104,7 +104,6 @@ class Target(BaseModel, ABC):
         """Return the answers that follow from the weighted scores (texts, width) of each reader.
 
         Args:
-            held_out: see `held_out`.
             about: the texts and what is known of them (see `Answers`), and what was asked: `review_below` for labels,
                 `coverage` for a number.
 
@@ -138,11 +137,7 @@ class Target(BaseModel, ABC):
         return []
 
     def check_labels(self, asked: str) -> None:
-        """Raise `UsageError` if something that was asked is for models that answer with labels, and this one does not.
-
-        Args:
-            asked: the name of it.
-        """
+        """Raise `UsageError` if what was asked is for models that answer with labels, and this one does not."""
         raise UsageError(f"{asked} is for models that answer with labels; this one answers with a number")
 
     @abstractmethod

@@ -56,7 +56,6 @@ class Scored:
     Attributes:
         loss: returns the mean loss of scores (rows, width) for labels.
         answers: returns the probabilities of labels, or numbers in their unit (texts, width).
-        unit: that of the loss, in words.
         column: the column of numbers that is learned. None if labels are.
     """
 
@@ -71,10 +70,8 @@ class Subject:
     """What all snapshots of a run look at.
 
     Attributes:
-        held_out: whether the texts are held-out rows. Otherwise they are training rows.
         words: word → its token.
         samples: the rows whose loss is measured, by a name for people.
-        labels: the names of the classes.
     """
 
     source: str
@@ -93,8 +90,6 @@ class Snapshot:
     """The transformer after some steps.
 
     Attributes:
-        step: finished steps.
-        done: the finished share of training, from 0 to 1.
         losses: the mean loss of each sample. With several labels per text, it is the mean over labels.
         logits: (texts, n_classes) of the transformer alone.
         attention: for each text (blocks, heads, tokens, tokens). Empty if the design shows no attention weights.
@@ -147,7 +142,6 @@ def take(model: nn.Module, subject: Subject, *, step: int, done: float) -> Snaps
 
 
 def cross_entropy(logits: FloatArray, labels: Array) -> float:
-    """Return the mean cross entropy of labels as numbers."""
     found, truth = torch.from_numpy(logits), torch.from_numpy(labels.copy())
     if truth.ndim == 2:
         return float(F.binary_cross_entropy_with_logits(found, truth.float()))

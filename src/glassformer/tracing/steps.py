@@ -82,10 +82,8 @@ class Outcome:
     """An answer, and what is traced back.
 
     Attributes:
-        names: of the scores.
         label, rival: the gradients are those of the score of `label` minus that of `rival`, if there is one.
         direction: (width,) the same: `scores @ direction`.
-        answer: the answer in words.
     """
 
     names: tuple[str, ...]
@@ -100,7 +98,6 @@ class TracedTarget:
     """What a trace shows of a kind of answer: see `targets/labels/tracing.py` and `targets/number/tracing.py`.
 
     Attributes:
-        score: what a score is called.
         outcome: takes the target and the answer to a single text.
         steps: takes the target, the name of the step with the scores, and the scores (width,); yields what follows.
     """

@@ -34,7 +34,6 @@ class TimeLapse:
         points: (snapshots, words, 2) the embeddings, all projected on the first two principal components of the last
             snapshot. Without words if the design learns no embeddings.
         variance: the share of the variance of the last embeddings that these two components show.
-        kept_step: the step whose weights the model keeps.
     """
 
     subject: Subject

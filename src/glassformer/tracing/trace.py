@@ -51,13 +51,10 @@ class Trace:
         tokens: of the transformer, the start token first.
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
         rules: the rules that match the text, in the order of the rows of `rules.matched`.
-        labels: the names of the scores.
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
             of `label` minus that of `rival`, of the transformer alone if there are several readers. With several labels
             per text or a single one, there is no rival. Of a number, `label` is its column.
         score: what a score is called: a logit, for labels.
-        answer: the answer in words.
-        asked: the names of the readers that answer.
         weights_left_out: how many weights are not among the matrices, because they are too many.
     """
 
@@ -137,11 +134,7 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
 
 
 def _tokens(predictor: Predictor, text: str, layout: Layout) -> tuple[IntArray, tuple[str, ...]]:
-    """Return the ids of the tokens and how they are written in the text.
-
-    Raises:
-        UsageError: the text is longer than what the model reads at once.
-    """
+    """Return the ids of the tokens and how they are written in the text."""
     ids, spans = predictor.trained.tokenizer.encode_with_offsets(text)
     longest = predictor.trained.config.model.max_seq_len - 1
     if len(ids) > longest:
@@ -153,11 +146,7 @@ def _tokens(predictor: Predictor, text: str, layout: Layout) -> tuple[IntArray, 
 
 
 def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> None:
-    """Refuse a text whose trace would hold too many numbers, before they are computed.
-
-    Raises:
-        UsageError: the text is too long for this model.
-    """
+    """Refuse a text whose trace would hold too many numbers, before they are computed."""
     of_one_token = hear(predictor.trained.model, steps, np.array([START_ID]), torch.sum)
     fixed = "fixed_length" in steps[0].settings
     powers = [
@@ -236,7 +225,6 @@ def _counted(
 
 
 def _matched(reader: RulesReader, text: str) -> tuple[tuple[str, ...], FloatArray]:
-    """Return the rules that match a text, and what each adds to the scores."""
     (matched,) = reader.matcher.matches([text])
     values = np.zeros((len(matched), len(reader.saying.outputs)), reader.saying.precision)
     for row, (rule, added) in enumerate(reader.added(matched).items()):

@@ -59,7 +59,6 @@ def add_to(
 
     Args:
         added: the table. Its columns are those of the training table.
-        replay: the share of the old rows that the transformer learns again.
         settings: settings of the recipe by dotted name, which replace those of the model.
         order: ordered classes from lowest to highest, old and new ones. None: those of the model.
 
@@ -125,8 +124,6 @@ def add_in_memory(
 
     Args:
         old: the rows that the model has learned. None: the model folder that it was read from says where they are.
-        new: the rows that are added.
-        order: see `add_to`.
 
     Raises:
         UsageError: see `add_to`.
@@ -174,11 +171,7 @@ def _check_share(replay: float) -> None:
 
 
 def _rows_of(config: FolderConfig, folder: Path, data_dir: Path | None) -> SourceConfig:
-    """Return where the rows of a model come from, if they are still there.
-
-    Raises:
-        UsageError: they are not, or rows cannot be added to such a model.
-    """
+    """Return where the rows of a model come from, if they are still there."""
     check_can_grow(config, str(folder))
     remembered = config.remembered
     found = seen_rows(config, data_dir)

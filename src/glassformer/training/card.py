@@ -20,13 +20,8 @@ class Said:
 
     Attributes:
         kind, answers: the title of the card, and how a text is answered.
-        column: what the learned column holds.
-        learned: more about the learned rows.
         readers: how the readers share the answer.
-        measured: what held-out rows say, a fact each.
         limits: the last words of the card.
-        figures: fields of the JSON that training prints.
-        in_short: what held-out rows say, in a few words.
         doubts: the key of `metrics.json` with doubtful rows, their record, and why a row is doubtful.
     """
 

@@ -48,7 +48,6 @@ class Promise(BaseModel):
 
     Attributes:
         training, epoch: the training that answered the last of these rows, and how many epochs it took.
-        rows: how many rows are answered.
         gain: the nats by which the transformer raises their log likelihood over the other readers: in the best epoch
             of this training, as few rows can hide a gain; in its last epoch if all rows are answered.
         expected: the same for all rows, if the others are like these.
@@ -83,7 +82,6 @@ class Crossed:
 
     Attributes:
         logits: (rows, n_classes) of the transformers, in the order of the folds. None if they promised too little.
-        seconds: what training took.
         broken: why the transformer is not asked. None if it is.
     """
 

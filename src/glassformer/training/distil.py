@@ -184,16 +184,11 @@ def distil(
     Held-out texts choose the epoch and the calibration.
 
     Args:
-        texts: texts without labels.
-        recipe: see `student_recipe`.
         labelled: a table whose texts are read too. Its labels are not learned. They measure the student on held-out
             texts, and calibrate its answers.
         temperature: divides the logits of teacher and student in the loss. Above 1, small probabilities count more. A
             number has none.
         resume: continue the unfinished run in `out`. Texts, teacher and settings must be the same as before.
-        device: a torch device.
-        on_prepared: receives the prepared run before the teacher answers.
-        on_progress: called with the share of texts that the teacher has answered.
 
     Raises:
         UsageError: there are no texts, a setting does not fit, or `out` is in use already.

@@ -18,7 +18,6 @@ class Heartbeat:
     """A thread that gives signs of life while this process works, however long that takes.
 
     Args:
-        store: what the processes share.
         seconds: between two signs.
     """
 

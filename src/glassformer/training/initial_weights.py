@@ -51,7 +51,6 @@ class InitialWeights:
     """A model to start from.
 
     Attributes:
-        name: the name or path that the user gave.
         weights: the tensors, by the names in the model that `model` describes. The head may be complete, partial or
             missing.
         labels: the labels of the rows of the last matrix, or None if they are not known.
@@ -239,7 +238,6 @@ def checkpoint_folder(name: str, where: str, more: Sequence[str] = ()) -> Path:
     """Return the folder with the files of `hf:…`. A name that is not a path on this machine is downloaded.
 
     Args:
-        where: how messages name the setting.
         more: patterns of further files to download.
 
     Raises:
@@ -284,9 +282,6 @@ def _is_of_the_network(error: BaseException | None) -> bool:
 
 def read_checkpoint(folder: Path, name: str, where: str) -> InitialWeights:
     """Read a checkpoint of another library.
-
-    Args:
-        name, where: what the user wrote, and how messages name it.
 
     Raises:
         UsageError: the folder holds no checkpoint, or its kind cannot be read.

@@ -37,7 +37,6 @@ class LanguageModelling:
     """Packed documents, in a new order in each epoch.
 
     Args:
-        window: the number of tokens that the model reads at once.
         validation: held-out documents. Each token is predicted with at least half a window before it.
         validation_bytes: the length of those documents in UTF-8, for bits per byte. 0 if bits per byte make no sense.
         begins_word: (vocab,) which tokens begin a word. Needed only with `config.whole_words`.

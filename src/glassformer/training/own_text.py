@@ -99,7 +99,6 @@ def own_texts(
     """Return the texts that a run with this recipe may learn from without labels. None if nothing does.
 
     Args:
-        init: the weights that the run starts from.
         perhaps: whether the run may pre-train although the recipe does not say so.
 
     Raises:

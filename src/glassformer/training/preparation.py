@@ -62,10 +62,8 @@ def prepare(
 
     Args:
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
-        device: a torch device.
         work: the folder of an unfinished run, which keeps the vocabulary and the encoded texts. None: memory does.
         minutes: the time that the run may take, if it decides itself what to do with it (see `time_plan.py`).
-        processes: the processes that train together.
         labels: None: those of the table.
 
     Raises:

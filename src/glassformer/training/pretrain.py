@@ -72,7 +72,6 @@ class PreparedTexts:
     """What a run is about to train on.
 
     Attributes:
-        tokens: the number of tokens of the training texts.
         unknown: the share of these tokens that are not in the vocabulary.
     """
 
@@ -102,11 +101,8 @@ def pretrain(
 
     Args:
         resume: continue the unfinished run in `out`. Texts and recipe must be the same as before.
-        device: a torch device.
         on_prepared: receives the texts and the size of the model before training begins.
-        prompt: how the sample of each epoch begins (causal models).
         tokenizer: the tokenizer of `recipe.tokenizer`, if it was learned before.
-        processes: the processes that train together: see `train_classifier`.
 
     Raises:
         UsageError: there is too little text, or `out` is in use already.

@@ -35,7 +35,6 @@ class Processes:
     alone.
 
     Attributes:
-        size: how many processes there are.
         leads: whether this is the process that writes files. Exactly one process is. If a process was lost, it is the
             first one that noticed.
     """

@@ -33,7 +33,6 @@ class HeldOut(ABC):
     """The rows that were held out from training, and what was answered to them.
 
     Attributes:
-        table: the table that they are rows of.
         places: their places in `table`, in the order of the answers.
     """
 
@@ -45,12 +44,7 @@ class HeldOut(ABC):
 
     @abstractmethod
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:
-        """Return some of the rows with the answers of the model.
-
-        Args:
-            table: these rows.
-            which: their numbers.
-        """
+        """Return some of the rows with the answers of the model."""
 
     @abstractmethod
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:
@@ -75,7 +69,6 @@ def training_page(
     """Return the report of the held-out rows, and add its next steps to the metrics of the model.
 
     Args:
-        worded: returns the figures as the report shows them.
         texts: show the texts of wrong answers and of doubtful labels. Otherwise their rows are named by number.
 
     Returns:
@@ -91,12 +84,7 @@ def training_page(
 def measure_held_out(
     trained: TrainedModel, held_out: HeldOut, prepared: Prepared, folder: Path, *, texts: bool = False
 ) -> Any:
-    """Measure a model on its held-out rows, or on some of them if there are many. No baseline is trained.
-
-    Args:
-        folder: the model folder to write.
-        texts: see `training_page`.
-    """
+    """Measure a model on its held-out rows, or on some of them if there are many. No baseline is trained."""
     config, count = trained.config, len(held_out.places)
     which = some_of(count, min(MOST_MEASURED, MOST_ANSWERS // config.n_classes), config.seed)
     table = replace(held_out.table, frame=held_out.table.frame[held_out.places[which]])

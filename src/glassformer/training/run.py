@@ -71,11 +71,8 @@ def train_model(
     With the recipe section `[pretraining]`, the model is pre-trained on its own texts first (see `pretrain.py`).
 
     Args:
-        way: what is learned.
         source: where `sources` was read from. The model folder keeps it, so the rows can be found again.
         resume: continue the unfinished run in `out`. Data and recipe must be the same as before.
-        device: a torch device.
-        on_prepared: receives the prepared run before its first step.
         init: the weights to start from, with which `recipe` was loaded. Their tokenizer is used as it is.
         minutes: the time for the whole run. The run then decides what it does: at most pre-training and the whole
             `recipe` (see `time_plan.py`).
@@ -162,11 +159,7 @@ def train_prepared(
     resume: bool,
     way: Way,
 ) -> Any:
-    """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model.
-
-    Args:
-        clock: when the run began.
-    """
+    """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model."""
     prepared = with_drift(prepared)
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
@@ -339,11 +332,7 @@ def finished_model(
     seen: Seen | None,
     metrics: dict[str, Any],
 ) -> TrainedModel:
-    """Return the model as the model folder will hold it.
-
-    Args:
-        metrics: the figures of held-out rows.
-    """
+    """Return the model as the model folder will hold it."""
     prepared, state, learned = run.prepared, run.trainer.state, run.learned
     recipe, init, pretraining = prepared.recipe, prepared.init, run.pretraining
     seconds = state.seconds + (learned.seconds if learned else 0) + (run.crossed.seconds if run.crossed else 0)

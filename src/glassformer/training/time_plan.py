@@ -53,7 +53,6 @@ class TimePlan(BaseModel):
 
     Attributes:
         settings: the settings that replace those of the recipe, by dotted name. Empty: the recipe as it is.
-        seconds: the expected seconds of the whole run.
         said: what the run does, and what it would do with more time, in words.
     """
 
@@ -73,7 +72,6 @@ def plan_time(
 
     Args:
         learned: the readers beside the transformer, which are fitted already.
-        began: when the run began, by `time.perf_counter`.
 
     Returns:
         The same run with the settings of the plan, and what the model folder records of the plan.
@@ -148,8 +146,6 @@ class Situation:
     """What the decision depends on.
 
     Attributes:
-        spent: the seconds that have passed.
-        readers: the names of the readers beside the transformer.
         beside: the seconds of fitting them. None if there are none.
         pretraining: None if the model cannot be pre-trained, or not in the time that is left.
     """

@@ -141,7 +141,6 @@ class TrainingConfig(LoopConfig):
 
     @property
     def without_transformer(self) -> bool:
-        """Whether no transformer is trained."""
         return self.epochs == 0 and self.max_steps is None and self.max_seconds is None
 
 

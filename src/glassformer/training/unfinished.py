@@ -258,11 +258,7 @@ def _shown(value: Any) -> str:
 def learn_tokenizer(
     texts: pl.Series, config: TokenizerConfig, work: Path | None, inputs: Inputs | None = None
 ) -> TextTokenizer:
-    """Learn the vocabulary of the training texts. A resumed run reads the vocabulary that it began with.
-
-    Args:
-        inputs: those of the rows, if they are composed.
-    """
+    """Learn the vocabulary of the training texts. A resumed run reads the vocabulary that it began with."""
     file = None if work is None else work / "tokenizer.json"
     if file is not None and file.name in read_sums(file.parent) and not is_changed(file):
         return TextTokenizer.load(file)

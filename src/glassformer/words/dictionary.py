@@ -176,7 +176,7 @@ class WordNet:
         fields, bar, gloss = self._data[part][place:end].decode("utf-8", "replace").partition("|")
         if not bar or not fields.startswith(f"{place:08d} "):
             raise GlassformerError(f"{self._folder}: data.{part} does not belong to index.{part}; reinstall WordNet")
-        return fields.split(), _definition(gloss)
+        return fields.split(), re.split(r';?\s*"', gloss.strip(), maxsplit=1)[0].strip()
 
     def _index(self, part: str) -> Iterator[tuple[str, list[int]]]:
         """Yield each lemma and the offsets of its senses.
@@ -215,11 +215,6 @@ class WordNet:
     def _lines(self, name: str) -> list[str]:
         file = self._folder / name
         return file.read_text(encoding="utf-8", errors="replace").splitlines() if file.is_file() else []
-
-
-def _definition(gloss: str) -> str:
-    """Return a gloss up to its first example. Examples are in quotation marks."""
-    return re.split(r';?\s*"', gloss.strip(), maxsplit=1)[0].strip()
 
 
 def _words(fields: list[str]) -> list[str]:

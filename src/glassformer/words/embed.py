@@ -22,7 +22,6 @@ class WordSpace:
 
     Attributes:
         tokenizer: its token ids are rows of `embeddings`.
-        embeddings: the embedding table (vocab, d_model).
         read: takes the token ids of texts and an embedding table, which may be larger, and returns one context vector
             per text.
         learned: words that were added before. No map is fitted on them, because a map gave them their embeddings.
@@ -60,7 +59,6 @@ class Embedded:
     """The embedding of a new word.
 
     Attributes:
-        vector: the embedding (d_model,).
         bare: the embedding before it was `settled`: the result of the map, or the average if there is no map.
         unknown: the words of the definition that were unknown when it was read.
     """
@@ -110,10 +108,8 @@ def embed_words(
     definition and are not returned. A word is left out if no token of its definition is known.
 
     Args:
-        wanted: word → definition. Words are spelled as in the vocabulary.
         mapped: maps context vectors (words, d_model) to embeddings. With None, a word gets the average of the
             embeddings of its definition's words. The result is then `settled`.
-        depth: see `in_layers`.
     """
     known, settle = space.tokenizer, settled(space, fill=mapped is not None)
     layers = in_layers(
@@ -206,7 +202,6 @@ def in_layers(
 
     Args:
         wanted: word → definition.
-        define: returns a word's definition in a dictionary, or None.
         unknown_words: returns the words of a text that the model does not know, spelled as in `wanted`.
         depth: how many times unknown words are looked up; 0 looks up none.
 

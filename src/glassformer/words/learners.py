@@ -88,9 +88,7 @@ def enlarged(trained: Learner, tokenizer: TextTokenizer, embeddings: Tensor, add
     """Return the model with the same weights and more embeddings.
 
     Args:
-        tokenizer: the tokenizer with the new words.
         embeddings: the old embeddings and those of the new words (vocab, d_model).
-        added: the new words.
     """
     words = (*trained.config.new_words, *added)
     shape: Any = trained.config.model
@@ -119,7 +117,6 @@ def context_vectors(
     A long row is read in several windows, and a token that is in two of them counts twice. An empty row gives zeros.
 
     Args:
-        trunk: the model's trunk, in evaluation mode.
         rows: the token ids of each text.
         embeddings: the table that is used in place of the model's own. It may have more rows.
     """

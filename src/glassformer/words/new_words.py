@@ -42,7 +42,6 @@ class LearnedWord:
 
     Attributes:
         nearest: the known words whose embeddings have the largest cosine to its own, with the cosines.
-        unknown: words of the definition that were read as unknown.
         in_pieces: words of the definition that the vocabulary cuts into pieces. Pieces carry little of a word's
             meaning.
     """
@@ -58,8 +57,6 @@ class Lesson(Generic[Learner]):
     """The result of learning words.
 
     Attributes:
-        trained: the model with its new words.
-        left_out: word → why it was not learned.
         map: how well the map predicts embeddings; None if averages were used instead of a map.
     """
 

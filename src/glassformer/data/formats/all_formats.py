@@ -33,7 +33,6 @@ class Located:
 
     Attributes:
         address: what the user wrote, or of one of several tables in an archive, what names it.
-        path: the file.
         member: of an archive: the file in it.
         part: which table of the file or member, if the user named one.
     """

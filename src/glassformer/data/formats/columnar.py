@@ -18,11 +18,7 @@ _ARROW_FILE = b"ARROW1"
 
 @dataclass(frozen=True)
 class Columnar:
-    """A file that polars reads in parts.
-
-    Attributes:
-        scan: opens it.
-    """
+    """A file that polars reads in parts."""
 
     name: str
     extensions: tuple[str, ...]

@@ -26,18 +26,13 @@ _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class DelimitedText(TextFormat):
-    """CSV, or with a fixed separator TSV.
-
-    Attributes:
-        separator: between columns; None: it is counted in the header.
-    """
+    """CSV, or with a fixed separator TSV."""
 
     name: str
     extensions: tuple[str, ...]
     separator: str | None = None
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """Yield the batches of lines."""
         whole, start = lines.whole, list(itertools.islice(lines.whole, _SNIFFED_LINES))
         whole = itertools.chain(start, whole)
         separator = self.separator or _sniffed(lines.first, start)

@@ -27,7 +27,6 @@ class FastText(TextFormat):
     written = ".csv"
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """Yield the batches of lines."""
         if not lines.first.lstrip().startswith(MARK):
             raise UsageError(
                 f"{place.name}: a .txt file is a table if its lines begin with labels, as fastText has them: "

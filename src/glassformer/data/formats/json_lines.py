@@ -29,7 +29,6 @@ class JsonLines(TextFormat):
     extensions = (".jsonl", ".ndjson", ".json")
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """Yield the batches of lines."""
         records = _json_records(lines.whole, place.name)
         while rows := list(itertools.islice(records, rows_per_batch)):
             columns = dict.fromkeys(key for row in rows for key in row)

@@ -28,7 +28,6 @@ class Clock:
     """The time of a search. The trainings of an earlier start count as if they had just been done.
 
     Attributes:
-        seconds: the time for everything.
         earlier: the seconds of the trainings that were kept by an earlier start.
     """
 
@@ -85,10 +84,7 @@ def too_short(clock: Clock, needed: float, trial: float, measuring: float, searc
     """Say that the time is too short, and why.
 
     Args:
-        needed: the seconds that a search needs in all.
-        trial: the seconds of a trial with all steps.
         measuring: the seconds of a training on all rows of the search, which measures a choice.
-        searches: how many searches share the time.
     """
     why = (
         f"a trial takes about {about(trial)}, and each of the two trainings that measure the choice {about(measuring)}"

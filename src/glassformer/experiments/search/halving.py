@@ -48,7 +48,6 @@ class Setup:
     """What the search of one cut is given.
 
     Attributes:
-        folder: keeps the trials.
         final: the time of a training that measures a choice, as a multiple of that of a trial with all steps. 0: no
             choice is measured.
         measure: trains on all rows of the search, and answers the rows that it never saw. None: see `final`.
@@ -75,7 +74,6 @@ class Searched:
         best: has the lowest mean loss over all parts that the last candidates share.
         losses: these losses, by the numbers of the candidates.
         dropped: why the other candidates were not trained further, by their numbers.
-        parts: the number of these parts.
     """
 
     candidates: tuple[Candidate, ...]
@@ -160,9 +158,6 @@ class Halving:
         """Train the recipe as it is in the first two rungs. Then measure it, which shows how long that takes.
 
         The first training is the short one, because it also warms up. The other one then shows how long a trial takes.
-
-        Raises:
-            UsageError: it cannot be trained, or the time is too short for what follows.
         """
         for rung in RUNGS[:2]:
             run = self._run(first, 0, rung.share, deadline=math.inf)
@@ -176,11 +171,7 @@ class Halving:
             self._check_time()
 
     def _check_time(self) -> None:
-        """See whether there is time for a small search, and for those after this one. Set time apart for the latter.
-
-        Raises:
-            UsageError: there is too little, and nothing was searched before.
-        """
+        """See whether there is time for a small search, and for those after this one. Set time apart for the latter."""
         setup, clock = self._setup, self._clock
         fewest = self._cost(rung_sizes(_FEWEST, len(RUNGS) - 1))
         own, trials = fewest + self._reserve([]), fewest + (1 + SHORT) * self._trial_seconds
@@ -260,11 +251,7 @@ class Halving:
         return trainings * unit + fits * counting
 
     def _run_all(self, alive: Sequence[Candidate], rung: Rung, *, later: float) -> None:
-        """Train the candidates on all parts of a rung, as far as time allows.
-
-        Args:
-            later: the seconds that the later rungs need.
-        """
+        """Train the candidates on all parts of a rung, as far as time allows."""
         for part, candidate in itertools.product(rung.parts, alive):
             if (candidate.number, part, rung.share) in self._runs:
                 continue

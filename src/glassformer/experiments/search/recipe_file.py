@@ -12,11 +12,7 @@ _SECTIONS = ("validation", "tokenizer", "model", "training", "pretraining")
 
 
 def recipe_toml(recipe: Recipe, description: str) -> str:
-    """Return the recipe as TOML: the settings that differ from the defaults, in their sections.
-
-    Args:
-        description: what it is, in a sentence.
-    """
+    """Return the recipe as TOML: the settings that differ from the defaults, in their sections."""
     ours = recipe.model_dump(mode="json")
     defaults = type(recipe)().model_dump(mode="json")
     lines = [f"description = {_value(description)}"]

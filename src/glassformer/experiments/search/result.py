@@ -17,7 +17,6 @@ class SearchedData(Record):
 
     Attributes:
         unseen_rows: the rows that the search never saw. `unseen_groups` are their groups, if rows have groups.
-        inputs: the texts and columns in words, if rows have several.
         folds: in how many searches these rows were held out. 1: a fifth of the rows.
     """
 
@@ -116,7 +115,6 @@ class SearchResult(Experiment):
     Attributes:
         best: the number of the trial with the lowest loss. 0 is the recipe as it is.
         choices: what was measured on the rows that the search never saw. With several folds, each has its own choice.
-        loss: what the loss of a trial is.
         recommended: which of the two to train with.
         recipe: the best settings, as a TOML file.
     """

@@ -137,12 +137,6 @@ def _cut(table: Table, judge: Judge, held_out: Rows) -> Cut:
     """Hold these rows out, except whole units that are needed so that each class has rows to learn from.
 
     A text may occur in several groups. Then the search does not see its other rows either, as in `train`.
-
-    Args:
-        held_out: the rows of whole units.
-
-    Raises:
-        UsageError: no row is left to hold out.
     """
     units, texts = units_of(table), text_keys(table.frame["text"])
     away = np.zeros(table.frame.height, np.bool_)

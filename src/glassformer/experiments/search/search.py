@@ -65,8 +65,6 @@ def search(
     """Search, measure the choice, and write the result, its page and the recipe into `out`.
 
     Args:
-        minutes: the time for everything: the trials and the measurement.
-        task: what is learned (see `SourceConfig.task`).
         over: `key=value,value,…`: the settings to search, in place of `space.VALUES`.
         given: settings of the recipe that the user has set, by dotted name. They are not searched.
         resume: continue the unfinished search in `out`. Data, recipe, settings and minutes must be the same.
@@ -218,11 +216,7 @@ def _result(
     clock: Clock,
     made: Mapping[str, Any],
 ) -> SearchResult:
-    """Put together what the searches found. The last one chose the settings.
-
-    Args:
-        made: the time that was given, and how it was measured.
-    """
+    """Put together what the searches found. The last one chose the settings."""
     last, seed = outcomes[-1], recipe.training.seed
     outer = [each for each in outcomes if each.unseen is not None]
     unseen = all_rows([each.unseen for each in outer if each.unseen is not None])
@@ -338,11 +332,7 @@ def _checked(minutes: Any, recipe: Recipe) -> float:
 
 
 def _begin(runs: Path, begun: dict[str, Any]) -> None:
-    """Keep what is searched, or compare it with what was begun.
-
-    Raises:
-        UsageError: the unfinished search is another one.
-    """
+    """Keep what is searched, or compare it with what was begun."""
     kept = read_kept(runs / _BEGUN, dict)
     if kept is None:
         keep(runs / _BEGUN, begun)

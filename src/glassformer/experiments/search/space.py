@@ -94,11 +94,7 @@ def read_space(over: Sequence[str], recipe: Recipe, given: Collection[str] = ())
 
 
 def _as_read(recipe: Recipe, space: Mapping[str, Sequence[Any]], key: str, value: Any) -> Any:
-    """Return a value as a recipe holds it: .1 is then a number.
-
-    Raises:
-        UsageError: it goes with no values of the other settings.
-    """
+    """Return a value as a recipe holds it: .1 is then a number."""
     others = {name: values for name, values in space.items() if name != key}
     combinations = itertools.islice(itertools.product(*others.values()), _TRIED)
     refused: UsageError | None = None

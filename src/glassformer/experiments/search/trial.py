@@ -37,7 +37,6 @@ class TrialRun(Record):
         loss, own_loss, figure: see `Rating`. None if the training failed.
         readers_seconds: the part of `seconds` that fitting the readers beside the transformer took. 0 if they were
             fitted before.
-        failed: why there is no loss.
     """
 
     candidate: int

@@ -53,7 +53,6 @@ def notes_on(found: SearchResult, never: Sequence[str], steps: Sequence[tuple[fl
     """Return what a reader must know beside the figures.
 
     Args:
-        never: the labels that no held-out row has.
         steps: the seconds of each training, and what it was for.
     """
     notes = []

@@ -77,7 +77,6 @@ def compare_variants(
     a stopped comparison is balanced.
 
     Args:
-        task: what is learned (see `SourceConfig.task`).
         test: measure on these rows instead of a fifth of the training rows.
 
     Raises:

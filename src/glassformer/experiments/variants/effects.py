@@ -77,7 +77,6 @@ class Outcomes:
         same_rows: whether all seeds answered the same rows. If not, each seed has its own rows.
         overlap: measured rows / training rows, for seeds with their own rows.
         lowest: the lowest value of a mean. The highest is 1.
-        better: what a variant is called whose mean is higher.
     """
 
     values: tuple[Shaped[np.ndarray, "variants rows"], ...]

@@ -218,9 +218,7 @@ def read_choices(choices: Sequence[str], *, option: str, fixed: Mapping[str, str
 
     Args:
         choices: `key=value,value,…`
-        option: the name of the option that lists them.
         fixed: settings that cannot be listed → why.
-        what: what needs several values, in words.
 
     Raises:
         UsageError: a line cannot be read, is fixed, or is given twice.

@@ -69,7 +69,6 @@ class Stream:
         ids: the number of each word in `words`; -1 at the end of a text, and a number below it for a word left out.
         counts: (words,) how often each occurs.
         read: how many words there are, with those left out.
-        sources: the names of the files.
     """
 
     ids: Array
@@ -92,7 +91,6 @@ def learn_body(
     """Learn a body from texts.
 
     Args:
-        progress: is called with a few words about what is being done.
         base: the body that is continued. It keeps its words and its pieces.
         few: whether the texts are too few to tell how frequent a word is, and to fill all dimensions. With `base`, they
             always are.

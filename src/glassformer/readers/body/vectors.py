@@ -33,9 +33,7 @@ class Card(BaseModel):
     Attributes:
         name: of the folder that it was written to.
         base: the name of the body that was continued, if it was one.
-        sources: the files that were read.
         read: how many words they hold.
-        seconds: the time that learning took.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

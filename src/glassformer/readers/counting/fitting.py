@@ -112,7 +112,6 @@ def held_out_logits(
 
     Args:
         labels: see `fit_counting`.
-        on_progress: is called with the share of the work that is done.
 
     Returns:
         The logits (rows of the folds, n_classes), in the order of the folds.
@@ -201,7 +200,6 @@ class _Problem(Problem):
         return joined.loss, _Plan(choices=weighty or tuple(chosen[:1]), fewest=fewest)
 
     def fit(self, plan: _Plan, rows: Rows) -> Model:
-        """Fit to some rows."""
         model = self.begun(rows, plan.fewest, ways=len(plan.choices))
         for choice in plan.choices:
             model = self._with_fit(model, choice, rows)

@@ -75,9 +75,6 @@ def fold_readers(
     """Return the answers to the rows that the folds hold out, in the order of the folds, and the reader of each fold.
 
     This is the quick way to look at every row of a table once: the first fold chooses the penalty for all of them.
-
-    Args:
-        on_progress: is called with the share of the work that is done.
     """
     problem = _Problem(counts=count_families(Corpus.of(texts), FEWEST_TEXTS), targets=targets)
     strength = problem.choose([folds[0].thinned(MOST_ROWS_TO_CHOOSE_BY, 0)])
@@ -110,7 +107,6 @@ class _Problem(Problem):
         return best
 
     def fit(self, strength: float, rows: Rows) -> Model:
-        """Fit to some rows."""
         model = self.begun(rows, FEWEST_TEXTS)
         values = sparse.hstack(model.values(rows), format="csr")
         weights, bias = np.zeros(values.shape[1], np.float32), self.targets[rows].mean()

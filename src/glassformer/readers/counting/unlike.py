@@ -24,7 +24,7 @@ from glassformer.readers.counting.ngrams import END, START, texts_in, words_of
 SEEN_FILE = "seen.safetensors"
 NOT_KEPT = (
     "this model cannot tell which texts are unlike its training data: it was trained with "
-    "`training.keep_seen_words=false`, or by an older glassformer"
+    "`training.keep_seen_words=false`"
 )
 HashArray = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -47,8 +47,7 @@ class UnlikeConfig(BaseModel):
 class Seen:
     """The words and word pairs of the training texts, and the share of unseen ones from which on a text is unlike them.
 
-    A word or pair counts as seen if at least two training texts have it. Models of older versions kept those of one
-    text too.
+    A word or pair counts as seen if at least two training texts have it; in sentiment-en, one is enough.
 
     Attributes:
         hashes: (words and pairs,) in ascending order. See `ngram_hashes`.

@@ -48,9 +48,6 @@ class DescribedEncoder:
 def read_described(folder: Path, where: str) -> DescribedEncoder:
     """Read what the folder says. One without `modules.json` is a transformer whose tokens are averaged.
 
-    Args:
-        where: how messages name the folder.
-
     Raises:
         UsageError: a part or a setting is not supported.
         GlassformerError: a file is damaged.

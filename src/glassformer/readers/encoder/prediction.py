@@ -94,7 +94,7 @@ class TextEncoder:
         if tokenizer.vocab_size != config.vocab_size:
             raise GlassformerError(f"{folder / TOKENIZER_FILE} does not match {ENCODER_FILE}; copy the folder again")
         described = Described(
-            build=lambda: build_text_encoder(config).requires_grad_(False), depth=config.trunk.n_layers, version=2
+            build=lambda: build_text_encoder(config).requires_grad_(False), depth=config.trunk.n_layers
         )
         return cls(config=config, tokenizer=tokenizer, model=read_weights(folder / WEIGHTS_FILE, described).eval())
 
@@ -118,7 +118,6 @@ class EncoderReader(Reader):
         return len(self.weights) // self.encoder.config.dims
 
     def scores(self, texts: Sequence[str]) -> FloatArray:
-        """Return the scores (texts, width)."""
         found: FloatArray = self.vectors(texts) @ self.weights + self.bias
         return found
 
@@ -145,7 +144,6 @@ class EncoderReader(Reader):
 
 
 def texts_of(rows: Rows) -> int:
-    """Return how many texts a row has."""
     return 1 if rows.inputs is None else len(rows.inputs.texts)
 
 
@@ -155,7 +153,6 @@ def vectors_of_rows(
     """Return the vectors of the texts of each row side by side, (rows, texts · dims).
 
     Args:
-        texts: how many texts a row has.
         vectors: returns the vector of each text. It is given each text once.
     """
     if not rows:

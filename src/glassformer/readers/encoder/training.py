@@ -105,7 +105,6 @@ def fit_encoder(
         tune: how many pairs of each kind the encoder is tuned on for each row (see `training_tuned.py`). 0: it stays as
             it is. Each fold has an encoder of its own, which has not seen the rows that are held out.
         work: the work folder of the run, which keeps the vectors. None: memory does.
-        device: what encodes the texts.
     """
     began = time.perf_counter()
     encoder.model.to(device)
@@ -123,7 +122,6 @@ def fit_encoder(
 
 
 def _tuned_vectors(encoder: TextEncoder, rows: Rows, fold: Fold, tune: int, kept: Path | None, say: Say) -> FloatArray:
-    """Return the vectors of all rows by an encoder that is tuned on those that a fold learns from."""
     learned = rows.take(fold.learned)
     of_rows = [str(each.tolist()) for each in (learned.truth, learned.weights)]
     by = [encoder.fingerprint, f"{tune} {rows.seed}", *of_rows, *learned.texts, "of", *rows.texts]

@@ -72,9 +72,6 @@ def draw_pairs(truth: Array, times: int, seed: int) -> tuple[IntArray, IntArray,
 
     A row without any that are like it (or unlike it) has no such pairs.
 
-    Args:
-        truth: see `Rows`.
-
     Returns:
         The numbers of the rows of each pair, and how alike they are: (pairs,) each.
     """
@@ -114,7 +111,6 @@ def _likeness(truth: Array, row: int) -> FloatArray:
 def _vectors(
     model: PretrainedEncoder, store: TokenStore, windows: Windows, texts: IntArray
 ) -> Float[Tensor, "rows dims"]:
-    """Return the vectors of the texts of each row side by side, given the numbers of the texts (rows, texts)."""
     inputs = assemble(store, windows, texts.ravel()).inputs.to(next(model.parameters()).device)
     vectors: Tensor = model(*inputs)
     return vectors.reshape(len(texts), -1)

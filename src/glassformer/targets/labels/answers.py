@@ -90,11 +90,7 @@ class LabelAnswers(Answers):
         return None if self.costs is None or self.costs.review is None else self.costs.asked(self.probs)
 
     def label_sets(self, least: float) -> list[list[Any]]:
-        """Return the labels of each text with at least this probability, the most probable one first.
-
-        Args:
-            least: see `Thresholds.label_threshold`.
-        """
+        """Return the labels of each text with at least this probability, the most probable one first."""
         return [[label for label, prob in self.ranked(row) if prob >= least] for row in range(len(self.probs))]
 
     @property

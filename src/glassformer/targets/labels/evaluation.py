@@ -78,9 +78,6 @@ class LabelledRows(MeasuredRows):
 
     Attributes:
         logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
-        ordered: whether each class is more than the one before it.
-        tree: the levels of the classes, if they have some.
-        rules: those of the model. None if it has none.
         by_rules: (n, n_classes) what they add to the logits. None if it is not known.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
         costs: what wrong answers cost, if the answers follow that: those of the baselines too. `cost_rows` says it in
@@ -122,7 +119,6 @@ class LabelledRows(MeasuredRows):
         return {"multilabel": self.multilabel, "costs": self.costs}
 
     def right(self, answers: Array, places: IntArray | None = None) -> Array:
-        """Return which rows are answered rightly, of all rows or of those at these places."""
         truth = self.truth if places is None else self.truth[places]
         return correct_rows(answers, truth, **self._decided)
 

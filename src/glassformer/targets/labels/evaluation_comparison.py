@@ -82,12 +82,7 @@ def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
 def which_is_more_accurate(
     macro_f1: Mapping[str, float], accuracy: Estimate, difference: Estimate, p: float, rows: int
 ) -> str:
-    """Say which of two classifiers is right on more rows, and whether that may be chance.
-
-    Args:
-        macro_f1: that of both, by their names.
-        accuracy: that of the first one.
-    """
+    """Say which of two classifiers is right on more rows, and whether that may be chance."""
     name_a, name_b = macro_f1
     low, high = difference.low, difference.high
     if low == high == 0:

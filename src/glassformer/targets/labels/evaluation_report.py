@@ -231,7 +231,7 @@ def _got_chart(review: Review) -> str:
 def threshold_lines(each: ClassThresholds) -> list[tuple[str, str, list[str]]]:
     """Return three thresholds for a class: its name, the aim, and what it finds, blank if none reaches the aim."""
     aims: dict[str, Callable[[Point], tuple[float, ...]]] = {
-        "highest F1": lambda point: (_f1(each, point),),
+        "highest F1": lambda point: (2 * point[1] / (point[2] + each.rows),),
         f"precision of at least {share(_AIM)}": lambda point: (_precision(point) >= _AIM, point[1], _precision(point)),
         f"recall of at least {share(_AIM)}": lambda point: (_recall(each, point) >= _AIM, _precision(point)),
     }
@@ -255,10 +255,6 @@ def _precision(point: Point) -> float:
 
 def _recall(each: ClassThresholds, point: Point) -> float:
     return point[1] / each.rows
-
-
-def _f1(each: ClassThresholds, point: Point) -> float:
-    return 2 * point[1] / (point[2] + each.rows)
 
 
 def _marked_words(error: WorstError) -> Markup:

@@ -30,12 +30,9 @@ class AskedLabel(Asked):
 
     Attributes:
         prediction: a label; with several labels per text a list of labels, which may be empty.
-        number: that of the explained label, in the order of the scores.
         label: the explained label: the one that was asked for, or the answer; with several labels per text, the most
             probable one.
         rival: the most probable other label, or None.
-        probability: that of `label`.
-        most_probable: whether `label` is the most probable label.
         costs: what wrong answers cost, if the answers follow that, by these probabilities: logits / `temperature`.
     """
 

@@ -73,16 +73,17 @@ class HeldOutAnswers(BaseModel):
     labels: dict[str, float]
     """The share of the rows with each answer. With several labels per text, they do not add up to 1."""
     confidence: Mean | None
-    """None if an older version trained the model, and its costs were changed since."""
+    """None if costs were changed since, and `kept` is None."""
     unseen_share: Mean | None = None
     """See `Seen.unseen_shares`. Of a long table, some rows are read. None if the model keeps no seen words."""
     unlike_training: float | None = None
     """The share of the rows that are unlike the training data, or None."""
     thresholds: Thresholds | None = None
-    """None if an older version trained the model."""
+    """The same."""
     costs: tuple[CostRow, ...] = Field(default=(), exclude_if=not_)
     """The costs of wrong answers by which the rows were answered."""
     kept: KeptRows | None = Field(default=None, exclude_if=not_)
+    """None in sentiment-en alone."""
 
     def under(self, costs: tuple[CostRow, ...], labels: tuple[Any, ...], *, multilabel: bool) -> Self:
         """Return what is known if wrong answers cost this. Other costs give other answers.
@@ -116,7 +117,6 @@ class HeldOutAnswers(BaseModel):
             threshold: the largest unseen share of a text that is not unlike the training data. Both are None if the
                 model keeps no seen words.
             labels: the right labels as numbers (see `Thresholds.of`). None if they are not known.
-            costs: the costs that the answers follow.
         """
         read = answers.read()
         given = Counter(str(label) for found in read for label in (found if answers.multilabel else [found]))
@@ -135,11 +135,7 @@ class HeldOutAnswers(BaseModel):
 def _judged(
     kept: KeptRows, rows: tuple[CostRow, ...], labels: tuple[tuple[str, str], ...], multilabel: bool
 ) -> dict[str, Any]:
-    """Return the figures of `HeldOutAnswers` that depend on costs, by the rows that were kept.
-
-    Args:
-        labels: how costs and figures name each label.
-    """
+    """Return the figures of `HeldOutAnswers` that depend on costs, by the rows that were kept."""
     probs, truth = kept.read(multilabel=multilabel)
     costs = Costs.of(rows, [name for name, _ in labels], multilabel=multilabel)
     shares = given_by(probs, multilabel=multilabel, costs=costs).mean(axis=0)

@@ -71,7 +71,6 @@ class OneLabel(Truth):
         return held_out_probabilities(texts, self.values, folds, n_classes=n_classes, on_progress=on_progress)
 
     def right(self, answers: Array) -> Array:
-        """Return which rows are answered with their label."""
         right: Array = answers.argmax(axis=1) == self.values
         return right
 
@@ -159,7 +158,6 @@ class SeveralLabels(OneLabel):
         return [self.separator.join(sorted(given, key=places.__getitem__)) for given in self.table.frame["label"]]
 
     def _cells(self, given: Array) -> list[str]:
-        """Return labels (rows, labels) as cells."""
         names = np.array(self.names, dtype=object)
         return [self.separator.join(names[row]) for row in given]
 

@@ -17,7 +17,6 @@ class Tree:
     """The nodes of all levels. Each class is a node; it may stand above the last level.
 
     Attributes:
-        separator: what stands between two levels of a path.
         nodes: the path of each node, those of the highest level first.
         paths: (nodes, levels) the numbers of the nodes on the path to each node, itself last, and then −1.
         of_class: (n_classes,) the node of each class.

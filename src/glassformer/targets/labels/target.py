@@ -99,8 +99,7 @@ class Labels(Target):
     def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
-                "this model does not know how sure it was of held-out rows: it was made by an older glassformer, or "
-                "without held-out rows; train it again with held-out rows"
+                "this model does not know how sure it was of held-out rows, as it has none; train it again with some"
             )
         return held_out.thresholds
 

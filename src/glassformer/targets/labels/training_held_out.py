@@ -126,11 +126,7 @@ def held_out_figures(
     unseen: FloatArray | None,
     threshold: float | None,
 ) -> dict[str, Any]:
-    """Return the entries of `metrics.json` about held-out rows. They are empty if nothing is held out.
-
-    Args:
-        unseen, threshold: see `HeldOutAnswers.of`.
-    """
+    """Return the entries of `metrics.json` about held-out rows. They are empty if nothing is held out."""
     if held_out is None:
         return {}
     total = reduce(np.add, held_out.by_reader().values())

@@ -28,11 +28,7 @@ _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilitie
 
 
 def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
-    """Return what the readers beside the transformer learn.
-
-    Args:
-        fewest: see `fit_counting`.
-    """
+    """Return what the readers beside the transformer learn."""
     names, tables = prepared.labels, prepared.splits.tables
     labels = np.concatenate([names.encode(table) for table in tables])
     class_weights = prepared.class_weights.numpy()

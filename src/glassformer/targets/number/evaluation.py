@@ -62,10 +62,7 @@ class NumberedRows(MeasuredRows):
     """The measured rows. Truth and answers are numbers (n,).
 
     Attributes:
-        values: the answers of the model.
-        target: the column that was learned.
         distances: half of the width of the intervals, for each share of numbers that they should hold.
-        away: that of the intervals of answers. None if there are none.
         ranked: the answers of Spearman's correlation, by the name of the contestant, if they are others.
         rules: those of the model. None if it has none.
         unruled: the answers without them.

@@ -21,7 +21,6 @@ class AskedNumber(Asked):
     """Why a number. The margin is the number, and the shares of words are in its unit.
 
     Attributes:
-        column: what the number is.
         distance: half of the width of its interval. None if it is not known.
         above, below: the number that an answer to a changed text should pass. None for both: any end of the interval.
     """

@@ -6,11 +6,11 @@ Without PyTorch, which exported models do not need.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import FloatArray
 
@@ -77,20 +77,11 @@ class HeldOutNumbers(BaseModel):
     distances: Distances
     """For 1%, 2%, … 99%: the distance from the answer within which the right number of so many new texts should lie.
     None if there are too few rows (split conformal prediction: Lei et al. 2018, algorithm 2)."""
-    answer: Mean | None = None
-    """The mean answer. None if an older version trained the model."""
+    answer: Mean
+    """The mean answer."""
     unseen_share: Mean | None = None
     """See `HeldOutAnswers`, also for the next one."""
     unlike_training: float | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _of_older_formats(cls, found: Any) -> Any:
-        """Read figures in which both readers had fields of their own."""
-        if not isinstance(found, Mapping) or "readers" in found:
-            return found
-        both = {name: found.get(name) for name in ("counting", "transformer")}
-        return dict(found) | {"readers": {name: alone for name, alone in both.items() if alone is not None}}
 
 
 def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:
