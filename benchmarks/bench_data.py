@@ -14,7 +14,7 @@ from benchmarks.models import apart_from
 from glassformer.data.known import Split, data_folders, group_column, resolve
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
-from glassformer.evaluation.text_changes import with_typos
+from glassformer.evaluation.robustness import with_typos
 
 HELD_OUT, MOST_HELD_OUT = 0.2, 3_000
 TEST_SEED = 42  # of the test rows of a data set that has none of its own

@@ -12,10 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from glassformer.audit.audit import audit
+from glassformer.audit.audit import audit, render_audit
 from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import CannotMeasureError
-from glassformer.audit.page import render_audit
 from glassformer.audit.result import Audit, FileAudit
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError

@@ -1,4 +1,4 @@
-from glassformer.audit.chains import chains
+from glassformer.audit.files import chains
 from glassformer.readers.counting.ngrams import runs_of, words_of
 
 

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from glassformer.audit.page import render_audit, write_audit
+from glassformer.audit.audit import render_audit, write_audit
 from glassformer.audit.result import Attack, Audit, FileAudit, Found, Membership, Traced, Twins
 from glassformer.doctor.findings import Finding
 from glassformer.evaluation.record import Estimate

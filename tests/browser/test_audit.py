@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from glassformer.audit.page import write_audit
+from glassformer.audit.audit import write_audit
 from tests.audit.test_page import sample
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read, open_quietly
 

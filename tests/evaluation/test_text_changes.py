@@ -3,7 +3,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from glassformer.evaluation.text_changes import negated, with_typos, without_punctuation
+from glassformer.evaluation.robustness import negated, with_typos, without_punctuation
 
 HINDI = "समझ"  # three letters without signs
 WITHOUT_CASE = [

@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from glassformer.layers.attention import MultiHeadAttention, fused_attention, plain_attention
-from glassformer.layers.bfloat16_attention import bfloat16_attention
+from glassformer.layers.attention import MultiHeadAttention, bfloat16_attention, fused_attention, plain_attention
 from glassformer.layers.block import Block
 from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern

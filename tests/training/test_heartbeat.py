@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from torch._C._distributed_c10d import HashStore
 
-from glassformer.training.heartbeat import Heartbeat
+from glassformer.training.many_processes import Heartbeat
 
 BEAT = 0.03
 

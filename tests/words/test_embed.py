@@ -7,10 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data.arrays import IntArray
-from glassformer.words.embed import WordSpace, averages, embed_words, filled, map_of, nearest_words, unknown_words
+from glassformer.words.embed import (
+    WordSpace,
+    averages,
+    embed_words,
+    filled,
+    map_of,
+    nearest_words,
+    rare_place,
+    unknown_words,
+)
 from glassformer.words.embedding_map import FEWEST_WORDS, Vectors
 from glassformer.words.new_words import word_space
-from glassformer.words.rarity import rare_place
 from tests.words.samples import KNOWN, Definitions, definitions_of_known, trained_on_known
 
 

@@ -24,8 +24,8 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import load_pretraining_recipe
+from glassformer.words.embed import rare_place
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
-from glassformer.words.rarity import rare_place
 from tests.prediction.keeping import keeping
 from tests.prediction.language import Recites
 from tests.words.samples import (

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from glassformer.words.embed import RarePlace, rare_place
 from glassformer.words.embedding_map import FEWEST_WORDS
-from glassformer.words.rarity import RarePlace, rare_place
 
 
 def test_by_hand() -> None:

@@ -15,16 +15,20 @@ from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
 from glassformer.data.addresses import without_password
+from glassformer.data.files import write_aside
 from glassformer.data.inputs import Inputs
 from glassformer.data.json_files import read_json
 from glassformer.data.splits import Splits
 from glassformer.doctor.findings import LEVELS
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows, split_again
+from glassformer.evaluation.verdict import share
 from glassformer.exporting.export import RECORD_FILE
+from glassformer.pages.html import rendered
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import check_is_folder
+from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
 
@@ -124,3 +128,15 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
 def _all_rows(splits: Splits) -> pl.DataFrame:
     tables = splits.tables
     return pl.concat([table.frame.select("row", "text") for table in tables])
+
+
+def write_audit(folder: Path, found: Audit) -> None:
+    """Write `audit.json` and `audit.html` into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in ((AUDIT_FILE, found.model_dump_json(indent=2) + "\n"), (AUDIT_PAGE, render_audit(found))):
+        write_aside(folder / name, text)
+
+
+def render_audit(found: Audit) -> str:
+    """Return the page as HTML. Everything that comes from the user's data is masked or escaped."""
+    return rendered("audit/page", title=found.model, kind="audit", found=found, share=share)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from glassformer.audit.chains import chains
 from glassformer.audit.columns import Columns
 from glassformer.audit.patterns import NAME, masked, masked_name, personal_data
 from glassformer.audit.result import FileAudit, Found
@@ -30,6 +31,7 @@ from glassformer.prediction.folder_names import (
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.reader_files import READERS_FOLDER
 from glassformer.readers.body.vectors import SHIPPED, Body
+from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START
 from glassformer.readers.counting.reader import NGRAMS_FILE, WEIGHTS_FILE
 from glassformer.readers.counting.unlike import SEEN_FILE
 
@@ -228,3 +230,52 @@ def _of_page(path: Path) -> list[str]:
     page.feed(path.read_text(encoding="utf-8", errors="replace"))
     page.close()
     return page.texts
+
+
+_MOST_WORDS = 24  # of a chain
+_MARKS = {START, END}
+_AROUND_MARKS, _AFTER_MARKS = re.compile(r" ?([^\w\s]) ?"), re.compile(r"([@+(]) ")
+
+
+def chains(ngrams: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Put the n-grams of a counting reader together again. Yield the chains that hold an "@" or a digit.
+
+    The reader keeps runs of at most three words. Two runs overlap by two words: "rossi @ example" and "@ example ."
+    give "rossi @ example .". If no other run goes on from these two words, this is how the training texts go on. It
+    does not keep spaces, so a chain has two spellings: with few and without spaces around marks.
+    """
+    runs = [tuple(ngram.split(" ")) for ngram in ngrams]
+    longest = [run for run in runs if len(run) == LONGEST_RUN and not _MARKS & set(run)]
+    after, before = _links(longest, forwards=True), _links(longest, forwards=False)
+    told = set()
+    for run in runs:
+        if not any("@" in word or any(map(str.isdigit, word)) for word in run):
+            continue
+        words = [word for word in run if word not in _MARKS]
+        if len(words) == LONGEST_RUN:
+            words = _extended(words, after)
+            words = _extended(words[::-1], before)[::-1]
+        chain = " ".join(words)
+        if chain not in told:
+            told.add(chain)
+            yield _AFTER_MARKS.sub(r"\1", chain), _AROUND_MARKS.sub(r"\1", chain)
+
+
+def _links(runs: Sequence[tuple[str, ...]], *, forwards: bool) -> dict[tuple[str, str], set[str]]:
+    """Return two words → the words that may follow them, or backwards the words that may stand before them."""
+    links: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for run in runs:
+        one, two, three = run if forwards else run[::-1]
+        links[one, two].add(three)
+    return links
+
+
+def _extended(words: list[str], links: dict[tuple[str, str], set[str]]) -> list[str]:
+    """Append words as long as there is one way to go on."""
+    words = list(words)
+    while len(words) < _MOST_WORDS:
+        following = links.get((words[-2], words[-1]), set())
+        if len(following) != 1:
+            break
+        words += following
+    return words

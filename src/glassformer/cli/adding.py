@@ -55,11 +55,7 @@ def addition(
     given: Mapping[str, Any],
     data_dir: Path | None,
 ) -> Beginning:
-    """Read the old rows and the new ones.
-
-    Raises:
-        UsageError: the flags contradict each other, or what `add_to` raises.
-    """
+    """Read the old rows and the new ones."""
     from glassformer.training.adding import add_to
 
     if init is None:

@@ -29,7 +29,7 @@ def audit(
 ) -> None:
     """Say which personal data a model folder holds, and whether its answers reveal which texts it learned."""
     from glassformer.audit.audit import audit as run_audit
-    from glassformer.audit.page import write_audit
+    from glassformer.audit.audit import write_audit
 
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")

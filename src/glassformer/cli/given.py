@@ -22,10 +22,6 @@ def given_settings(assignments: list[str] | None, *records: object, **flags: Any
     Args:
         records: records of options, some of which are such flags.
         flags: the values of other such flags, or None if one was not given.
-
-    Raises:
-        UsageError: an assignment cannot be read, a setting is given by its flag and by --set, or both epochs and
-            another budget are given.
     """
     from glassformer.training.recipe import parse_overrides
 

@@ -282,9 +282,6 @@ class Reading:
 
         Args:
             start: the weights of `init`, whose model may say which columns are read.
-
-        Raises:
-            UsageError: the flags contradict each other or `init`, or the table cannot be read.
         """
         from glassformer.data.sources import SourceConfig
 
@@ -305,11 +302,7 @@ class Reading:
 
 
 def _chosen_task(source: SourceConfig, target: str | None, task: str | None, order: str | None) -> SourceConfig:
-    """Return the source with its task, and say what was found by content.
-
-    Raises:
-        UsageError: the flags contradict each other, or the table cannot be read.
-    """
+    """Return the source with its task, and say what was found by content."""
     from glassformer.data.sources import Task
     from glassformer.targets.tasks import find_task
 
@@ -353,11 +346,7 @@ def _options(record: Any) -> list[inspect.Parameter]:
 
 
 def given_inputs(texts: list[str] | None, columns: list[str] | None) -> dict[str, Any]:
-    """Return the values of --text and --columns as `SourceConfig` has them.
-
-    Raises:
-        UsageError: --columns names no column.
-    """
+    """Return the values of --text and --columns as `SourceConfig` has them."""
     beside = [name for given in columns or [] for name in names_in(given)]
     if columns and not beside:
         raise UsageError("--columns names no column; give names with commas in between: price,shop")

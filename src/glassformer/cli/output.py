@@ -121,11 +121,7 @@ def say_error(message: str) -> None:
 
 
 def print_json(document: Any) -> None:
-    """Write the JSON document of a command to standard output.
-
-    Raises:
-        GlassformerError: a figure in it is NaN or infinite, which JSON does not have.
-    """
+    """Write the JSON document of a command to standard output."""
     try:
         text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     except ValueError as error:

@@ -81,11 +81,7 @@ def predict_shards(
     overwrite: bool,
     json: bool,
 ) -> None:
-    """Answer the shards that have no answers yet. Show how far the work is, and at the end counts over all shards.
-
-    Raises:
-        UsageError, GlassformerError: see `answer_folder` and `Bulk.check`.
-    """
+    """Answer the shards that have no answers yet. Show how far the work is, and at the end counts over all shards."""
     from glassformer.prediction.load_answering import load_answering
     from glassformer.prediction.shards import Job, answer_folder
 

@@ -34,11 +34,7 @@ class KnowsItsColumn(Protocol):
 
 
 def table_file(file: str | None, query: str | None, encoding: str | None) -> Path | None:
-    """Return the path of the table in --file (see `local_path`).
-
-    Raises:
-        UsageError: --query has no database to read from, or it cannot be read, or --encoding is none of a file.
-    """
+    """Return the path of the table in --file (see `local_path`)."""
     if file is None:
         for flag, given in {"--query": query, "--encoding": encoding}.items():
             if given is not None:
@@ -94,9 +90,6 @@ def given_rows(
 
     Args:
         misread: warns over all calls; None: over this one.
-
-    Raises:
-        UsageError: the model reads several inputs, and a line does not hold them.
     """
     inputs = predictor.trained.config.inputs
     if inputs is None:

@@ -97,11 +97,7 @@ def note_what_is_not_kept(seen: Seen | None) -> None:
 
 
 def review_below(predictor: Answering, automatic: float | None) -> float | None:
-    """Return the confidence below which an answer needs review, and say what it is. None if nobody asked.
-
-    Raises:
-        UsageError: see `Answering.thresholds` and `Thresholds.rule`.
-    """
+    """Return the confidence below which an answer needs review, and say what it is. None if nobody asked."""
     if automatic is None:
         return None
     rule = predictor.thresholds.rule(automatic)

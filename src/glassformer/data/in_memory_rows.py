@@ -44,9 +44,6 @@ def as_read(given: Iterable[Any], inputs: Inputs | None, column: str) -> list[st
     Args:
         given: texts (see `as_texts`), or rows: dictionaries, or a frame. A model of several inputs reads rows only.
         column: of rows, the column of the text that a model of one text reads.
-
-    Raises:
-        InputError: see `as_texts` and `Inputs.compose`.
     """
     if inputs is None:
         return as_texts(_column_of(given, column, f"this model reads the text {quoted(column)}"))

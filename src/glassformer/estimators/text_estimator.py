@@ -265,9 +265,6 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """Return which texts are unlike the training data (texts,). `unseen_share` says how much.
 
         See docs/how-it-works/unlike.md.
-
-        Raises:
-            GlassformerError: see `unseen_share`.
         """
         return self._seen().is_unlike(self.unseen_share(X))
 

@@ -140,15 +140,8 @@ class MeasuredRows(ABC):
             raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
 
     def contestant(self, outcome: Outcome) -> Any:
-        return self.contestants(
-            name=outcome.name,
-            description=outcome.description,
-            fit_seconds=outcome.fit_seconds,
-            predict_seconds=outcome.predict_seconds,
-            size_bytes=outcome.size_bytes,
-            notes=outcome.notes,
-            **self.figures(outcome),
-        )
+        about = {name: value for name, value in vars(outcome).items() if name != "answers"}
+        return self.contestants(**about, **self.figures(outcome))
 
     @abstractmethod
     def figures(self, outcome: Outcome) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,7 @@ import numpy as np
 
 from glassformer.data.arrays import DoubleArray
 from glassformer.errors import UsageError
-from glassformer.explanation.agreement import measure_agreement
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.attribution import INSIDE, METHODS
 from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
 from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.counting import named
@@ -20,13 +20,15 @@ from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, 
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.page import render
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import TokenReading
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.explanation.shares import NgramInMargin, WordShare
+from glassformer.explanation.words import NO_WORD
 from glassformer.prediction.answering import Answering
 
 if TYPE_CHECKING:
     from glassformer.explanation.heads import Head
     from glassformer.prediction.nearest import NearestTexts
+
 
 _NGRAMS_SHOWN = 10
 _LONG, _RANKINGS_OF_LONG = 1_000, 10  # the check of a text of more words compares with fewer random rankings
@@ -190,3 +192,47 @@ def passages_of(question: Question) -> tuple[Passage, ...]:
     return tuple(
         Passage(start=start, end=end, margin=margin) for (start, end), margin in zip(spans, margins, strict=True)
     )
+
+
+COMPARED = ("integrated-gradients", "gradient-x-input", "occlusion", "leave-one-out")
+"""The methods that are compared. Rollout has no direction."""
+WORDS_COMPARED = 16
+"""So many words of a longer text are drawn, because two of the methods read the text once for each word."""
+FEWEST_WORDS = 4
+
+
+def measure_agreement(
+    reading: TokenReading, others: DoubleArray, transformer: DoubleArray, method: str
+) -> Mapping[str, float]:
+    """Return for each other method the rank correlation (Spearman) of its shares of words with these.
+
+    Empty if there are too few words, or if a ranking is undefined because all its shares are equal.
+
+    Args:
+        others: (words,) the shares by other readers, which all methods have in common.
+        transformer: (words,) the shares of the transformer by `method`.
+    """
+    words = np.setdiff1d(reading.groups, [NO_WORD])
+    if len(words) < FEWEST_WORDS:
+        return {}
+    drawn = np.random.default_rng(0).permutation(words)[:WORDS_COMPARED]
+    some = replace(reading, groups=np.where(np.isin(reading.groups, drawn), reading.groups, NO_WORD))
+    found = {}
+    for name in COMPARED:
+        if name != method and not (reading.model is None and name in INSIDE):
+            other = others + of_words(some, METHODS[name](some), len(others))
+            found[name] = _correlation((others + transformer)[drawn], other[drawn])
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _correlation(first: DoubleArray, second: DoubleArray) -> float | None:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: DoubleArray) -> DoubleArray:
+    """Return the rank of each value; equal values share the mean of their ranks."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle: DoubleArray = np.cumsum(counts) - (counts - 1) / 2
+    return middle[number]

@@ -65,11 +65,7 @@ class Answering(ABC, Generic[Given]):
 
     @property
     def thresholds(self) -> Thresholds:
-        """The thresholds that held-out rows give.
-
-        Raises:
-            UsageError: see `Target.thresholds`.
-        """
+        """The thresholds that held-out rows give."""
         return self.trained.config.target.thresholds(self.held_out)
 
     @property

@@ -60,9 +60,5 @@ class Predictor(Answering[Given]):
 
     @cached_property
     def search(self) -> NearestSearch:
-        """The search among the training texts, which are read when it is first asked for.
-
-        Raises:
-            UsageError: see `NearestSearch`.
-        """
+        """The search among the training texts, which are read when it is first asked for."""
         return NearestSearch(self.trained)

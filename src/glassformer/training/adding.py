@@ -124,9 +124,6 @@ def add_in_memory(
 
     Args:
         old: the rows that the model has learned. None: the model folder that it was read from says where they are.
-
-    Raises:
-        UsageError: see `add_to`.
     """
     _check_share(replay)
     if old is None and trained.config.remembered.read_as is None:

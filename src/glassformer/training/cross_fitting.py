@@ -99,9 +99,6 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
 
     Every training is that of the recipe, from the same start and with the same budget. An interrupted one can be
     resumed. The random numbers of the caller do not change.
-
-    Raises:
-        InterruptedTraining, NotANumberError: see `Trainer.run`.
     """
     folds, trainings = learned.folds, len(learned.folds) + 1
     works = [None if prepared.work is None else prepared.work / f"fold-{number}" for number in range(1, trainings)]

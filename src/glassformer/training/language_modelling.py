@@ -1,4 +1,4 @@
-"""The tasks of a language model: predict the next token, or fill in hidden tokens."""
+"""The tasks of a language model: predict the next token, fill in hidden tokens, or find those that were filled in."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from glassformer.data.windows import Excerpt, PackedStream, excerpts
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.layers.masks import documents_to_mask
 from glassformer.models.language_model import TokenPredictor
+from glassformer.models.replaced_tokens import ReplacedTokens
 from glassformer.training.order import several_passes
 from glassformer.training.task import Cost, Examples
 from glassformer.training.training_config import PretrainingConfig
@@ -237,3 +238,47 @@ def measure_tokens(model: nn.Module, batches: Iterable[Examples]) -> tuple[float
         count += count_tokens(examples)
     model.train(was_training)
     return loss, count
+
+
+_DETECTION = 50.0  # weight of the detector's loss beside the generator's (Clark et al. 2020, §2)
+
+
+class FindingReplacedTokens(LanguageModelling):
+    """Packed documents with gaps that a generator fills. The loss is the generator's and 50 times the detector's."""
+
+    def cost(self, model: nn.Module, examples: Examples) -> Cost:
+        filled, found, _ = _losses(model, examples)
+        return Cost((filled.mean() + _DETECTION * found.mean()) * self.weight(examples))
+
+    @torch.inference_mode()
+    def validate(self, model: nn.Module) -> dict[str, float]:
+        """Return the losses of detector and generator in nats, for each token and gap, and the share of right answers.
+
+        The generator draws the same tokens each time.
+        """
+        if self.validation is None:
+            return {}
+        was_training, device = model.training, next(model.parameters()).device
+        model.eval()
+        losses: list[list[Tensor]] = [[], [], []]
+        with torch.random.fork_rng(devices=[] if device.type == "cpu" else [device]):
+            torch.manual_seed(self.config.seed)
+            for examples in self._held_out(self.validation):
+                for kept, new in zip(losses, _losses(model, examples.to(device)), strict=True):
+                    kept.append(new.cpu())
+        model.train(was_training)
+        filled, found, right = (float(torch.cat(each).mean()) for each in losses)
+        return {"validation_loss": found, "validation_generator_loss": filled, "validation_detected": right}
+
+
+def _losses(model: nn.Module, examples: Examples) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the loss of each gap, that of the detector for each token, and whether its answer is right."""
+    shown, attention_mask = examples.inputs
+    token_ids = torch.where(examples.labels == IGNORED, shown, examples.labels)
+    found = cast(ReplacedTokens, model)(token_ids, shown, *mask_and_places(token_ids, attention_mask))
+    logits, replaced = found.logits[attention_mask], found.replaced[attention_mask]
+    return (
+        found.surprise,
+        F.binary_cross_entropy_with_logits(logits, replaced.float(), reduction="none"),
+        ((logits > 0) == replaced).float(),
+    )

@@ -2,7 +2,7 @@
 
 With pre-training (see `pretrain.py`), a run has two stages. First a language model with the shape of the classifier
 learns to fill in masked tokens of these texts. Then the classifier starts from its weights. Both stages have the same
-vocabulary. The word vectors of the body reader are continued on these texts too (see `own_body.py`). Validation and
+vocabulary. The word vectors of the body reader are continued on these texts too (see `readers.py`). Validation and
 test texts are never read. The texts that cross-fitting holds out are training texts.
 """
 

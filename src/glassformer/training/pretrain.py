@@ -44,13 +44,12 @@ from glassformer.prediction.model_folder import (
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.language_modelling import LanguageModelling
+from glassformer.training.language_modelling import FindingReplacedTokens, LanguageModelling
 from glassformer.training.loop import NotANumberError, Observer, Silent, Trainer
 from glassformer.training.own_text import OwnTexts
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.recipe import PretrainingRecipe, PretrainingTokenizerConfig, Recipe
-from glassformer.training.replaced_tokens import FindingReplacedTokens
 from glassformer.training.unfinished import (
     PRETRAINED_FOLDER,
     content_of,

@@ -14,6 +14,7 @@ import polars as pl
 import torch
 
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.documents import Documents
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
@@ -21,6 +22,7 @@ from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelCo
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
 from glassformer.readers.body.fitting import fit_body, share_known
+from glassformer.readers.body.learning import BodySettings, learn_body
 from glassformer.readers.body.vectors import Body, body_folder
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
@@ -29,7 +31,6 @@ from glassformer.readers.reader import FittedReader, Fold, Reader, Rows, fit_ins
 from glassformer.readers.rules.fitting import fit_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.training.loop import Observer
-from glassformer.training.own_body import own_body
 from glassformer.training.preparation import Prepared, rules_of
 from glassformer.training.unfinished import keep_held_out, kept_held_out
 
@@ -300,3 +301,53 @@ def _keep(work: Path, fitted: FittedReader) -> None:
     work.mkdir(parents=True)
     fitted.reader.save(work)
     keep_held_out(work, fitted.held_out, fitted.seconds)
+
+
+_MIN_COUNT = 2
+_SECONDS = 5  # between two messages
+
+
+def own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body:
+    """Return the body that the body reader is fitted with.
+
+    With a work folder, words that were counted before an interruption are not counted again.
+
+    Args:
+        base: the body that the recipe names. None: the vectors are those of the run's own texts alone.
+
+    Raises:
+        UsageError: the texts hold too few words.
+    """
+    own = prepared.own_texts
+    if own is None or not own.for_body:
+        assert base is not None
+        return base
+    doing = "learning word vectors from" if base is None else f"continuing the word vectors of {base.card.name} on"
+    observer.on_message(f"{doing} {own.in_words}")
+    sources = [Documents(texts=own.training, source=prepared.splits.train.source)]
+    if own.unlabelled.sources:
+        sources.append(Documents(texts=own.unlabelled.texts, source=" and ".join(own.unlabelled.sources)))
+    work = None if prepared.work is None else prepared.work / "vectors"
+    if work is not None:
+        work.mkdir(exist_ok=True)
+    return learn_body(
+        OWN_BODY if base is None else base.card.name,
+        sources,
+        BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
+        _now_and_then(observer.on_message),
+        base=base,
+        few=True,
+        work=work,
+    )
+
+
+def _now_and_then(tell: Callable[[str], None]) -> Callable[[str], None]:
+    told = time.perf_counter()
+
+    def progress(text: str) -> None:
+        nonlocal told
+        if time.perf_counter() - told >= _SECONDS:
+            told = time.perf_counter()
+            tell(text)
+
+    return progress

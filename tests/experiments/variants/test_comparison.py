@@ -14,9 +14,14 @@ from glassformer.data.table import Dropped, Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.variants import comparison as module
-from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER, compare_variants, prepare_folder
+from glassformer.experiments.variants.comparison import (
+    RESULTS_FILE,
+    RUNS_FOLDER,
+    compare_variants,
+    notes_on,
+    prepare_folder,
+)
 from glassformer.experiments.variants.comparison_result import VariantComparison
-from glassformer.experiments.variants.notes import notes_on
 from glassformer.experiments.variants.plan import cut_rows, plan_variants
 from glassformer.experiments.variants.variant_run import seconds_per_step
 from glassformer.experiments.watching import run_file

@@ -33,17 +33,18 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
-from glassformer.targets.number.evaluation_comparison import Nearer, NumberModelComparison
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.evaluation_result import (
     AnswerRange,
     DoubtfulNumber,
     FarOff,
     IntervalCoverage,
+    Nearer,
     NumberError,
     NumberEvaluation,
     NumberInputShare,
     NumberMetrics,
+    NumberModelComparison,
     NumberTextChange,
 )
 from glassformer.targets.number.evaluation_rules import MeasuredRules, measure_number_rules
