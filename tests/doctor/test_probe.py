@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from torch import Tensor, nn
 
 from glassformer.doctor.findings import LayerFigures
-from glassformer.doctor.probe import watched
+from glassformer.doctor.signals import watched
 from glassformer.layers.attention import MultiHeadAttention, plain_attention
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from glassformer.serving.memory import FreedMemory, resident
+from glassformer.serving.listening import FreedMemory, resident
 
 MB = 1 << 20
 

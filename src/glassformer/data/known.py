@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
-from glassformer.data import archives, sentiment140
+from glassformer.data import archives
 from glassformer.data.addresses import is_elsewhere, local_path, without_password
 from glassformer.data.columns import Wanted
 from glassformer.data.download import Progress, fetch
@@ -64,7 +64,10 @@ def _known() -> dict[str, KnownDataset]:
         "zhou": {"unpack": archives.unpack_zhou},
         "disaster-tweets": {"unpack": archives.unpack_disaster_tweets},
         "imdb": {"unpack": archives.unpack_imdb},
-        "sentiment140": {"unpack": archives.unpack_sentiment140, "training_rows": sentiment140.training_rows},
+        "sentiment140": {
+            "unpack": archives.unpack_sentiment140,
+            "training_rows": archives.training_rows_of_sentiment140,
+        },
     }
     return {name: KnownDataset(name=name, **fields, **own.get(name, {})) for name, fields in described.items()}
 

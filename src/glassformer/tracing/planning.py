@@ -24,9 +24,9 @@ from glassformer.tracing.published import (
     sentiment140,
     vinh_attention,
     vinh_mlp,
+    vinh_recurrent,
     vinh_transformer,
 )
-from glassformer.tracing.recurrent import vinh_recurrent
 from glassformer.tracing.steps import Step
 
 
