@@ -18,7 +18,8 @@ from benchmarks.tables_reproduce import NOT_YET, name_of, read_results, reproduc
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Machine
 from glassformer.experiments.published.system_run import SystemRun
-from glassformer.experiments.published.table import ENTRIES, SYSTEMS, Cell, Line, Reproduction, VariantName
+from glassformer.experiments.published.systems import ENTRIES, SYSTEMS, VariantName
+from glassformer.experiments.published.table import Cell, Line, Reproduction
 from glassformer.training.recipe import PretrainingRecipe, shipped_recipes
 
 PAGES, RESULTS = ROOT / "docs" / "how-it-works" / "systems", ALL_RESULTS / "reproduce"

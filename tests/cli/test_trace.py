@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from glassformer.experiments.published.table import SYSTEMS
+from glassformer.experiments.published.systems import SYSTEMS
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import Trained
 

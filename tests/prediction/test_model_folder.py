@@ -154,7 +154,7 @@ def written(name: str, text: str) -> Callable[[Path], None]:
         (
             edited(format_version=7),
             GlassformerError,
-            "format version 7, from before glassformer 0.1.0.* glassformer train",
+            "format version 7, from before glassformer 0.1.0.*`glassformer train`",
         ),
         (edited(format_version="new"), GlassformerError, "format_version"),
         (edited(format="another-program"), UsageError, "not a glassformer model folder"),

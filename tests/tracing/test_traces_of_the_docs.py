@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.experiments.published.table import SYSTEMS
+from glassformer.experiments.published.systems import SYSTEMS
 from glassformer.pages.html import asset
 from glassformer.tracing.steps import Step
 from tests.tracing.arithmetic import recomputed

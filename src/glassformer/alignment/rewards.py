@@ -219,8 +219,7 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
     column = labels.index(label)
 
     def judge(texts: list[str]) -> list[float]:
-        found: list[float] = predictor.answer(texts).probs[:, column].tolist()
-        return found
+        return predictor.answer(texts).probs[:, column].tolist()
 
     return judge
 
@@ -250,8 +249,7 @@ def _function(file: Path, name: str) -> Judge:
             answer = found(texts)
             if isinstance(answer, Iterator):  # it runs code of the file too, and may be endless
                 return list(islice(answer, len(texts) + 1))
-            checked_later: Sequence[float] = answer
-            return checked_later
+            return answer  # its values are checked later
 
     return judge
 

@@ -173,8 +173,7 @@ def _of_cheap_readers(recipe: Recipe, asked: Container[str]) -> Recipe:
 
 
 def _kind(predictor: Predictor) -> AuditedTarget:
-    found: AuditedTarget = predictor.trained.config.target.part("audit")
-    return found
+    return predictor.trained.config.target.part("audit")
 
 
 def _share_of(known: Container[str], text: str) -> float:
@@ -287,8 +286,7 @@ class _Measured:
 
     def _answered(self, texts: Sequence[str]) -> FloatArray:
         scores = {name: self._scores(name, texts) for name in self.config.asked}
-        total: FloatArray = np.sum(list(self.config.target.decided(scores).values()), axis=0)
-        return total
+        return np.sum(list(self.config.target.decided(scores).values()), axis=0)
 
     def _twins(self) -> tuple[Twins, Attack]:
         """Compare texts with near copies, in which a word is replaced by a word of the learned texts."""

@@ -47,8 +47,7 @@ def _beaten(scores: Scores, among: Scores) -> Scores:
     """Return the share of `among` that is below each score. Equal ones count half."""
     ordered = np.sort(among)
     below, not_above = np.searchsorted(ordered, scores, "left"), np.searchsorted(ordered, scores, "right")
-    share: Scores = (below + not_above) / (2 * len(ordered))
-    return share
+    return (below + not_above) / (2 * len(ordered))
 
 
 def _variance_of_mean(values: Scores) -> float:
@@ -111,8 +110,7 @@ def rises(logits_of: LogitsOf, texts: Sequence[str], copies: Sequence[Sequence[s
     of_text = loss(logits_of([_one_space(text) for text in texts]))
     each = len(copies[0])
     of_copies = [loss(logits_of([found[number] for found in copies])) for number in range(each)]
-    difference: Scores = np.mean(of_copies, axis=0) - of_text
-    return difference
+    return np.mean(of_copies, axis=0) - of_text
 
 
 def compare_twins(members: Scores, others: Scores) -> Twins:

@@ -17,7 +17,8 @@ from glassformer.data.locks import only_writer
 
 if TYPE_CHECKING:
     from glassformer.experiments.published.system_run import SystemRun
-    from glassformer.experiments.published.table import Reproduction, VariantName
+    from glassformer.experiments.published.systems import VariantName
+    from glassformer.experiments.published.table import Reproduction
     from glassformer.training.loop import StepReport
 
 
@@ -45,7 +46,7 @@ def reproduce(
     check_folder(out)
     from glassformer.experiments.published.reproduce import RESULTS_FILE, TABLE_FILE, check_init, choose
     from glassformer.experiments.published.reproduce import reproduce as run_systems
-    from glassformer.experiments.published.table import quick_in_words
+    from glassformer.experiments.published.systems import quick_in_words
     from glassformer.training.initial_weights import read_initial_weights
 
     check_replaced(out, (RESULTS_FILE, TABLE_FILE), key="lines")

@@ -72,10 +72,9 @@ def dates_of(cells: pl.Series, rows: pl.Series, place: str) -> pl.Series:
             f"{place}: {quoted(first)} ({_rows(rows, cells == first)}) is not a date. Write dates as 2024-03-01 or "
             "2024-03-01 12:30, or name another column with `time=`."
         )
-    times: pl.Series = cells.to_frame("cell").join(
+    return cells.to_frame("cell").join(
         pl.DataFrame({"cell": distinct, "time": found}), on="cell", how="left", maintain_order="left"
     )["time"]
-    return times
 
 
 def shown_date(time: Any, times: pl.Series) -> str:

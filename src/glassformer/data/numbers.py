@@ -35,8 +35,7 @@ def numbers_of(table: Table) -> Numbers:
             f"{table.source}, column {quoted(table.label_column)}: {wrong}.{comma} Correct these rows or leave "
             "the cell empty. If the labels are classes, say so: `task='classes'`"
         )
-    found: Numbers = numbers.to_numpy().astype(np.float64)
-    return found
+    return numbers.to_numpy().astype(np.float64)
 
 
 def check_varies(

@@ -328,8 +328,7 @@ class Store:
 
 def labelling_of(facts: Mapping[str, Any]) -> Labelling:
     """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
-    found: Labelling = part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
-    return found
+    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
 
 
 def _check_facts(facts: Mapping[str, Any]) -> None:

@@ -235,8 +235,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
 
     def predict_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return calibrated probabilities (texts, classes) in the order of `classes_`."""
-        probs: DoubleArray = self._answer(X).probs[:, self._order].astype(np.float64)
-        return probs
+        return self._answer(X).probs[:, self._order].astype(np.float64)
 
     def predict_log_proba(self, X: Iterable[Any]) -> DoubleArray:  # noqa: N803
         """Return the logarithms of `predict_proba`."""
@@ -317,8 +316,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         Raises `UsageError` if the labels have no levels.
         """
         answers = self._answer(X)
-        found: list[tuple[str, float] | None] = answers.paths
-        return found
+        return answers.paths
 
     def label_sets(self, X: Iterable[Any], *, coverage: float = 0.9) -> list[list[Any]]:  # noqa: N803
         """Return the labels that each text may have: this share of such sets hold the right label.

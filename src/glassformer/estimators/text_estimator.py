@@ -258,8 +258,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
             UsageError: it does not, or makes no vector of a text.
         """
         check_is_fitted(self)
-        found: NearestTexts = self.predictor_.search.nearest(self._read_one(text), count=count)
-        return found
+        return self.predictor_.search.nearest(self._read_one(text), count=count)
 
     def unlike_training(self, X: Iterable[Any]) -> BoolArray:  # noqa: N803 (scikit-learn's)
         """Return which texts are unlike the training data (texts,). `unseen_share` says how much.

@@ -44,8 +44,7 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
 
     def predict(self, X: Iterable[Any]) -> Numbers:  # noqa: N803
         """Return the number of each text (texts,)."""
-        values: Numbers = self._answer(X).values
-        return values
+        return self._answer(X).values
 
     def predict_interval(self, X: Iterable[Any], *, coverage: float = COVERAGE) -> Numbers:  # noqa: N803
         """Return an interval for each text, lowest and highest (texts, 2), in the unit of the number.
@@ -59,5 +58,4 @@ class TextRegressor(RegressorMixin, TextEstimator):  # type: ignore[misc] # scik
         answers, target = self._answer(X, coverage=coverage), number_of(self.predictor_.trained.config.target)
         if answers.distance is None:
             raise UsageError(f"there are no intervals: {target.why_no_interval(self.predictor_.held_out, coverage)}")
-        around: Numbers = answers.values[:, None] + np.array([-answers.distance, answers.distance])
-        return around
+        return answers.values[:, None] + np.array([-answers.distance, answers.distance])

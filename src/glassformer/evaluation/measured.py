@@ -254,12 +254,10 @@ class MeasuredRows(ABC):
 
 def measures_of(config: FolderConfig) -> type[MeasuredRows]:
     """Return how the answers of a model are measured."""
-    found: type[MeasuredRows] = config.target.part("evaluation")
-    return found
+    return config.target.part("evaluation")
 
 
 def by_text(places: IntArray, values: Array) -> Array:
     """Return for each text the mean over its changes."""
     _, of_text = np.unique(places, return_inverse=True)
-    means: Array = np.bincount(of_text, values) / np.bincount(of_text)
-    return means
+    return np.bincount(of_text, values) / np.bincount(of_text)

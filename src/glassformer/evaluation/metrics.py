@@ -101,8 +101,7 @@ def correct_rows(
 ) -> Bool[np.ndarray, " n"]:
     """Return which rows are answered rightly. With `multilabel`, all labels of the row must be right."""
     given = given_by(probs, multilabel=multilabel, costs=costs)
-    right: NDArray[np.bool_] = (given == one_hot(labels, probs.shape[1])).all(axis=1)
-    return right
+    return (given == one_hot(labels, probs.shape[1])).all(axis=1)
 
 
 def confusion_counts(
@@ -110,8 +109,7 @@ def confusion_counts(
 ) -> Int[np.ndarray, "truth prediction"]:
     """Count the rows by true class (down) and predicted class (across)."""
     given = given_by(probs, multilabel=False, costs=costs).argmax(axis=1)
-    matrix: NDArray[np.int64] = confusion_matrix(labels, given, labels=np.arange(probs.shape[1]))
-    return matrix
+    return confusion_matrix(labels, given, labels=np.arange(probs.shape[1]))
 
 
 def log_loss(
@@ -215,8 +213,7 @@ def _macro(scores: Float[np.ndarray, "r c"], counts: Shaped[np.ndarray, "r 3 c"]
     """Return the mean over the classes that occur in the truth or in the predictions; 0 if there are none."""
     occurs = (counts[:, 1] + counts[:, 2]) > 0
     total = np.where(occurs, scores, 0).sum(axis=1)
-    mean: NDArray[np.float64] = total / np.maximum(occurs.sum(axis=1), 1)
-    return mean
+    return total / np.maximum(occurs.sum(axis=1), 1)
 
 
 def _weighted(scores: Float[np.ndarray, " c"], support: Int[np.ndarray, " c"]) -> float:

@@ -120,5 +120,4 @@ def _spread(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " m"]) -> Int[np.nd
         return np.arange(len(x))
     length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
     kept = np.unique(np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS)).clip(max=len(x) - 1))
-    with_ends: Int[np.ndarray, " kept"] = np.union1d(kept, [0, len(x) - 1])[: MOST_POINTS + 1]
-    return with_ends
+    return np.union1d(kept, [0, len(x) - 1])[: MOST_POINTS + 1]

@@ -75,5 +75,4 @@ def _kappa(sums: Float[np.ndarray, "resamples 6"]) -> Float[np.ndarray, " resamp
 
 def _mid_ranks(rows: Int[np.ndarray, " c"]) -> NDArray[np.float64]:
     """Return the mean rank of the rows of each class if all rows are sorted by class, as Spearman's ties need it."""
-    ranks: NDArray[np.float64] = np.cumsum(rows) - (rows - 1) / 2
-    return ranks
+    return np.cumsum(rows) - (rows - 1) / 2

@@ -54,8 +54,7 @@ class Look:
 
 def look_of(evaluation: Evaluation) -> Look:
     """Return how an evaluation is shown."""
-    found: Look = evaluation.part("evaluation_report")
-    return found
+    return evaluation.part("evaluation_report")
 
 
 def write_report(path: Path, evaluation: Evaluation, history: History | None = None) -> None:

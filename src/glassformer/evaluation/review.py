@@ -93,8 +93,7 @@ def review(
 
 def surest(confidence: Float[np.ndarray, " n"], share: float) -> Bool[np.ndarray, " n"]:
     """Return the surest share of the rows. Rows that are as sure as the last of them belong to them."""
-    which: Bool[np.ndarray, " n"] = confidence >= np.sort(confidence)[-int(np.ceil(share * len(confidence) - 1e-9))]
-    return which
+    return confidence >= np.sort(confidence)[-int(np.ceil(share * len(confidence) - 1e-9))]
 
 
 def label_sets(
@@ -126,8 +125,7 @@ def label_sets(
 def _covered(
     probs: Float[np.ndarray, "n n_classes"], labels: Int[np.ndarray, " n"], least: float
 ) -> Bool[np.ndarray, " n"]:
-    covered: Bool[np.ndarray, " n"] = probs[np.arange(len(labels)), labels] >= least
-    return covered
+    return probs[np.arange(len(labels)), labels] >= least
 
 
 def _curve(confidence: Float[np.ndarray, " n"], wrong: Bool[np.ndarray, " n"]) -> tuple[tuple[float, float], ...]:

@@ -150,8 +150,7 @@ class Asked(ABC):
 
 def kind_of(target: Target) -> type[Asked]:
     """Return what can be asked about a kind of answer."""
-    found: type[Asked] = target.part("explanation")
-    return found
+    return target.part("explanation")
 
 
 def ask(target: Target, answers: Answers, **asked: Any) -> Asked:

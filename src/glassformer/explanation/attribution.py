@@ -24,8 +24,7 @@ def _looking_inside(name: str) -> Method:
             raise UsageError(f"`method='{name.replace('_', '-')}'`: an exported model only answers; choose {able}")
         from glassformer.explanation import gradients
 
-        found: DoubleArray = getattr(gradients, name)(reading)
-        return found
+        return getattr(gradients, name)(reading)
 
     return method
 

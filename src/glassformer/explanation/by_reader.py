@@ -47,8 +47,7 @@ def shares_by_reader(question: Question, method: str | None = None) -> dict[str,
 
 def total_of(shares: Mapping[str, ReaderShares]) -> DoubleArray:
     """Return what each word adds to the margin in all: (words,)."""
-    total: DoubleArray = np.sum([each.words for each in shares.values()], axis=0)
-    return total
+    return np.sum([each.words for each in shares.values()], axis=0)
 
 
 def default_method(question: Question) -> str:

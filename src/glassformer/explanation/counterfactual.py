@@ -87,8 +87,7 @@ def step_of(steps: Steps) -> Counterfactual | None:
     try:
         next(steps)
     except StopIteration as end:
-        found: Counterfactual = end.value
-        return found
+        return end.value
     return None
 
 

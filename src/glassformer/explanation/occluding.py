@@ -60,8 +60,7 @@ def shapley(reading: TokenReading) -> DoubleArray:
         away = (~shown).astype(np.float32) @ words.astype(np.float32) > 0
         rows = np.where(away, UNKNOWN_ID, window).reshape(-1, len(window))
         gains = np.diff(reading.margins_of(list(rows)).reshape(len(rank), -1), axis=1)
-        of_word: DoubleArray = np.take_along_axis(gains, rank, axis=1).mean(axis=0)
-        return of_word
+        return np.take_along_axis(gains, rank, axis=1).mean(axis=0)
 
     return _word_by_word(reading, values)
 

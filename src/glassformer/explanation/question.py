@@ -57,8 +57,7 @@ class Question:
         return self.asked.goals(self.predictor.logits([self.text.text]))
 
     def margins(self, texts: Sequence[str]) -> DoubleArray:
-        found: DoubleArray = self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
-        return found
+        return self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
 
     def direction_of(self, reader: str) -> DoubleArray:
         """(width,) What a reader adds to the margin is its `scores @ direction`."""

@@ -57,8 +57,7 @@ class TokenReading:
     def margins(self, token_ids: IntArray) -> DoubleArray:
         """Return the margin of each row of token ids (rows, seq): (rows,)."""
         logits = self.read(token_ids, np.ones(token_ids.shape, np.bool_))
-        found: DoubleArray = logits.astype(np.float64) @ self.direction
-        return found
+        return logits.astype(np.float64) @ self.direction
 
     def margins_of(self, rows: Sequence[IntArray]) -> DoubleArray:
         """Return the margin of each row. Rows may differ in length; equally long ones are read together."""

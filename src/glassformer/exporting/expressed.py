@@ -42,5 +42,4 @@ class Expressed:
 
 def expressed(config: FolderConfig) -> Expressed:
     """Return what exports of a model depend on."""
-    found: Expressed = config.target.part("exporting")
-    return found
+    return config.target.part("exporting")

@@ -163,8 +163,7 @@ def _at_parts(
 
 def right_rows(logits: Array, labels: Array) -> Array:
     """Return which rows are answered rightly. With several labels per text, all of them must be right."""
-    right: Array = logits.argmax(axis=1) == labels if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
-    return right
+    return logits.argmax(axis=1) == labels if labels.ndim == 1 else ((logits >= 0) == (labels > 0)).all(axis=1)
 
 
 def _in_parts(number: int, on_progress: OnProgress) -> OnProgress:
@@ -248,19 +247,16 @@ def line(rows: Array, errors: Array, at: Array) -> Array:
     """Do the same with a − b · ln n, b not below 0: each doubling of the rows brings the same. It may fall below 0."""
     logs = np.log(rows) - np.log(rows).mean()
     slopes = np.minimum(0, errors @ logs / (logs**2).sum())
-    found: Array = errors.mean(axis=1)[:, None] + slopes[:, None] * (np.log(at) - np.log(rows).mean())
-    return found
+    return errors.mean(axis=1)[:, None] + slopes[:, None] * (np.log(at) - np.log(rows).mean())
 
 
 def _terms(rows: Array, at: Array) -> Array:
     """Return n^−c, scaled to 1 for the fewest rows: (exponents, other numbers)."""
-    found: Array = (at / rows[0]) ** -_EXPONENTS[:, None]
-    return found
+    return (at / rows[0]) ** -_EXPONENTS[:, None]
 
 
 def _best(floors: Array, slopes: Array, rows: Array, errors: Array, at: Array) -> Array:
     """Return each curve with the exponent that misses its errors least. Floors and slopes: (curves, exponents)."""
     misses = floors[..., None] + slopes[..., None] * _terms(rows, rows) - errors[:, None]
     best = np.arange(len(errors)), (misses**2).sum(axis=2).argmin(axis=1)
-    found: Array = floors[best][:, None] + slopes[best][:, None] * _terms(rows, at)[best[1]]
-    return found
+    return floors[best][:, None] + slopes[best][:, None] * _terms(rows, at)[best[1]]

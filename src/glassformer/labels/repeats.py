@@ -97,8 +97,7 @@ def _joined(numbers: Array, pairs: tuple[Array, Array]) -> Array:
     """Return the numbers of rows after joining some of them in pairs."""
     n = int(numbers.max()) + 1
     graph = sparse.coo_array((np.ones(len(pairs[0])), pairs), shape=(n, n))
-    joined: Array = connected_components(graph, directed=False)[1][numbers]
-    return joined
+    return connected_components(graph, directed=False)[1][numbers]
 
 
 def _together(one: Array, other: Array) -> Array:
@@ -107,5 +106,4 @@ def _together(one: Array, other: Array) -> Array:
     _, numbers = np.unique(other, return_inverse=True)
     graph_size = n + int(numbers.max()) + 1
     graph = sparse.coo_array((np.ones(len(one)), (one, n + numbers)), shape=(graph_size, graph_size))
-    together: Array = connected_components(graph, directed=False)[1][one]
-    return together
+    return connected_components(graph, directed=False)[1][one]

@@ -90,8 +90,7 @@ class Truth(ABC):
     @cached_property
     def cells(self) -> list[str]:
         """The label of each row, as a cell of the table."""
-        found: list[str] = self.table.frame["label"].to_list()
-        return found
+        return self.table.frame["label"].to_list()
 
     @property
     @abstractmethod

@@ -185,8 +185,7 @@ def bfloat16_attention(
     The backward pass follows from the derivative of the softmax, dS = P ⊗ (dP − rowsum(dP ⊗ P)) (Dao et al. 2022,
     appendix B.2). The inputs and the weights are all that is stored. It has no second derivative.
     """
-    result: Tensor = _Attention.apply(query, key, value, mask)
-    return result
+    return _Attention.apply(query, key, value, mask)
 
 
 class _Attention(torch.autograd.Function):

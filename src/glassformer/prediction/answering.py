@@ -94,8 +94,7 @@ class Answering(ABC, Generic[Given]):
 
     def logits(self, texts: Sequence[str]) -> FloatArray:
         """Return the sum (texts, width) of `reader_logits`, not divided by the temperature."""
-        total: FloatArray = np.sum(list(self.reader_logits(texts).values()), axis=0)
-        return total
+        return np.sum(list(self.reader_logits(texts).values()), axis=0)
 
     def reader_logits(
         self, texts: Sequence[str], *, on_progress: Callable[[float], None] | None = None

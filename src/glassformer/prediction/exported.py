@@ -199,8 +199,7 @@ def score_windows(
         so_far += int(windows.lengths[chosen].sum())
         if on_progress:
             on_progress(so_far / tokens)
-    means: FloatArray = totals / np.bincount(windows.rows, minlength=len(rows)).astype(np.float32)[:, None]
-    return means
+    return totals / np.bincount(windows.rows, minlength=len(rows)).astype(np.float32)[:, None]
 
 
 def is_exported(folder: Path) -> bool:

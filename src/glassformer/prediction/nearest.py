@@ -144,8 +144,7 @@ def _pooled_cosines(trained: TrainedModel, vectors: FloatArray, text: str) -> Fl
             f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
             f"{unit.shape[1]:,}; the files of the folder come from different models"
         )
-    found: FloatArray = vectors @ unit[0].astype(np.float32)
-    return found
+    return vectors @ unit[0].astype(np.float32)
 
 
 def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
@@ -162,5 +161,4 @@ def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
 
 
 def _ngram_cosines(vectors_of: Callable[[Sequence[str]], Any], vectors: Any, text: str) -> FloatArray:
-    found: FloatArray = (vectors @ vectors_of([text]).T).toarray()[:, 0]
-    return found
+    return (vectors @ vectors_of([text]).T).toarray()[:, 0]

@@ -40,8 +40,7 @@ def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
 
 
 def _logits(model: nn.Module, inputs: ModelInputs) -> Tensor:
-    logits: Tensor = model(*inputs)
-    return logits
+    return model(*inputs)
 
 
 def array_logits_of(model: nn.Module) -> Callable[[IntArray, BoolArray], FloatArray]:
@@ -51,8 +50,7 @@ def array_logits_of(model: nn.Module) -> Callable[[IntArray, BoolArray], FloatAr
     @torch.inference_mode()
     def read(token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         inputs = ModelInputs(torch.from_numpy(token_ids), torch.from_numpy(attention_mask))
-        found: FloatArray = logits(inputs).float().cpu().numpy()
-        return found
+        return logits(inputs).float().cpu().numpy()
 
     return read
 

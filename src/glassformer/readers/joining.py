@@ -92,5 +92,4 @@ def likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, 
 
 def open_rows(scores: Array) -> BoolArray:
     """Return the rows (rows,) about which a reader with these scores (rows, n_classes) does not decide."""
-    found: BoolArray = np.abs(scores).max(axis=1, initial=0) < DECIDING
-    return found
+    return np.abs(scores).max(axis=1, initial=0) < DECIDING

@@ -30,8 +30,7 @@ class Head:
     bias: FloatArray
 
     def scores(self, vectors: FloatArray) -> FloatArray:
-        found: FloatArray = vectors @ self.weights + self.bias
-        return found
+        return vectors @ self.weights + self.bias
 
 
 def fit_head(

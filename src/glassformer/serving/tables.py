@@ -205,5 +205,4 @@ def compared(names: Sequence[str], both: Sequence[Measured]) -> str | None:
         return None
     first, second = (replace(each.rows, seed=0) for each in both)
     about: dict[str, Any] = {"data": "", "data_sha256": "", "rows": len(first.truth), "notes": (), "seed": 0}
-    verdict: str = first.compared(second, model_a=names[0], model_b=names[1], **about).verdict
-    return verdict
+    return first.compared(second, model_a=names[0], model_b=names[1], **about).verdict

@@ -144,20 +144,17 @@ class Worker:
             after = max(1, math.ceil(waiting * self._long_seconds))
             reason = f"{waiting:,} of your requests wait already; try again in {_seconds(after)}"
             raise RefusedError(429, reason, retry_after=after)
-        result: Result = await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
-        return result
+        return await self._done(_Piece(work=work, client=client), patience=self._limits.wait_seconds)
 
     async def answer(self, model: Answering, texts: Sequence[str]) -> Answered:
         """Answer texts, together with those of other requests. Raises what `do` raises."""
         self.refuse_if_full()
         asked = _Piece(work=partial(model.answers, texts), model=model, texts=texts)
-        answers: Answered = await self._done(asked, patience=self._limits.wait_seconds)
-        return answers
+        return await self._done(asked, patience=self._limits.wait_seconds)
 
     async def go_on(self, work: Callable[[], Result]) -> Result:
         """Do the next piece of something that has begun. It waits for its turn and is not refused."""
-        result: Result = await self._done(_Piece(work=work), patience=None)
-        return result
+        return await self._done(_Piece(work=work), patience=None)
 
     async def _done(self, piece: _Piece, *, patience: float | None) -> Any:
         loop = asyncio.get_running_loop()

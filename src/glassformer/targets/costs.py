@@ -181,24 +181,20 @@ class Costs:
         wide = probs.astype(np.float64)
         if self.wrong.ndim == 1:
             return np.stack([wide * self.wrong, 1 - wide], axis=2)
-        found: DoubleArray = wide @ self.wrong
-        return found
+        return wide @ self.wrong
 
     def given(self, probs: Array) -> BoolArray:
         """Return which labels have the least expected cost: (texts, labels)."""
         if self.wrong.ndim == 1:
-            above: BoolArray = probs >= 1 / (1 + self.wrong)
-            return above
-        given: BoolArray = self.expected(probs).argmin(axis=1)[:, None] == np.arange(len(self.wrong))
-        return given
+            return probs >= 1 / (1 + self.wrong)
+        return self.expected(probs).argmin(axis=1)[:, None] == np.arange(len(self.wrong))
 
     def asked(self, probs: Array) -> BoolArray:
         """Return for which texts asking a person is cheaper than the least expected cost (Chow 1970): (texts,)."""
         if self.review is None:
             return np.zeros(len(probs), np.bool_)
         least = self.expected(probs).min(axis=-1)
-        asked: BoolArray = self.review < (least.sum(axis=1) if self.wrong.ndim == 1 else least)
-        return asked
+        return self.review < (least.sum(axis=1) if self.wrong.ndim == 1 else least)
 
     def paid(self, given: BoolArray, labels: Array) -> DoubleArray:
         """Return what answers cost: (texts,).
@@ -208,10 +204,8 @@ class Costs:
             labels: class numbers (texts,), or multi-hot (texts, labels).
         """
         if self.wrong.ndim == 1:
-            missed: DoubleArray = ((labels > 0) & ~given) @ self.wrong + ((labels == 0) & given).sum(axis=1)
-            return missed
-        found: DoubleArray = self.wrong[labels, given.argmax(axis=1)]
-        return found
+            return ((labels > 0) & ~given) @ self.wrong + ((labels == 0) & given).sum(axis=1)
+        return self.wrong[labels, given.argmax(axis=1)]
 
 
 def _asks(row: CostRow, names: Sequence[str]) -> bool:

@@ -23,19 +23,16 @@ def probabilities(logits: Array, *, temperature: float = 1.0, multilabel: bool) 
         raise GlassformerError("the model gives NaN or infinite logits: its weights are damaged, or training diverged")
     scaled = logits.astype(np.float64) / temperature
     if multilabel:
-        sigmoid: DoubleArray = np.exp(-np.logaddexp(0, -scaled))
-        return sigmoid
+        return np.exp(-np.logaddexp(0, -scaled))
     powers = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-    softmax: DoubleArray = powers / powers.sum(axis=1, keepdims=True)
-    return softmax
+    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def given_by(probs: Array, *, multilabel: bool, costs: Costs | None = None) -> BoolArray:
     """Return which labels a text gets: (texts, n_classes). Without costs, the most probable ones."""
     if costs is not None:
         return costs.given(probs)
-    given: BoolArray = probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
-    return given
+    return probs >= THRESHOLD if multilabel else probs.argmax(axis=1)[:, None] == np.arange(probs.shape[1])
 
 
 def one_hot(labels: Array, n_classes: int) -> BoolArray:
@@ -44,20 +41,14 @@ def one_hot(labels: Array, n_classes: int) -> BoolArray:
     Args:
         labels: class numbers (texts,), or ones and zeros (texts, n_classes).
     """
-    hot: BoolArray = labels > 0 if labels.ndim == 2 else labels[:, None] == np.arange(n_classes)
-    return hot
+    return labels > 0 if labels.ndim == 2 else labels[:, None] == np.arange(n_classes)
 
 
 def confidences_of(probs: FloatArray, *, multilabel: bool, costs: Costs | None = None) -> FloatArray:
     """Return the probability of each predicted label (texts,). With `multilabel`: of the least certain decision."""
     if costs is not None:
         given = costs.given(probs)
-        of_given: FloatArray = (
-            np.where(given, probs, 1 - probs).min(axis=1) if multilabel else (probs * given).sum(axis=1)
-        )
-        return of_given
+        return np.where(given, probs, 1 - probs).min(axis=1) if multilabel else (probs * given).sum(axis=1)
     if multilabel:
-        least: FloatArray = np.maximum(probs, 1 - probs).min(axis=1)
-        return least
-    top: FloatArray = probs.max(axis=1)
-    return top
+        return np.maximum(probs, 1 - probs).min(axis=1)
+    return probs.max(axis=1)

@@ -131,8 +131,7 @@ def percent_of(share: float, setting: str) -> int:
 
 def _places(count: int) -> IntArray:
     """Return ⌈count · 1%⌉, …, ⌈count · 100%⌉. In whole numbers, as 0.9 · 10 must not become 9.000000000000002."""
-    places: IntArray = -(-count * np.arange(1, 101) // 100)
-    return places
+    return -(-count * np.arange(1, 101) // 100)
 
 
 def _label_probabilities(of_truth: FloatArray) -> DoubleArray:
@@ -149,5 +148,4 @@ def _label_probabilities(of_truth: FloatArray) -> DoubleArray:
 
 def _rounded_down(probs: FloatArray) -> DoubleArray:
     """Round to six decimals, so that each row itself has at least its rounded probability."""
-    rounded: DoubleArray = np.floor(probs.astype(np.float64) * 1e6) / 1e6
-    return rounded
+    return np.floor(probs.astype(np.float64) * 1e6) / 1e6

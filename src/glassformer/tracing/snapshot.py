@@ -149,5 +149,4 @@ def cross_entropy(logits: FloatArray, labels: Array) -> float:
 
 
 def _array(tensor: Tensor) -> FloatArray:
-    found: FloatArray = tensor.detach().float().cpu().numpy().copy()
-    return found
+    return tensor.detach().float().cpu().numpy().copy()

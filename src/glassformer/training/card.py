@@ -39,8 +39,7 @@ class Said:
 
 def said_of(trained: TrainedModel) -> Said:
     """Return what the kind of answer says of a model."""
-    found: Said = trained.config.target.part("training_card")
-    return found
+    return trained.config.target.part("training_card")
 
 
 def model_card(trained: TrainedModel) -> str:

@@ -79,8 +79,7 @@ class Teacher:
     @property
     def student(self) -> type[PreparedStudent]:
         """The run of a student that answers as this teacher does."""
-        found: type[PreparedStudent] = self.target.part("training_distil")
-        return found
+        return self.target.part("training_distil")
 
     @property
     def labels(self) -> LabelSet:

@@ -208,8 +208,7 @@ class ManyProcesses(Processes):
     def _reduced(self, values: Sequence[float], operation: dist.ReduceOp.RedOpType) -> list[float]:
         tensor = torch.tensor(values, dtype=torch.float64)
         self._reduce(tensor, operation, self._talking)
-        found: list[float] = tensor.tolist()
-        return found
+        return tensor.tolist()
 
     def _reduce(self, tensor: Tensor, operation: dist.ReduceOp.RedOpType, group: dist.ProcessGroup | None) -> None:
         try:

@@ -353,8 +353,7 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
             observer.on_message(
                 f"warning: pre-training diverged: {error.__cause__ or error} The best weights so far are used"
             )
-            found: TrainedLanguageModel = error.best
-            return found
+            return error.best
         message = error.message.replace("`training.", "`pretraining.")
         raise NotANumberError(f"stage 1 of 2, pre-training: {message}") from error
 

@@ -143,8 +143,7 @@ def _subject(prepared: Prepared, *, with_words: bool) -> Subject:
 
 def _spread(rows: int, most: int) -> list[int]:
     """Return at most this many row numbers, evenly spread over the table."""
-    found: list[int] = np.linspace(0, rows - 1, min(rows, most)).astype(int).tolist()
-    return found
+    return np.linspace(0, rows - 1, min(rows, most)).astype(int).tolist()
 
 
 def _sample(store: TokenStore, labels: Array) -> Sample:

@@ -173,8 +173,7 @@ def filled(vectors: Vectors, means: Vectors, length: float) -> Vectors:
     along = unit(vectors)
     across = unit(means - (means * along).sum(axis=1, keepdims=True) * along)
     missing = np.sqrt(np.maximum(length**2 - (vectors**2).sum(axis=1, keepdims=True), 0.0))
-    full: Vectors = vectors + across * missing
-    return full
+    return vectors + across * missing
 
 
 def nearest_words(space: WordSpace, vectors: Sequence[Vectors], *, count: int) -> list[list[tuple[str, float]]]:
@@ -269,8 +268,7 @@ class RarePlace:
 
     def __call__(self, vectors: Vectors) -> Vectors:
         """Move each vector (words, d_model) along the direction to that place. Its orthogonal part does not change."""
-        moved: Vectors = vectors + (self.place - vectors @ self.direction)[:, None] * self.direction
-        return moved
+        return vectors + (self.place - vectors @ self.direction)[:, None] * self.direction
 
 
 def rare_place(embeddings: Vectors) -> RarePlace | None:

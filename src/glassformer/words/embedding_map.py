@@ -53,8 +53,7 @@ class EmbeddingMap:
     report: MapReport
 
     def __call__(self, contexts: Vectors) -> Vectors:
-        found: Vectors = self.regression.predict(contexts)
-        return found
+        return self.regression.predict(contexts)
 
 
 def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitions: Sequence[str]) -> EmbeddingMap:
@@ -93,8 +92,7 @@ def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitio
 
 def cosines(ours: Vectors, theirs: Vectors) -> Vectors:
     """Return the cosine of each pair of rows. A single vector is compared with all rows. A zero vector gives 0."""
-    found: Vectors = (unit(ours) * unit(theirs)).sum(axis=-1)
-    return found
+    return (unit(ours) * unit(theirs)).sum(axis=-1)
 
 
 def unit(vectors: Vectors) -> Vectors:

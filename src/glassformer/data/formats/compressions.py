@@ -39,8 +39,7 @@ def _open_zstd(path: Path, mode: str) -> BinaryIO:
         raise UsageError(
             f"{path}: reading .zst needs an extra: {pip_install('zstd')}; or decompress it: zstd -d {path}"
         )
-    stream: BinaryIO = _ZSTD.open(path, mode)
-    return stream
+    return _ZSTD.open(path, mode)
 
 
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": _open_zstd}

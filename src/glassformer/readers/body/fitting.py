@@ -78,8 +78,7 @@ def means_of(body: Body, texts: Sequence[str], fields: int) -> FloatArray:
     sums = sparse.csr_matrix((weights[words], (places, words)), shape=shape)
     whole = np.asarray(sums.sum(axis=1))
     means = (sums @ vectors) / np.maximum(whole, np.finfo(np.float32).tiny)
-    found: FloatArray = means.astype(np.float32).reshape(len(texts), -1)
-    return found
+    return means.astype(np.float32).reshape(len(texts), -1)
 
 
 def _reader(body: Body, head: Head, texts: int) -> BodyReader:

@@ -279,8 +279,7 @@ def _ridge(matrix: sparse.csr_matrix, targets: FloatArray) -> FloatArray:
 
 def _of_length_1(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: FloatArray = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
-    return scaled
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def _keep_stream(work: Path | None, stream: Stream) -> Stream:

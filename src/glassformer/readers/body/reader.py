@@ -97,8 +97,7 @@ class BodyReader(Lexicon, Reader):
         mean = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) * len(self.head) + fields
         whole = np.bincount(mean, weights, minlength=(len(bounds) - 1) * len(self.head))
         shares = weights / np.maximum(whole, np.finfo(np.float32).tiny)[mean]
-        found: FloatArray = (scores * shares[:, None]).astype(np.float32)
-        return found
+        return (scores * shares[:, None]).astype(np.float32)
 
     def _looked_up(self, word: str) -> tuple[int, float, FloatArray | float]:
         """Return the text, the weight and the scores of a word that is unknown, or not of the first text of a row."""

@@ -97,8 +97,7 @@ class Body(Lexicon):
     @property
     def weights(self) -> FloatArray:
         """The weights of the words in the mean of a text, (words,)."""
-        found: FloatArray = (COMMON / (COMMON + self.shares)).astype(np.float16).astype(np.float32)  # as in files
-        return found
+        return (COMMON / (COMMON + self.shares)).astype(np.float16).astype(np.float32)  # as in files
 
     def of_words(self, words: Sequence[str]) -> tuple[FloatArray, FloatArray]:
         """Return the vectors (words, dims) of words, and their weights (words,) in the mean of a text.

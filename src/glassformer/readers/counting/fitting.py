@@ -211,8 +211,7 @@ class _Problem(Problem):
         for block in blocks(rows):
             observed += presence_of(counts.matrix[block][:, columns]).T @ self._one_hot(block)
         expected = texts[columns][:, None] * self._one_hot(rows).mean(axis=0)
-        statistic: Array = ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
-        return statistic
+        return ((observed - expected) ** 2 / np.maximum(expected, 1e-9)).sum(axis=1)
 
     def _one_hot(self, rows: Rows) -> Array:
         labels = self.labels[rows]
@@ -337,5 +336,4 @@ def log_count_ratios(present: sparse.csr_matrix, targets: Labels, row_weights: F
     """
     inside = np.asarray(present.T @ (targets * row_weights[:, None])) + 1
     outside = np.asarray(present.T @ (~targets * row_weights[:, None])) + 1
-    ratios: FloatArray = np.log((inside / inside.sum(axis=0)) / (outside / outside.sum(axis=0))).astype(np.float32)
-    return ratios
+    return np.log((inside / inside.sum(axis=0)) / (outside / outside.sum(axis=0))).astype(np.float32)

@@ -43,8 +43,7 @@ def taken(matrix: sparse.csr_matrix, rows: Array, columns: Array) -> sparse.csr_
 def texts_with(matrix: sparse.csr_matrix, rows: Array) -> Array:
     """Return in how many of these rows each n-gram occurs."""
     counts = [np.bincount(matrix[block].indices, minlength=matrix.shape[1]) for block in blocks(rows)]
-    total: Array = np.sum(counts, axis=0)
-    return total
+    return np.sum(counts, axis=0)
 
 
 def tfidf_matrix(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matrix:

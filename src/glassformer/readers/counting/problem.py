@@ -173,8 +173,7 @@ def presence_of(counts: sparse.csr_matrix) -> sparse.csr_matrix:
 
 def _idf(texts: int, with_ngram: Rows) -> FloatArray:
     """Return ln((1 + texts) / (1 + texts with the n-gram)) + 1, as scikit-learn does."""
-    idf: FloatArray = (np.log((1 + texts) / (1 + with_ngram)) + 1).astype(np.float32)
-    return idf
+    return (np.log((1 + texts) / (1 + with_ngram)) + 1).astype(np.float32)
 
 
 def _rounded(values: FloatArray) -> FloatArray:

@@ -140,8 +140,7 @@ class CountingReader(Reader):
     def _outputs(self, texts: Sequence[str]) -> FloatArray:
         bias = np.tile(self.bias, (len(texts), 1))
         words = [words_of(text) for text in texts]
-        total: FloatArray = sum((family.outputs(words) for family in self.families), start=bias)
-        return total
+        return sum((family.outputs(words) for family in self.families), start=bias)
 
     def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
         """Return for each n-gram of a text what it adds to the logits: (n_classes,). The bias is not among them."""
@@ -299,8 +298,7 @@ def of_length_1(values: FloatArray, ends: Array) -> FloatArray:
     rows = _rows(ends)
     squares = np.bincount(rows, values.astype(np.float64) ** 2, minlength=len(ends) - 1)
     lengths = np.sqrt(np.maximum(squares, np.finfo(np.float32).tiny)).astype(np.float32)
-    scaled: FloatArray = values / lengths[rows]
-    return scaled
+    return values / lengths[rows]
 
 
 def _rows(ends: Array) -> Array:

@@ -39,8 +39,7 @@ _PRECISION = 1e-4
 def strata_of(targets: Numbers) -> Rows:
     """Cut numbers into five parts of equal size, so that folds can keep the proportion of low and high ones."""
     ranks = np.argsort(np.argsort(targets, kind="stable"), kind="stable")
-    strata: Rows = ranks * _STRATA // max(1, len(targets))
-    return strata
+    return ranks * _STRATA // max(1, len(targets))
 
 
 def fit_ridge(
@@ -119,5 +118,4 @@ class _Problem(Problem):
         """Return the z-values of the sum of the targets of the texts with each n-gram."""
         away = (self.targets[rows] - self.targets[rows].mean()).astype(np.float32)
         present = presence_of(taken(counts.matrix, rows, columns))
-        scores: Array = np.abs(present.T @ away) / np.sqrt(np.maximum(texts[columns].astype(np.float32), 1))
-        return scores
+        return np.abs(present.T @ away) / np.sqrt(np.maximum(texts[columns].astype(np.float32), 1))

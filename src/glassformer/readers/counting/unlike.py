@@ -65,8 +65,7 @@ class Seen:
 
     def is_unlike(self, shares: FloatArray) -> BoolArray:
         """Return whether texts with these unseen shares are unlike the training data: (texts,)."""
-        unlike: BoolArray = shares > np.float32(self.config.threshold)
-        return unlike
+        return shares > np.float32(self.config.threshold)
 
     def save(self, folder: Path) -> None:
         """Write `seen.safetensors`. `config.json` holds the rest.

@@ -118,8 +118,7 @@ class EncoderReader(Reader):
         return len(self.weights) // self.encoder.config.dims
 
     def scores(self, texts: Sequence[str]) -> FloatArray:
-        found: FloatArray = self.vectors(texts) @ self.weights + self.bias
-        return found
+        return self.vectors(texts) @ self.weights + self.bias
 
     def to(self, device: str) -> None:
         self.encoder.model.to(device)

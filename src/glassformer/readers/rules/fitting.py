@@ -107,5 +107,4 @@ class _Problem:
 def _usual(truth: Array, *, several: bool) -> Array:
     """Return the scores that a text without a match has: how frequent each label is."""
     share = (truth.sum(axis=0) + 1) / (len(truth) + 2)
-    usual: Array = np.log(share / (1 - share)) if several else np.log(share)
-    return usual
+    return np.log(share / (1 - share)) if several else np.log(share)

@@ -36,10 +36,8 @@ def label_losses(target: Labels, logits: Array, labels: Array, temperature: floa
     probs = probabilities(logits, temperature=temperature or target.temperature, multilabel=target.multilabel)
     if target.multilabel:
         right = np.where(labels > 0, probs, 1 - probs)
-        total: DoubleArray = -np.log(np.maximum(right, _LEAST)).sum(axis=1)
-        return total
-    of_label: DoubleArray = -np.log(np.maximum(probs[np.arange(len(labels)), labels], _LEAST))
-    return of_label
+        return -np.log(np.maximum(right, _LEAST)).sum(axis=1)
+    return -np.log(np.maximum(probs[np.arange(len(labels)), labels], _LEAST))
 
 
 def _right(logits: Array, labels: Array) -> float:

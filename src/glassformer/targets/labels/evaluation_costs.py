@@ -43,8 +43,7 @@ def cost_figures(
         return given_by(of, multilabel=truth.ndim == 2)
 
     def by_cost(of: Array) -> DoubleArray:
-        paid: DoubleArray = np.where(costs.asked(of), costs.review or 0, costs.paid(costs.given(of), truth))
-        return paid
+        return np.where(costs.asked(of), costs.review or 0, costs.paid(costs.given(of), truth))
 
     given, asked, paid = costs.given(probs), costs.asked(probs), by_cost(probs)
     others = {"the most probable answers": costs.paid(probable(probs), truth)}

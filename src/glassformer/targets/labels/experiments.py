@@ -62,8 +62,7 @@ class LabelJudge(Judge):
         rare = [name for name in LabelSet.from_table(table).names if counts.get(name, 0) < _FEWEST_OF_CLASS]
         own = table.frame["label"]
         which = own.list.eval(pl.element().is_in(rare)).list.any() if table.multilabel else own.is_in(rare)
-        found: BoolArray = which.to_numpy()
-        return found
+        return which.to_numpy()
 
     def never_held_out(self, table: Table, unseen: Table) -> list[str]:
         seen = set(_labels(unseen).drop_nulls().to_list())

@@ -160,15 +160,13 @@ class AskedLabel(Asked):
         mine = logits[:, self.number]
         if self.rival is None:
             return mine
-        lead: DoubleArray = mine - np.delete(logits, self.number, axis=1).max(axis=1)
-        return lead
+        return mine - np.delete(logits, self.number, axis=1).max(axis=1)
 
     def _saves(self, costs: Costs, scores: FloatArray) -> DoubleArray:
         several = self.rival is None
         expected = costs.expected(probabilities(scores, temperature=self.temperature, multilabel=several))
         mine, others = expected[:, self.number], np.delete(expected, self.number, axis=1)
-        saved: DoubleArray = mine[:, 0] - mine[:, 1] if several else others.min(axis=1) - mine
-        return saved
+        return mine[:, 0] - mine[:, 1] if several else others.min(axis=1) - mine
 
     def after(self, answers: LabelAnswers) -> dict[str, Any]:
         return {

@@ -71,8 +71,7 @@ class OneLabel(Truth):
         return held_out_probabilities(texts, self.values, folds, n_classes=n_classes, on_progress=on_progress)
 
     def right(self, answers: Array) -> Array:
-        right: Array = answers.argmax(axis=1) == self.values
-        return right
+        return answers.argmax(axis=1) == self.values
 
     def curve(
         self, texts: Sequence[str], folds: Sequence[Fold], answers: Array, on_progress: OnProgress
@@ -115,8 +114,7 @@ class OneLabel(Truth):
     def margins(self, answers: Array) -> Array:
         """Return how sure the model is of each answer: the difference of its two highest probabilities."""
         highest = np.sort(answers, axis=1)
-        margin: Array = highest[:, -1] - highest[:, -2]
-        return margin
+        return highest[:, -1] - highest[:, -2]
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (
@@ -201,8 +199,7 @@ class SeveralLabels(OneLabel):
     def margins(self, answers: Array) -> Array:
         """Return the mean entropy of the labels, negative: (texts,)."""
         inside = np.clip(answers, 1e-12, 1 - 1e-12)
-        mean: Array = (inside * np.log(inside) + (1 - inside) * np.log(1 - inside)).mean(axis=1)
-        return mean
+        return (inside * np.log(inside) + (1 - inside) * np.log(1 - inside)).mean(axis=1)
 
     def agreement_in_words(self, check: LabelCheck) -> str:
         return (

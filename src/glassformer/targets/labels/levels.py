@@ -46,8 +46,7 @@ class Tree:
     @property
     def depths(self) -> IntArray:
         """The level of each node, from 1."""
-        depths: IntArray = (self.paths >= 0).sum(axis=1)
-        return depths
+        return (self.paths >= 0).sum(axis=1)
 
     def probabilities(self, probs: Array) -> DoubleArray:
         """Return the probability of each node, the sum of those of its classes: (texts, nodes)."""

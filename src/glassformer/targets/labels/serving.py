@@ -23,8 +23,7 @@ def _of_contestant(metrics: Metrics) -> dict[str, Any]:
 
 
 def _scores(target: Labels, added: Array) -> Array:
-    scores: Array = added * target.temperature
-    return scores
+    return added * target.temperature
 
 
 PART = ServedTarget(

@@ -72,8 +72,7 @@ class Labels(Target):
 
     def taught(self, scores: Scores) -> Scores:
         """Return the calibrated logits."""
-        calibrated: Scores = scores / self.temperature
-        return calibrated
+        return scores / self.temperature
 
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
         total = np.sum(list(scores.values()), axis=0)

@@ -62,8 +62,7 @@ class RidgeBaseline:
         return self
 
     def answers(self, texts: Sequence[str]) -> Numbers:
-        found: Numbers = self.model.predict(self.features.of(texts)).astype(np.float64)
-        return found
+        return self.model.predict(self.features.of(texts)).astype(np.float64)
 
     @property
     def size_bytes(self) -> int:

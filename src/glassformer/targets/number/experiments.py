@@ -65,8 +65,7 @@ class NumberJudge(Judge):
         return _errors(number_of(trained.config.target).values(scores), table)
 
     def values(self, rows: Mapping[str, Array], table: Table) -> Array:
-        found: Array = 1 - rows["r2"] / numbers_of(table).var()
-        return found
+        return 1 - rows["r2"] / numbers_of(table).var()
 
     def rows_without_reading(self, learned: Table, table: Table) -> dict[str, Array]:
         return _errors(np.full(table.frame.height, numbers_of(learned).mean()), table)

@@ -141,8 +141,7 @@ class AskedNumber(Asked):
         return Goal(sign=-1, gaps=lambda scores: above - self._values(scores), reached=f"rises above {short(above)}")
 
     def _values(self, scores: FloatArray) -> DoubleArray:
-        values: DoubleArray = scores.astype(np.float64) @ self.direction + self.offset
-        return values
+        return scores.astype(np.float64) @ self.direction + self.offset
 
     def after(self, answers: NumberAnswers) -> dict[str, Any]:
         value = float(answers.values[0])

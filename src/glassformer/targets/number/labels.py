@@ -75,12 +75,10 @@ class NumberTruth(Truth):
 
     @property
     def _learned(self) -> Numbers:
-        learned: Numbers = (self.values - self.values.mean()) / self.values.std()
-        return learned
+        return (self.values - self.values.mean()) / self.values.std()
 
     def _in_unit(self, answers: Array) -> Numbers:
-        numbers: Numbers = self.values.mean() + self.values.std() * answers.astype(np.float64)
-        return numbers
+        return self.values.mean() + self.values.std() * answers.astype(np.float64)
 
     def answers(self, texts: Sequence[str], folds: Sequence[Fold], on_progress: OnProgress) -> Array:
         found = np.empty(len(texts))

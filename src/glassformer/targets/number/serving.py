@@ -20,8 +20,7 @@ def _of_contestant(metrics: NumberMetrics) -> dict[str, Any]:
 
 
 def _scores(target: Number, added: Array) -> Array:
-    scores: Array = added[:, None] / target.scale.deviation
-    return scores
+    return added[:, None] / target.scale.deviation
 
 
 PART = ServedTarget(

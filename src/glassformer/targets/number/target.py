@@ -109,8 +109,7 @@ class Number(Target):
         return None if found is None else HeldOutNumbers.model_validate(found)
 
     def decides(self, scores: Scores) -> BoolArray:
-        found: BoolArray = np.abs(scores[:, 0]) >= DECIDING
-        return found
+        return np.abs(scores[:, 0]) >= DECIDING
 
     def decided(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
         found = dict(scores)
@@ -122,8 +121,7 @@ class Number(Target):
 
     def taught(self, scores: Scores) -> Scores:
         """Return the expected numbers, on the scale of training."""
-        expected: Scores = scores + self.bias
-        return expected
+        return scores + self.bias
 
     def answers(
         self, scores: Mapping[str, Scores], held_out: Any, *, coverage: float = COVERAGE, **about: Any

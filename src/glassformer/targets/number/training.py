@@ -92,8 +92,7 @@ class PreparedNumber(Prepared):
             answers: on the scale of training, with weights that are fitted to these rows.
             left_out: the errors if the weights are fitted without the row.
         """
-        off: Numbers = left_out * self.scale.deviation
-        return off
+        return left_out * self.scale.deviation
 
     def task(self, beside: Sequence[FloatArray] = ()) -> Regression:
         return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
@@ -101,8 +100,7 @@ class PreparedNumber(Prepared):
 
 def _in_its_unit(scores: FloatArray, scale: Scale) -> FloatArray:
     """Return scores (texts, 1) of the transformer alone as numbers."""
-    found: FloatArray = scale.mean + scale.deviation * scores
-    return found
+    return scale.mean + scale.deviation * scores
 
 
 def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:

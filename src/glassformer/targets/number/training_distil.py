@@ -62,8 +62,7 @@ class NumberStudent(PreparedStudent, PreparedNumber):
         """Return the errors of the held-out texts whose number is known."""
         if self.known is None:
             return np.zeros(0)
-        off: Numbers = (self.known.labels - answers[self.known.rows]) * self.scale.deviation
-        return off
+        return (self.known.labels - answers[self.known.rows]) * self.scale.deviation
 
     def task(self, beside: Sequence[FloatArray] = ()) -> NumberDistillation:  # noqa: ARG002
         found = NumberDistillation(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len)

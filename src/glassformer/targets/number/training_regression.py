@@ -96,8 +96,7 @@ def _leverages(centred: Array) -> Array:
     """
     left, singular, _ = np.linalg.svd(centred, full_matrices=False)
     kept = left[:, singular > _SINGULAR * singular.max(initial=1)]
-    found: Array = 1 / len(centred) + np.square(kept).sum(axis=1)
-    return found
+    return 1 / len(centred) + np.square(kept).sum(axis=1)
 
 
 def number_losses(answers: Tensor, truth: Tensor, config: TrainingConfig) -> Tensor:
