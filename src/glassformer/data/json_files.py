@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from glassformer.errors import GlassformerError
 
+Record = TypeVar("Record", bound=BaseModel)
 MOST_BYTES = 16 << 20  # room for 60,000 learned words with their definitions
 
 
@@ -49,6 +52,17 @@ def read_settings(path: Path, *, where: str = "") -> dict[str, Any]:
         shown = f"{where}: {path.name}" if where else str(path)
         raise GlassformerError(f"{shown} does not hold settings by name; the file is damaged")
     return read
+
+
+def as_record(kind: type[Record], raw: Any, path: Path) -> Record:
+    """Return what `read_json` does as a record. Raises `GlassformerError` if it does not fit: the file is damaged."""
+    try:
+        return kind.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))[:100]
+        what = first["msg"].removeprefix("Value error, ")
+        raise GlassformerError(f"{path}: {where + ': ' if where else ''}{what}; the file is damaged") from error
 
 
 def _finite(digits: str) -> float:

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.checksums import check_sums
 from glassformer.data.installed import pip_install
-from glassformer.data.json_files import read_bounded, read_json
+from glassformer.data.json_files import as_record, read_bounded, read_json
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.windows import bucket, covering_windows, padded
@@ -283,10 +283,4 @@ def _read_config(path: Path) -> ExportedConfig:
             f"{path} has format version {version}, and this glassformer reads {_FORMAT_VERSION}; update it, or export "
             "the model again"
         )
-    try:
-        return ExportedConfig.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(map(str, first["loc"])) or "config.json"
-        what = first["msg"].removeprefix("Value error, ")
-        raise GlassformerError(f"{path}: {name}: {what}; the file is damaged") from error
+    return as_record(ExportedConfig, raw, path)

@@ -29,13 +29,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import nn
 
 from glassformer.data.checksums import SUMS_FILE, check_sums, write_sums
 from glassformer.data.files import aside_of, remove_left, why_not_written
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_json
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
@@ -326,7 +325,7 @@ def _read_metrics(path: Path, kind: Kind[Any, Any]) -> dict[str, Any]:
     raw = read_json(path)
     if not isinstance(raw, dict):
         raise GlassformerError(f"{path} does not hold figures by name; the file is damaged")
-    _described_by(kind.config.metrics, raw, path)
+    as_record(kind.config.metrics, raw, path)
     return raw
 
 
@@ -353,22 +352,9 @@ def _read_config(path: Path, kind: Kind[Config, Any]) -> Config:
             f"{path.parent} has format version {version}, from before glassformer 0.1.0, and versions from "
             f"{OLDEST_VERSION} on are read; make it again with `glassformer {kind.command}`"
         )
-    config = _described_by(kind.config, raw, path)
+    config = as_record(kind.config, raw, path)
     if isinstance(config, FolderConfig):
-        _described_by(Remembered, {"data": config.data, "recipe": config.recipe}, path)
+        as_record(Remembered, {"data": config.data, "recipe": config.recipe}, path)
     if isinstance(config, LanguageFolderConfig):
-        _described_by(RememberedRecords, {"data": config.data}, path)
+        as_record(RememberedRecords, {"data": config.data}, path)
     return config
-
-
-Record = TypeVar("Record", bound=BaseModel)
-
-
-def _described_by(record: type[Record], raw: Any, path: Path) -> Record:
-    try:
-        return record.model_validate(raw)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))[:100]
-        what = first["msg"].removeprefix("Value error, ")
-        raise GlassformerError(f"{path}: {where + ': ' if where else ''}{what}; the file is damaged") from error

@@ -94,7 +94,7 @@ def retensored(name: str, array: np.ndarray | None) -> Callable[[Path], None]:
         (lambda folder: (folder / NGRAMS_FILE).write_text("{"), "not readable JSON"),
         (edited(ngrams={"words": ["good", "good", "not"]}), "twice"),
         (edited(ngrams={"words": ["good"]}), "does not match"),
-        (edited(ngrams={"letters": ["good"]}), "n-grams by family"),
+        (edited(ngrams={"letters": ["good"]}), "ngrams.letters.*damaged"),
         (edited(n_classes=3), "does not match"),
         (retensored("bias", np.zeros(2, np.float16)), "does not match"),
         (retensored("words.idf", None), "does not match"),

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
 from glassformer.readers.body.vectors import Lexicon
 from glassformer.readers.counting.ngrams import field_of, words_of
@@ -131,10 +131,7 @@ class BodyReader(Lexicon, Reader):
             GlassformerError: a file is missing or damaged, or the files do not match each other.
         """
         check_is_file(folder / WORDS_FILE)
-        try:
-            described = _Described.model_validate(read_json(folder / WORDS_FILE))
-        except ValidationError as error:
-            raise GlassformerError(f"{folder / WORDS_FILE} does not hold words; the file is damaged") from error
+        described = as_record(_Described, read_json(folder / WORDS_FILE), folder / WORDS_FILE)
         file = folder / VALUES_FILE
         tensors = read_arrays(file)
         texts, values, width = tensors.get("head", np.zeros((0, 0, 0))).shape[:3]

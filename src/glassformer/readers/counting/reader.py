@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array, FloatArray, check_is_file, read_arrays
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
 from glassformer.readers.counting.ngrams import Family, pieces_of, runs_of, words_of
 from glassformer.readers.reader import Reader
@@ -235,10 +235,7 @@ class _Described(BaseModel):
 
 def _described(path: Path) -> _Described:
     check_is_file(path)
-    try:
-        described = _Described.model_validate(read_json(path))
-    except ValidationError as error:
-        raise GlassformerError(f"{path} does not hold n-grams by family; the file is damaged") from error
+    described = as_record(_Described, read_json(path), path)
     if any(len(set(ngrams)) < len(ngrams) for ngrams in described.ngrams.values()):
         raise GlassformerError(f"{path} holds an n-gram twice; the file is damaged")
     return described

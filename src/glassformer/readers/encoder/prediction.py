@@ -9,13 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_tensors
 
 from glassformer.data.arrays import FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.inputs import SEPARATOR, without_columns
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_json
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError
@@ -86,10 +85,7 @@ class TextEncoder:
         """
         for name in (ENCODER_FILE, TOKENIZER_FILE, WEIGHTS_FILE):
             check_is_file(folder / name)
-        try:
-            config = TextEncoderConfig.model_validate(read_json(folder / ENCODER_FILE))
-        except ValidationError as error:
-            raise GlassformerError(f"{folder / ENCODER_FILE} does not describe an encoder; it is damaged") from error
+        config = as_record(TextEncoderConfig, read_json(folder / ENCODER_FILE), folder / ENCODER_FILE)
         tokenizer = TextTokenizer.load(folder / TOKENIZER_FILE)
         if tokenizer.vocab_size != config.vocab_size:
             raise GlassformerError(f"{folder / TOKENIZER_FILE} does not match {ENCODER_FILE}; copy the folder again")
