@@ -130,7 +130,7 @@ def test_a_model_without_thresholds_says_why() -> None:
     assert all(each.threshold is None for each in result.shares)
     assert result.sets == ()
     html = section("review", sample_evaluation().model_copy(update={"review": result}))
-    assert "made by an older glassformer, or without held-out rows. Train" in html
+    assert "held-out rows: it has none, or forgot them. Train" in html
     assert "Label sets" not in html
 
 

@@ -13,6 +13,7 @@ from glassformer.models.build import AnyModelConfig, build_model
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel, save_model
+from glassformer.targets.labels.target import labels_target
 from glassformer.training.initial_weights import read_initial_weights, start_from
 from tests.checkpoints import CORPUS, write_checkpoint
 from tests.support import randomise
@@ -55,10 +56,9 @@ def fine_tuned(folder: Path, family: str, settings: dict[str, Any], **around: An
 
 
 def folder_config(model: AnyModelConfig, tokenizer: TokenizerConfig, vocab_size: int, **around: Any) -> FolderConfig:
+    labels, multilabel = around.pop("labels", LABELS), around.pop("multilabel", False)
     fields: dict[str, Any] = {
-        "labels": LABELS,
-        "multilabel": False,
-        "temperature": 1.7,
+        "target": labels_target(labels, multilabel=multilabel, temperature=around.pop("temperature", 1.7)),
         "data": {"source": "reviews.csv"},
         "recipe": {},
         "versions": {"glassformer": "0"},

@@ -155,6 +155,6 @@ def _by_class(
 
 
 _NO_THRESHOLDS = (
-    "This model does not know how sure it was of held-out rows, as it has none. Train it again with held-out rows to "
-    "get thresholds."
+    "This model does not know how sure it was of held-out rows: it has none, or forgot them. Train it again with "
+    "held-out rows to get thresholds."
 )

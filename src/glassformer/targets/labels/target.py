@@ -98,7 +98,8 @@ class Labels(Target):
     def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
-                "this model does not know how sure it was of held-out rows, as it has none; train it again with some"
+                "this model does not know how sure it was of held-out rows: it has none, or forgot them; "
+                "train it again with some"
             )
         return held_out.thresholds
 
