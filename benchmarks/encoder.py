@@ -19,10 +19,8 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments
-from benchmarks.few_labels import BODY, TFIDF, Right, difference, few_rows, measure, numbered, of_tfidf, ours
-from benchmarks.paired import over_rows
+from benchmarks.few_labels import BODY, TFIDF, Right, described, few_rows, measure, numbered, of_tfidf, ours, over
 from glassformer.data.labels import LabelSet
-from glassformer.data.splits import fingerprint
 from glassformer.models.model_config import HUB
 from glassformer.readers.encoder.training import read_encoder
 
@@ -63,23 +61,10 @@ def line(encoder: Path, experiment: Experiment, name: str, per_class: int) -> di
             answered, found = ours(experiment, folder, part, settings)
             right.setdefault(contestant, []).append(answered)
             weights[contestant].append(found)
-    return {
-        "table": name,
+    return described(name, per_class, part, right) | {
         "encoder": encoder.name,
-        "per_class": per_class,
-        "rows": part.train.frame.height,
-        "test_rows": cut.held_out.frame.height,
-        "test_sha256": fingerprint(cut.held_out),
         "weights": weights,
-        "contestants": {
-            contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
-            for contestant, of_draws in right.items()
-        },
-        "over": {
-            other: difference(right[WITH_ENCODER], of_draws)
-            for other, of_draws in right.items()
-            if other != WITH_ENCODER
-        },
+        "over": over(WITH_ENCODER, right),
     }
 
 

@@ -97,19 +97,27 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
             right.setdefault(contestant, []).append(answered)
         for reader in READERS:
             weights[reader].append(found.get(reader, 0.0))
+    return described(name, per_class, part, right) | {"weights": weights, "over": over(OURS, right)}
+
+
+def described(name: str, per_class: int, last: Cut, right: Mapping[str, Sequence[Right]]) -> dict[str, Any]:
+    """Describe the rows of a line, of which `last` is the last draw, and the accuracy of each contestant."""
     return {
         "table": name,
         "per_class": per_class,
-        "rows": part.train.frame.height,
-        "test_rows": cut.held_out.frame.height,
-        "test_sha256": fingerprint(cut.held_out),
-        "weights": weights,
+        "rows": last.train.frame.height,
+        "test_rows": last.held_out.frame.height,
+        "test_sha256": fingerprint(last.held_out),
         "contestants": {
             contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
             for contestant, of_draws in right.items()
         },
-        "over": {other: difference(right[OURS], right[other]) for other in right if other != OURS},
     }
+
+
+def over(one: str, right: Mapping[str, Sequence[Right]]) -> dict[str, dict[str, float]]:
+    """Return how much more accurate a contestant is than each other one."""
+    return {other: difference(right[one], of_draws) for other, of_draws in right.items() if other != one}
 
 
 def difference(mine: Sequence[Right], theirs: Sequence[Right]) -> dict[str, float]:

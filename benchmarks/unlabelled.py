@@ -16,11 +16,21 @@ from typing import Any
 
 from benchmarks.bench_data import Cut, cut_rows, entries_named
 from benchmarks.experiment import Experiment, arguments
-from benchmarks.few_labels import BODY, COUNTING, SIZES, TFIDF, Right, difference, few_rows, measure, of_tfidf, ours
-from benchmarks.paired import over_rows
+from benchmarks.few_labels import (
+    BODY,
+    COUNTING,
+    SIZES,
+    TFIDF,
+    Right,
+    described,
+    difference,
+    few_rows,
+    measure,
+    of_tfidf,
+    ours,
+)
 from glassformer.data.documents import Documents, read_unlabelled
 from glassformer.data.known import KNOWN
-from glassformer.data.splits import fingerprint
 from glassformer.models.model_config import OWN_BODY
 
 PLAN: Mapping[str, Sequence[int]] = {
@@ -67,18 +77,9 @@ def line(experiment: Experiment, name: str, per_class: int) -> dict[str, Any]:
             right.setdefault(contestant, []).append(answered)
         weights.append(found)
     without, with_texts = list(right)[-2:]
-    return {
-        "table": name,
-        "per_class": per_class,
-        "rows": train.frame.height,
+    return described(name, per_class, part, right) | {
         "unlabelled_texts": len(texts.texts),
-        "test_rows": cut.held_out.frame.height,
-        "test_sha256": fingerprint(cut.held_out),
         "weights": {reader: [each.get(reader, 0.0) for each in weights] for reader in ("counting", "body")},
-        "contestants": {
-            contestant: {"of_draws": [float(each.mean()) for each in of_draws], "accuracy": over_rows(of_draws)}
-            for contestant, of_draws in right.items()
-        },
         "over_without": difference(right[with_texts], right[without]),
     }
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError
 from glassformer.readers.rules.reader import RulesReader
 
@@ -44,11 +44,10 @@ def page_rules(reader: RulesReader) -> dict[str, Any]:
         decides = {"decision": saying.decision(rule), "always": rule.always}
         rules.append({**found, "label": rule.label, "added": added, **decides})
     if refused:
-        more = f" and {len(refused) - _MOST_NAMED} more" if len(refused) > _MOST_NAMED else ""
         raise UsageError(
             f"the page runs the rules of a model, and {counted(len(refused), 'pattern')} may mean something else in a "
-            f"browser: {'; '.join(refused[:_MOST_NAMED])}{more}. Write them as phrases or simpler patterns and train "
-            "again, or use `format='onnx'`"
+            f"browser: {listed(refused, _MOST_NAMED, between='; ')}. Write them as phrases or simpler patterns and "
+            "train again, or use `format='onnx'`"
         )
     farthest = saying.farthest if np.isfinite(saying.farthest) else None
     return {"width": len(saying.outputs), "silences": bool(saying.decided), "farthest": farthest, "rules": rules}

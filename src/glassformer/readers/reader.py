@@ -34,6 +34,9 @@ class Reader(ABC):
     weighed: ClassVar[bool] = True
     """Whether held-out rows weigh its scores. Otherwise they are added to the calibrated ones of others as they are."""
 
+    leads: ClassVar[bool] = False
+    """Whether it has read so much before that it counts more than others until held-out rows weigh it."""
+
     @abstractmethod
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width), which are logits, or numbers on the scale of training."""

@@ -88,21 +88,7 @@ def create_app(
     if telemetry is not None:
         telemetry.show_waiting(lambda: service.worker.waiting)
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        watching = asyncio.create_task(reloader.watch())
-        yield
-        watching.cancel()
-        service.worker.stop()
-
-    app = FastAPI(
-        title="glassformer",
-        summary="Answers of text classifiers, and the reasons for them.",
-        version=__version__,
-        lifespan=lifespan,
-        docs_url=None,  # these pages load scripts from elsewhere
-        redoc_url=None,
-    )
+    app = _without_routes(reloader, worker)
     app.state.in_words, app.state.models = in_words, reloader.models
     app.add_middleware(
         Guard,
@@ -113,10 +99,38 @@ def create_app(
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
     app.add_middleware(Watch, metrics=metrics, log=log, telemetry=telemetry)
+    _add_routes(app, service, reloader, feedback)
+    add_metrics(app, metrics)
+    return app
+
+
+def _without_routes(reloader: Reloader, worker: Worker) -> FastAPI:
+    """Return an application that reads changed models again while it runs, and refuses in sentences."""
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(reloader.watch())
+        yield
+        watching.cancel()
+        worker.stop()
+
+    app = FastAPI(
+        title="glassformer",
+        summary="Answers of text classifiers, and the reasons for them.",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+    )
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(GlassformerError, _failed)
     app.add_exception_handler(Exception, _broken)
+    return app
+
+
+def _add_routes(app: FastAPI, service: Service, reloader: Reloader, feedback: FeedbackFile | None) -> None:
+    """Add all routes but `/metrics`."""
     add_texts(app, service)
     add_inside(app, service)
     if tables := find_spec("torch") is not None:  # glassformer-light leaves out what reads and measures tables
@@ -127,10 +141,8 @@ def create_app(
     add_open_inference(app, service)
     _add_server(app, service, reloader, {"tables": tables, "feedback": feedback is not None})
     add_feedback(app, service, feedback)
-    add_metrics(app, metrics)
-    add_drift(app, drift, service.models)
+    add_drift(app, service.drift, service.models)
     add_page(app)
-    return app
 
 
 def _add_server(app: FastAPI, service: Service, reloader: Reloader, has: Mapping[str, bool]) -> None:

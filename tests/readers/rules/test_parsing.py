@@ -58,8 +58,8 @@ def test_phrases_are_words_and_may_hold_quotes_and_arrows_and_patterns_stay_as_t
     ("line", "says"),
     [
         ("refund -> billing", 'refund -> billing is not a rule; write "a phrase" -> billing'),
-        ('"refund" -> biling 2', "no label 'biling'; did you mean billing?"),
-        ('"refund" -> zzz # why', "no label 'zzz # why'; the labels are billing, automatic reply"),
+        ('"refund" -> biling 2', "no label 'biling'. Did you mean 'billing'?"),
+        ('"refund" -> zzz # why', "no label 'zzz # why'. The labels are billing, automatic reply"),
         (
             '"refund" -> billing -1',
             "the weight -1 is not above 0 and at most 20; to speak against a label, write `not`",

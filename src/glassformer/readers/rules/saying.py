@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import unicodedata
 from abc import ABC, abstractmethod
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from glassformer.data.wording import did_you_mean, listed
 from glassformer.errors import UsageError, quoted
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
@@ -122,10 +122,9 @@ class LabelSaying(Saying):
                     if name in known:
                         return known[name], negated, last
         name = _plain(written if read is None else read["label"]).removeprefix("not ")
-        near = difflib.get_close_matches(name, self.labels, n=1)
-        shown = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
-        hint = f"did you mean {near[0]}?" if near else f"the labels are {shown}. A remark stands on a line of its own"
-        raise UsageError(f"{at}: no label {quoted(name)}; {hint}")
+        hint = did_you_mean(name, self.labels)
+        hint = hint or f" The labels are {listed(self.labels, 10)}. A remark stands on a line of its own"
+        raise UsageError(f"{at}: no label {quoted(name)}.{hint}")
 
     def named(self, said: Said) -> str:
         return f"{'not ' if said.negated else ''}{self.labels[said.label]}{' always' if said.always else ''}"

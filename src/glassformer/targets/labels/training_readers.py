@@ -129,13 +129,14 @@ def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
 
 def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined:
     weighed = {name: each for name, each in scores.items() if name == TRANSFORMER or name in learned.weighed}
+    leaders = [name for name, each in learned.fitted.items() if each.reader.leads]
     return join(
         [*weighed.values()],
         learned.truth,
         multilabel=learned.truth.ndim == 2,
         row_weights=learned.row_weights,
         fixed=learned.fixed,
-        leading=[*weighed].index("encoder") if "encoder" in weighed else None,
+        leading=next((place for place, name in enumerate(weighed) if name in leaders), None),
     )
 
 
