@@ -10,6 +10,7 @@ from benchmarks import bench_data, encoder, few_labels, unlabelled
 from benchmarks.bench_data import Entry, cut_rows
 from benchmarks.bench_opponents import FastText
 from benchmarks.tables import kinds
+from glassformer.experiments.published.table import short
 from glassformer.training.recipe import load_recipe
 from tests.checkpoints import describe_encoder, write_checkpoint
 
@@ -93,7 +94,9 @@ def test_what_an_encoder_adds_is_written_and_shown(tmp_path: Path, monkeypatch: 
     (line,) = json.loads((tmp_path / "work" / "trial" / "encoder.json").read_text())["lines"]
     names = [few_labels.TFIDF, encoder.ALONE, encoder.WITH_BODY, encoder.WITH_ENCODER]
     assert list(line["contestants"]) == names
-    assert [list(each[0]) for each in line["weights"].values()]
+    assert [{*each[0]} & {"body", "encoder"} for each in line["weights"].values()] == [{"body"}, {"encoder"}]
+    assert list(line["over"]) == names[:-1]
     shown = "\n".join(kinds(tmp_path / "work" / "trial")["encoder"]("encoder"))
     (row,) = [each for each in shown.splitlines() if each.startswith("| `few` | 8 | ")]
-    assert row.count("**") >= 2
+    best = max(figures["accuracy"]["value"] for figures in line["contestants"].values())
+    assert f"**{short(best)}**" in row

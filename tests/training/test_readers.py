@@ -25,6 +25,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES
 from glassformer.readers.counting import fitting
 from glassformer.readers.counting.fitting import fit_counting
+from glassformer.readers.encoder.prediction import EncoderReader
 from glassformer.readers.joining import Joined, join
 from glassformer.readers.reader import DECIDING, FittedReader, Fold
 from glassformer.readers.rules.reader import RulesReader
@@ -238,6 +239,20 @@ def test_rules_are_added_to_calibrated_scores_and_rows_that_they_decide_have_no_
     assert list(readers.root) == ["counting", "rules", "transformer"]
     open_ones, _ = weighed(np.flatnonzero(np.abs(said).max(axis=1) < DECIDING))
     assert readers["counting"] == open_ones["counting"]
+
+
+def test_a_reader_that_leads_weighs_more_by_few_rows() -> None:
+    reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
+    encoder = object.__new__(EncoderReader)
+    labels = np.arange(8) % 2
+    knows = np.eye(2, dtype=np.float32)[labels]
+    fitted = {
+        name: FittedReader(reader=each, held_out=knows, seconds=0.0)
+        for name, each in (("counting", reader), ("encoder", encoder))
+    }
+    learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(8, np.float32))
+    weights = weigh_readers(learned, None)[0].weights
+    assert weights["encoder"] - weights["counting"] == pytest.approx(0.75)  # what they know is the same
 
 
 def test_if_the_held_out_rows_contradict_all_readers_the_first_one_answers() -> None:
