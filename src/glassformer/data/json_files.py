@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassformer.errors import GlassformerError
 
-Record = TypeVar("Record", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel  # the command line starts without it
+
+Record = TypeVar("Record", bound="BaseModel")
 MOST_BYTES = 16 << 20  # room for 60,000 learned words with their definitions
 
 
@@ -56,6 +57,8 @@ def read_settings(path: Path, *, where: str = "") -> dict[str, Any]:
 
 def as_record(kind: type[Record], raw: Any, path: Path) -> Record:
     """Return what `read_json` does as a record. Raises `GlassformerError` if it does not fit: the file is damaged."""
+    from pydantic import ValidationError
+
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
