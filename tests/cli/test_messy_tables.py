@@ -73,3 +73,39 @@ def test_the_doctor_calls_spellings_a_problem(tickets: Trained) -> None:
     assert "text column: 'Ticket Text' (by its name and content)" in found.err
     folded = glassformer("doctor", tickets.table, "--preset", "tiny", "--json", "--fold-labels").document
     assert "spelling of labels" not in {finding["check"] for finding in folded["findings"]}
+
+
+def test_one_encoding_holds_for_all_tables_of_a_command(tmp_path: Path) -> None:
+    reviews = [
+        (f"дом {'хорош' if number % 2 else 'плох'} {number}", "да" if number % 2 else "нет") for number in range(60)
+    ]
+
+    def written(name: str, rows: list[tuple[str, str]], encoding: str = "cp866") -> Path:
+        (tmp_path / name).write_bytes("".join(f"{text},{label}\n" for text, label in rows).encode(encoding))
+        return tmp_path / name
+
+    train = written("train.csv", [("text", "label"), *reviews])
+    held_out = written("held-out.csv", [("text", "label"), *((f"этот {text}", label) for text, label in reviews[:20])])
+    new = written("new.csv", [("text", "label"), *((f"новый {text}", label) for text, label in reviews[:10])])
+    texts = tmp_path / "more.txt"
+    more = [f"ещё {text}" if place < 40 else text for place, (text, _) in enumerate(reviews)]
+    texts.write_bytes("\n".join(more).encode("cp866"))
+    flags = ("--set", "training.epochs=1", *QUICK, "--encoding", "cp866", "--out")
+    read = glassformer("train", train, "--validation", held_out, "--unlabelled", texts, *flags, tmp_path / "model")
+    assert read.code == 0, read.err
+    assert "20 unlabelled texts are also training texts" in read.err
+    assert "'да' 30" in read.err
+    assert "20 rows of" in read.err
+    added = glassformer(
+        "train", "--init", tmp_path / "model", "--add", new, "--encoding", "cp866", "--out", tmp_path / "b"
+    )
+    assert added.code == 0, added.err
+    assert "'да' 35" in added.err
+    command = ("train", "--init", tmp_path / "model", "--add", new, "--out", tmp_path / "c", "--encoding")
+    misused(glassformer(*command, "cp1251"), "--encoding cp1251: the old rows of", "are in another encoding")
+    answered = glassformer("predict", tmp_path / "model", "--file", "-", "--encoding", "cp866", stdin=new.read_bytes())
+    assert "новый дом плох 0,нет,нет," in answered.out
+    utf8 = written("utf8.csv", [("text", "label"), *reviews], "utf-8")
+    measured = glassformer("evaluate", tmp_path / "model", utf8, "--encoding", "cp866", "--out", tmp_path / "e")
+    assert measured.code == 0, measured.err
+    assert "note: read as UTF-8 and not as cp866, by line 2 (д)" in measured.err

@@ -10,7 +10,8 @@ from glassformer.data import addresses
 from glassformer.data.addresses import beside, local_path, name_in, watch, without_password
 from glassformer.data.documents import read_documents
 from glassformer.data.known import check_source, resolve
-from glassformer.data.sources import SourceConfig
+from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.splits import ValidationConfig
 from glassformer.errors import GlassformerError, UsageError, as_named
 from tests.data.fetched import nothing_fetched  # noqa: F401
 from tests.data.object_store import OBJECTS, environment, serving
@@ -168,10 +169,9 @@ def test_a_web_address_may_hold_any_letter(server: tuple[str, Seen]) -> None:
 
 def test_a_table_with_a_named_encoding_is_fetched_when_it_is_read(server: tuple[str, Seen]) -> None:
     root, seen = server
-    source = f"{root}/open/cyrillic.csv"
-    SourceConfig(train=source, encoding="koi8-r")  # as each model folder holds it
+    source = SourceConfig(train=f"{root}/open/cyrillic.csv", encoding="koi8-r")  # as each model folder holds it
     assert seen == []
-    assert resolve(source, "train").frame["text"].to_list() == ["привет", "пока"]
+    assert read_sources(source, ValidationConfig(), None).train.frame["text"].to_list() == ["привет", "пока"]
 
 
 def test_what_is_not_fetched() -> None:

@@ -75,7 +75,7 @@ def test_nothing_but_white_space_is_lost(content: str, tmp_path_factory: pytest.
         (b"\xef\xbb\xbf\n", r"holds no text"),
         (b"one\nol\xc3\xa9\ncaf\xe9 here\n", r"line 3: byte 4 of the line, 0xe9, is not UTF-8, and line 2 is"),
         (b"\xef\xbb\xbf\xe9", r"line 1: byte 4 of the line"),
-        ("one\ntwo".encode("utf-16") + b"x", r"byte 17 is not"),
+        ("one\ntwo".encode("utf-16") + b"x", r"byte 17 does not fit UTF-16, as it begins"),
         (b"one\ntwo\0", r"line 2: a NUL byte"),
     ],
 )

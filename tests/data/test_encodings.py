@@ -8,10 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.data.encodings import decoded_text, name_encoding
+from glassformer.data.encodings import decoded_text, reading_as
 from glassformer.data.lines import text_lines
 from glassformer.data.rows import iterate_rows
-from glassformer.data.sources import SourceConfig
+from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
 
@@ -283,34 +284,97 @@ def test_a_french_line_that_happens_to_be_utf8_is_french() -> None:
     assert read(text.encode("cp1252"))[0] == text
 
 
+def texts_as(encoding: str, path: Path) -> list[str]:
+    with reading_as(encoding):
+        return read_table(path).frame["text"].to_list()
+
+
 def test_a_named_encoding_takes_the_place_of_what_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes("text,label\nÅngström,yes\nплохо,no\n".encode("utf-16-le"))
-    SourceConfig(train=str(path), encoding="UTF-16LE")
-    assert read_table(path).frame["text"].to_list() == ["Ångström", "плохо"]
+    assert texts_as("UTF-16LE", path) == texts_as("utf-16", path) == ["Ångström", "плохо"]
     path.write_bytes("text,label\nпривет,yes\nплохо,no\n".encode("koi8-r"))
-    name_encoding(path, "koi8-r")
-    table = read_table(path)
+    with reading_as("koi8-r"):
+        table = read_table(path)
     assert table.frame["text"].to_list() == ["привет", "плохо"]
     assert not any("read as" in note for note in table.notes)
-    name_encoding(path, "cp1251")
-    assert read_table(path).frame["text"].to_list() != ["привет", "плохо"]
-    name_encoding(path, "ascii")
-    with pytest.raises(UsageError, match=r"line 2: the byte 0xd0 does not fit ascii, as `encoding=` says"):
-        read_table(path)
+    assert texts_as("cp1251", path) != ["привет", "плохо"]
+    for encoding in ("ascii", "utf-8"):
+        with pytest.raises(UsageError, match=r"line 2: byte 1 .*0xd0, does not fit .*, as `encoding=` says"):
+            texts_as(encoding, path)
+    path.write_bytes("text,label\n良い,yes\n悪い,no\n".encode("iso2022_jp"))
+    assert texts_as("iso2022_jp", path) == ["良い", "悪い"]
 
 
-def test_an_encoding_that_is_unknown_or_of_no_text_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("named", ["cp1252", "utf-16", "cp037", "iso2022_jp"])
+@pytest.mark.parametrize("own", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_file_that_shows_its_encoding_is_read_in_it(own: str, named: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\nÅngström,yes\nплохо,no\n".encode(own))
+    if own == "utf-8" and named in ("cp037", "iso2022_jp"):  # they need no byte beyond ASCII, or all of them
+        with pytest.raises(UsageError):
+            texts_as(named, path)
+        return
+    with reading_as(named):
+        table = read_table(path)
+    assert table.frame["text"].to_list() == ["Ångström", "плохо"]
+    if named == "cp1252":
+        said = {
+            "utf-8": "read as UTF-8 and not as Windows-1252, by line 2 (Å)",
+            "utf-8-sig": "read as UTF-8 and not as Windows-1252, by line 1 (its byte order mark)",
+            "utf-16": "read as UTF-16: its byte order mark says so",
+        }
+        assert said[own] in table.notes
+    assert decoded_text("плохо\n".encode(own), "a.txt") == "плохо\n"
+
+
+def test_bytes_that_are_utf8_by_chance_are_in_the_named_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes("text,label\n牡,yes\nok,no\n".encode("gbk"))
+    assert path.read_bytes().decode()  # it happens to be UTF-8
+    assert texts_as("gbk", path) == ["牡", "ok"]
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "utf-16-le", "shift_jis"])
+def test_a_whole_text_is_read_in_the_named_encoding(encoding: str) -> None:
+    text = "Ω\nplain\n" if encoding == "cp437" else "日本\nplain\n"
+    with reading_as(encoding):
+        assert decoded_text(text.encode(encoding), "a.txt") == text
+        assert decoded_text(b"plain\n" if encoding != "utf-16-le" else b"\xff\xfep\0", "a.txt") in ("plain\n", "p")
+        if encoding != "utf-16-le":
+            assert decoded_text("плохо ".encode() * 20_000, "a.txt") == "плохо " * 20_000  # longer than is looked at
+    with reading_as("ascii"), pytest.raises(UsageError, match=r"b\.txt, line 2: .* does not fit ascii, as `encoding=`"):
+        decoded_text("a\né".encode("cp437"), "b.txt")
+
+
+def test_one_encoding_holds_for_every_table_of_a_run(tmp_path: Path) -> None:
+    for name in ("train.csv", "valid.csv", "test.csv", "new.csv"):
+        rows = f"text,label\nпривет {name},yes\nплохо {name},no\n"
+        (tmp_path / name).write_bytes(rows.encode("koi8-r"))
+    paths = {name: str(tmp_path / f"{name}.csv") for name in ("train", "valid", "test", "new")}
+    source = SourceConfig(train=paths["train"], test=paths["test"], added=(paths["new"],), encoding="koi8-r")
+    sources = read_sources(source, ValidationConfig(file=paths["valid"]), None)
+    assert sources.validation is not None
+    assert sources.test is not None
+    tables = (sources.train, sources.validation, sources.test, *sources.added)
+    assert [table.frame["text"][0] for table in tables] == [
+        f"привет {name}" for name in ("train.csv", "valid.csv", "test.csv", "new.csv")
+    ]
+
+
+def test_an_encoding_that_is_unknown_or_of_no_text_is_refused() -> None:
     for name in ("utf-88", "rot13", "idna", "a\0b"):
-        with pytest.raises(UsageError, match="is not an encoding that Python knows"):
-            name_encoding(tmp_path / "a.csv", name)
-    with pytest.raises(UsageError, match="Did you mean 'latin_1'"):
-        name_encoding(tmp_path / "a.csv", "latin-11")
+        with pytest.raises(UsageError, match="is not an encoding that Python knows"), reading_as(name):
+            pass
+    with pytest.raises(UsageError, match="Did you mean 'latin_1'"), reading_as("latin-11"):
+        pass
+
+
+def test_what_is_no_text_has_no_encoding(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pl.DataFrame({"text": ["a"], "label": ["b"]}).write_parquet(path)
-    name_encoding(path, "cp1252")
-    with pytest.raises(UsageError, match="is no text file, so it has no encoding; leave out `encoding='cp1252'`"):
-        read_table(path)
+    with reading_as("cp1252"):
+        assert "no text file, so `encoding=` says nothing of it" in read_table(path).notes
 
 
 def test_a_folder_or_archive_has_one_encoding(tmp_path: Path) -> None:
@@ -320,6 +384,8 @@ def test_a_folder_or_archive_has_one_encoding(tmp_path: Path) -> None:
         archive.writestr("y.csv", "text,label\nпока,yes\n".encode("koi8-r"))
     (tmp_path / "folder").mkdir()
     (tmp_path / "a.csv").rename(tmp_path / "folder" / "a.csv")
-    for name, texts in {"folder": ["привет"], "b.zip": ["привет", "пока"]}.items():
-        name_encoding(tmp_path / name, "koi8-r")
-        assert read_table(tmp_path / name).frame["text"].to_list() == texts
+    for name, label in (("привет", "yes"), ("пока", "no")):
+        (tmp_path / "classes" / label).mkdir(parents=True)
+        (tmp_path / "classes" / label / "1.txt").write_bytes(name.encode("koi8-r"))
+    for name, texts in {"folder": ["привет"], "b.zip": ["привет", "пока"], "classes": ["пока", "привет"]}.items():
+        assert texts_as("koi8-r", tmp_path / name) == texts

@@ -34,8 +34,8 @@ def check_named(data: str | None, replay: float | None) -> None:
 
 
 _BESIDE_ADD = {
-    "out", "init", "add", "replay", "order", "unlabelled", "set_", "epochs", "learning_rate", "device", "data_dir",
-    "rules", "snapshots", "keep_texts", "resume", "overwrite", "quiet", "json",
+    "out", "init", "add", "replay", "order", "encoding", "unlabelled", "set_", "epochs", "learning_rate", "device",
+    "data_dir", "rules", "snapshots", "keep_texts", "resume", "overwrite", "quiet", "json",
 }  # fmt: skip
 """The options of `train` that go with --add. The others contradict it."""
 
@@ -52,6 +52,7 @@ def addition(
     replay: float | None,
     settings: Mapping[str, Any],
     order: str | None,
+    encoding: str | None,
     given: Mapping[str, Any],
     data_dir: Path | None,
 ) -> Beginning:
@@ -77,6 +78,7 @@ def addition(
         replay=1.0 if replay is None else replay,
         settings=settings,
         order=None if order is None else tuple(names_in(order)),
+        encoding=encoding,
         data_dir=data_dir,
     )
     if found.init is not None:

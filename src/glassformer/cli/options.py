@@ -33,6 +33,15 @@ def _hush(quiet: bool) -> bool:
     return quiet
 
 
+def _read_as(context: typer.Context, encoding: str | None) -> str | None:
+    """Read all tables of the command in an encoding."""
+    if encoding is not None:
+        from glassformer.data.encodings import reading_as
+
+        context.with_resource(reading_as(encoding))
+    return encoding
+
+
 Model = Annotated[
     Path, typer.Argument(callback=model_folder, help="A model folder, or sentiment-en, which comes with glassformer.")
 ]
@@ -42,7 +51,12 @@ Query = Annotated[
     typer.Option(metavar="<statement>", help="Of a database: the SELECT whose rows are the table. Default: its table."),
 ]
 Encoding = Annotated[
-    str | None, typer.Option(metavar="<name>", help="Encoding of the table, such as cp1252. Found automatically.")
+    str | None,
+    typer.Option(
+        metavar="<name>",
+        callback=_read_as,
+        help="Encoding of all tables and texts that are not UTF-8, such as cp1252. Found automatically.",
+    ),
 ]
 SafeCsv = Annotated[
     bool | None,
@@ -204,7 +218,7 @@ class AsTrained:
         """How the library is to read it."""
         from glassformer.data.sources import TableOptions
 
-        return TableOptions(**{name: value for name, value in vars(self).items() if name != "query"})
+        return TableOptions(text=self.text, label=self.label, multilabel=self.multilabel, fold_labels=self.fold_labels)
 
 
 @dataclass(frozen=True, kw_only=True)

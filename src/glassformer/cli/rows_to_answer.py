@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
-from glassformer.data.lines import STANDARD_INPUT, arriving_lines
+from glassformer.data.lines import arriving_lines
 from glassformer.errors import UsageError, quoted
 
 if TYPE_CHECKING:
@@ -41,13 +41,10 @@ def table_file(file: str | None, query: str | None, encoding: str | None) -> Pat
                 raise UsageError(f"{flag} goes with --file; leave it out")
         return None
     from glassformer.data.addresses import local_path, with_query
-    from glassformer.data.encodings import name_encoding
 
     path = local_path(with_query(file, query))
-    if encoding is not None:
-        if path.is_dir():  # other processes may read it
-            raise UsageError("--encoding goes with a single file; name one, or save the others as UTF-8")
-        name_encoding(Path(STANDARD_INPUT) if file == "-" else path, encoding)
+    if encoding is not None and path.is_dir():  # other processes may read it
+        raise UsageError("--encoding goes with a single file; name one, or save the others as UTF-8")
     return path
 
 

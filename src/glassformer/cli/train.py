@@ -150,6 +150,7 @@ def train(
         how: dict[str, Any] = {
             "settings": overrides,
             "order": reading.order,
+            "encoding": reading.encoding,
             "given": context.params,
             "data_dir": run.data_dir,
         }

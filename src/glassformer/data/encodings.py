@@ -7,12 +7,12 @@ import encodings.aliases
 import itertools
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-from glassformer.data.parts import file_of
 from glassformer.data.wording import counted, did_you_mean
-from glassformer.errors import UsageError, as_named
+from glassformer.errors import UsageError
 
 WINDOW = 2**16
 """The bytes that are looked at to find the encoding, from the first line on that is not ASCII."""
@@ -49,8 +49,8 @@ _WIDE = {"utf_32_le": 4, "utf_32_be": 4, "utf_16_le": 2, "utf_16_be": 2}
 _ODD = ("Cc", "Cn", "Co", "Cs")
 _NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
 
-_named: dict[str, str] = {}
-"""Python's name of the encoding of a table, by its path or address, if the user named one."""
+_ASCII = bytes(range(128))
+_NAMED: ContextVar[str | None] = ContextVar("encoding", default=None)
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 
 
@@ -63,15 +63,28 @@ def half_of_pair(text: str) -> int | None:
     return None
 
 
-def name_encoding(source: str | Path, encoding: str) -> None:
-    """From now on, read this file, or all files of this folder or archive, in an encoding.
+@contextmanager
+def reading_as(encoding: str | None) -> Iterator[None]:
+    """Meanwhile, read all files in this encoding, except those that show that they are in another.
 
-    Args:
-        source: a path, or an address whose table need not be fetched yet.
+    They do so by a byte order mark, or by characters beyond ASCII that are UTF-8. None: each encoding is found.
 
     Raises:
         UsageError: there is no such encoding.
     """
+    before = _NAMED.set(None if encoding is None else _known(encoding))
+    try:
+        yield
+    finally:
+        _NAMED.reset(before)
+
+
+def named_encoding() -> str | None:
+    """Return Python's name of the encoding that files are read in (see `reading_as`)."""
+    return _NAMED.get()
+
+
+def _known(encoding: str) -> str:
     try:
         found = codecs.lookup(encoding)
         if not found._is_text_encoding or found.name.replace("-", "_") in _NO_ENCODINGS:
@@ -82,14 +95,7 @@ def name_encoding(source: str | Path, encoding: str) -> None:
         raise UsageError(
             f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
         ) from None
-    _named[as_named(str(source))] = found.name
-
-
-def named_encoding(path: Path) -> str | None:
-    """Return the encoding that the user named for a file or the folder that it is in, or None."""
-    file = file_of(path)
-    names = (as_named(str(each)) for each in (path, file, file.parent))
-    return next((_named[name] for name in names if name in _named), None)
+    return found.name.replace("-", "_")
 
 
 def spelled(encoding: str) -> str:
@@ -102,6 +108,32 @@ def spelled(encoding: str) -> str:
 def is_binary(line: bytes) -> bool:
     """Whether so many bytes are control characters, zero excepted, as in no text."""
     return len(line.translate(None, _NO_CONTROL)) > len(line) / 16  # in random bytes, a tenth
+
+
+def encoding_of_start(start: bytes) -> tuple[str, str] | None:
+    """Return the encoding of a file that begins like this, if only it tells where lines end, and what to say of it.
+
+    None: lines end in the byte of a line feed, so that a `LineDecoder` finds the encoding.
+    """
+    named = named_encoding()
+    if named is None or _keeps_ascii(named) or start.startswith((*_MARKS, codecs.BOM_UTF8)):
+        return wide_encoding(start)
+    if named.startswith(("utf_16", "utf_32")) and b"\0" not in start:
+        return None
+    return (named not in _WIDE and wide_encoding(start)) or (named, "")
+
+
+def why_so(encoding: str | None, found: str = "as it begins") -> str:
+    """Return why a file is in an encoding, for a message."""
+    return "as `encoding=` says" if encoding == named_encoding() else found
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Whether bytes below 128 are ASCII, as they are not in UTF-16 and in ISO 2022."""
+    try:
+        return not encoding.startswith("iso2022") and _ASCII.decode(encoding) == _ASCII.decode()
+    except UnicodeDecodeError:
+        return False
 
 
 def wide_encoding(start: bytes) -> tuple[str, str] | None:
@@ -143,7 +175,7 @@ class LineDecoder:
     """Decodes the lines of one file. Until a line is not ASCII, nothing is decided; then the encoding is, once.
 
     Args:
-        on_note: called once with a sentence on what was found, if the file is not UTF-8.
+        on_note: called once with a sentence on what was found, if the file is not UTF-8, or is unlike `encoding=` says.
 
     Attributes:
         encoding: Python's name of the encoding, or None while all lines were ASCII.
@@ -152,6 +184,7 @@ class LineDecoder:
     def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None) -> None:
         self.name = name
         self.encoding: str | None = None
+        self._named = named if (named := named_encoding()) and _keeps_ascii(named) else None
         self._on_note = on_note
         self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
         self._first = (0, "")  # the line that was not ASCII first, and a character of it
@@ -171,13 +204,16 @@ class LineDecoder:
             UsageError: some lines are UTF-8 and others are not, or no encoding fits, or it is no text.
         """
         if number == 1 and lines[0].startswith(codecs.BOM_UTF8):
-            self.encoding, self._first = "utf_8", (1, "its byte order mark")
+            self._is_utf8(1, "its byte order mark")
             return
         odd = [(at, line) for at, line in enumerate(lines, number) if not line.isascii()]
         wrong = [(at, line) for at, line in odd if _fault(line) is not None]
+        by_chance = self._named and not wrong and not _is_meant(_beyond_ascii(b"".join(lines).decode()), self._named)
+        if self._named and (wrong or by_chance):
+            self.encoding = self._named
+            return
         if not wrong:
-            self.encoding = "utf_8"
-            self._first = next(((at, _beyond_ascii(line.decode())[0]) for at, line in odd), (0, ""))
+            self._is_utf8(*next(((at, _beyond_ascii(line.decode())[0]) for at, line in odd), (0, "")))
             return
         if is_binary(wrong[0][1]):
             raise UsageError(
@@ -196,6 +232,11 @@ class LineDecoder:
         if self._on_note:
             self._on_note(_noted(found, wrong))
 
+    def _is_utf8(self, number: int, evidence: str) -> None:
+        self.encoding, self._first = "utf_8", (number, evidence)
+        if self._on_note and self._named not in (None, "utf_8"):
+            self._on_note(f"read as UTF-8 and not as {spelled(self._named or '')}, by line {number:,} ({evidence})")
+
     def line(self, raw: bytes, number: int) -> str:
         """Return the text of a line.
 
@@ -212,11 +253,9 @@ class LineDecoder:
     def _refusal(self, raw: bytes, number: int, place: int | None = None) -> UsageError:
         place = place if place is not None else (_fault(raw) or 0)
         byte = f"{self.name}, line {number}: byte {place + 1} of the line, 0x{raw[place]:02x},"
-        if self.encoding not in (None, "utf_8"):
-            return UsageError(
-                f"{byte} does not fit {spelled(self.encoding or '')}, which the lines before it seem to be in. Save "
-                "the file as UTF-8."
-            )
+        if self.encoding not in (None, "utf_8") or self._named == "utf_8":
+            why = why_so(self.encoding, "which the lines before it seem to be in")
+            return UsageError(f"{byte} does not fit {spelled(self.encoding or '')}, {why}. Save the file as UTF-8.")
         if self._first[0]:
             return UsageError(
                 f"{byte} is not UTF-8, and line {self._first[0]} is ({self._first[1]}): the file mixes encodings, as "
@@ -227,25 +266,25 @@ class LineDecoder:
 
 def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None) -> str:
     """Return the text of a whole file. Raises what `LineDecoder` raises."""
-    if wide := wide_encoding(raw[:WINDOW]):
-        encoding, evidence = wide
-        if on_note:
-            on_note(evidence)
+    if known := encoding_of_start(raw[:WINDOW]):
+        encoding, note = known
+        if on_note and note:
+            on_note(note)
         try:
             return raw.decode(encoding).removeprefix("\ufeff")
         except UnicodeDecodeError as error:
-            raise UsageError(
-                f"{name}: it begins as {spelled(encoding)}, and byte {error.start + 1:,} is not."
-            ) from None
-    try:
+            why = f"{spelled(encoding)}, {why_so(encoding)}"
+            raise UsageError(f"{name}: byte {error.start + 1:,} does not fit {why}. Save it as UTF-8.") from None
+    decoder, is_utf8 = LineDecoder(name, on_note=on_note), _fault(raw) is None
+    if is_utf8 and (named_encoding() is None or raw.isascii()):
         return raw.decode().removeprefix("\ufeff")
-    except UnicodeDecodeError:
-        decoder, lines = LineDecoder(name, on_note=on_note), raw.split(b"\n")
+    lines = raw.split(b"\n")
     at = next(place for place, line in enumerate(lines) if not line.isascii())
     for number, line in enumerate(lines[max(0, at - _LINES_BEFORE) : at]):
         decoder.line(line, number)
-    decoder.decide(raw[sum(len(line) + 1 for line in lines[:at]) :][:WINDOW].split(b"\n"), at + 1)
-    return "\n".join(decoder.line(line, number) for number, line in enumerate(lines, 1))
+    beyond = raw[sum(len(line) + 1 for line in lines[:at]) :]
+    decoder.decide((beyond if is_utf8 else beyond[:WINDOW]).split(b"\n"), at + 1)  # a cut character is no UTF-8
+    return "\n".join(decoder.line(line, number) for number, line in enumerate(lines, 1)).removeprefix("\ufeff")
 
 
 def _fault(line: bytes) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import BinaryIO
 
-from glassformer.data.encodings import WINDOW, LineDecoder, is_binary, spelled, wide_encoding
+from glassformer.data.encodings import WINDOW, LineDecoder, encoding_of_start, is_binary, spelled, why_so
 from glassformer.errors import UsageError
 
 LONGEST = 2**24
@@ -60,9 +60,7 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 
-def text_lines(
-    stream: BinaryIO, name: str, *, encoding: str | None = None, on_note: OnNote | None = None
-) -> Iterator[str]:
+def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
     """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
 
     Raises:
@@ -70,13 +68,8 @@ def text_lines(
     """
     start = stream.readline(min(_PIECE, LONGEST + 1))
     check_start(start, name)
-    if encoding is not None:
-        yield from _decoded_lines(_pieces(start, stream), name, encoding, "as `encoding=` says")
-        return
-    if wide := wide_encoding(start):
-        if on_note:
-            on_note(wide[1])
-        yield from _decoded_lines(_pieces(start, stream), name, wide[0], "as it begins")
+    if known := encoding_of_start(start):
+        yield from _decoded_lines(_pieces(start, stream), name, known, on_note)
         return
     raw_lines = bounded_lines(stream, name, start=start)
     decoder = LineDecoder(name, on_note=on_note)
@@ -105,8 +98,11 @@ def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[byte
     yield from iter(partial(getattr(stream, "read1", stream.read), _PIECE), b"")
 
 
-def _decoded_lines(pieces: Iterable[bytes], name: str, encoding: str, why: str) -> Iterator[str]:
+def _decoded_lines(pieces: Iterable[bytes], name: str, known: tuple[str, str], on_note: OnNote | None) -> Iterator[str]:
     """Yield the lines of a stream whose encoding is known before its lines are, as those of UTF-16."""
+    encoding, note = known
+    if on_note and note:
+        on_note(note)
     decoder = codecs.getincrementaldecoder(encoding)()
     held, number, old_mac = "", 1, None
     for piece in itertools.chain(pieces, [b""]):
@@ -116,7 +112,7 @@ def _decoded_lines(pieces: Iterable[bytes], name: str, encoding: str, why: str) 
             number += held.count("\n") + error.object[: error.start].decode(encoding, "ignore").count("\n")
             byte = f"the byte 0x{error.object[error.start]:02x}"
             raise UsageError(
-                f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, {why}. Save it as UTF-8."
+                f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, {why_so(encoding)}. Save it as UTF-8."
             ) from None
         if old_mac is None and text:
             old_mac = _is_old_mac(text)
@@ -154,8 +150,10 @@ def arriving_lines(
     begun: list[bytes] = []  # pieces of the line that has not ended
     done, since = 0, 0.0
     start = stream.read1(_PIECE)
-    if found := wide_encoding(start):
-        yield from _arriving_wide(_pieces(start, stream), name, found, most=most, on_note=on_note)
+    if known := encoding_of_start(start):
+        lines = _decoded_lines(_pieces(start, stream), name, known, on_note)
+        while batch := [line.rstrip("\r\n").removeprefix("\ufeff") for line in itertools.islice(lines, most)]:
+            yield batch
         return
     for piece in _pieces(start, stream):
         first, *others = piece.split(b"\n")
@@ -174,16 +172,6 @@ def arriving_lines(
     if last := b"".join(begun):
         ready.append(last)
     yield from _decoded(ready, decoder, done)
-
-
-def _arriving_wide(
-    pieces: Iterable[bytes], name: str, found: tuple[str, str], *, most: int, on_note: OnNote | None
-) -> Iterator[list[str]]:
-    if on_note:
-        on_note(found[1])
-    lines = _decoded_lines(pieces, name, found[0], "as it begins")
-    while batch := [line.rstrip("\r\n").removeprefix("\ufeff") for line in itertools.islice(lines, most)]:
-        yield batch
 
 
 def _more_soon(stream: io.BufferedIOBase, since: float) -> bool:

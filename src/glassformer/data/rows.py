@@ -85,8 +85,8 @@ def read_batches(
         return _checked(_piped(place, rows_per_batch), name)
     check_file(source)
     tables = located(source)
-    if not tables[0].format.is_text and (encoding := named_encoding(source)):
-        raise UsageError(f"{name} is no text file, so it has no encoding; leave out `encoding={encoding!r}`")
+    if on_note and named_encoding() and not tables[0].format.is_text:
+        on_note("no text file, so `encoding=` says nothing of it")
     if len(tables) > 1:
         return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch, on_note=on_note)
     rows = _checked(_of_one(tables[0].opened(on_delimited, on_note), tables[0].format, rows_per_batch), name)

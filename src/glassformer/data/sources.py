@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from glassformer.data.addresses import Source, is_elsewhere, local_path, with_query
+from glassformer.data.addresses import Source, local_path, with_query
 from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.dates import with_dates
 from glassformer.data.documents import Documents, rows_without_label
-from glassformer.data.encodings import name_encoding
+from glassformer.data.encodings import reading_as
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
@@ -105,7 +105,7 @@ class SourceConfig(BaseModel):
     """The share of the rows before the last of `added` that the transformer learned again."""
 
     encoding: str | None = Field(default=None, exclude_if=not_)
-    """The encoding of `train` and `test`. None means that it is found."""
+    """The encoding of all tables, except those that show that they are in another. None means that it is found."""
 
     query: str | None = Field(default=None, exclude=True)
     """The statement to read from the database `train`. It becomes a part of that address, and is stored there."""
@@ -116,12 +116,6 @@ class SourceConfig(BaseModel):
         if not isinstance(given, dict) or given.get("query") is None:
             return given
         return {**given, "train": with_query(given["train"], given["query"]), "query": None}
-
-    def model_post_init(self, _context: Any) -> None:
-        """Read the tables in `encoding` from now on, whoever reads them. Nothing is fetched."""
-        if self.encoding is not None:
-            for source in filter(None, (self.train, self.test)):
-                name_encoding(source.rstrip("/") if is_elsewhere(source) else Path(source), self.encoding)
 
     @property
     def asked(self) -> Asked:
@@ -178,6 +172,11 @@ def read_sources(
     Raises:
         UsageError: a table is missing or cannot be read, or inputs do not go together.
     """
+    with reading_as(config.encoding):
+        return _read(config, validation, data_dir, inputs)
+
+
+def _read(config: SourceConfig, validation: ValidationConfig, data_dir: Path | None, inputs: Inputs | None) -> Sources:
     asked = config.asked
     asked.check(config.text, config.label, group=validation.group, time=validation.time)
     wanted = config.wanted
@@ -228,7 +227,6 @@ class TableOptions:
     label: str | None = None
     multilabel: str | None = None
     fold_labels: bool = False
-    encoding: str | None = None
 
 
 AS_TRAINED = TableOptions()
@@ -255,8 +253,6 @@ def read_like_training(
         UsageError: the table cannot be read, or lacks an input of the model.
     """
     text, label, fold = options.text, options.label, options.fold_labels
-    if options.encoding is not None:
-        name_encoding(local_path(data), options.encoding)
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     lower: tuple[str, ...] = ()
     if inputs is not None:

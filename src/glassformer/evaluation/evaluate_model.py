@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from glassformer.data.addresses import local_path, without_password
 from glassformer.data.arrays import FloatArray
+from glassformer.data.encodings import named_encoding
 from glassformer.data.known import KNOWN
 from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, read_like_training
 from glassformer.data.splits import Splits, fingerprint
@@ -75,7 +76,7 @@ def evaluate_model(
             seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
     else:
         read = replace(options, fold_labels=remembered.fold_labels)
-        source = remembered.read_as or SourceConfig(train=train, **vars(read))
+        source = remembered.read_as or SourceConfig(train=train, encoding=named_encoding(), **vars(read))
         seen = _named_rows(config, source.model_copy(update={"train": without_password(train)}), data_dir)
     found, rows = measure_model(
         predictor,

@@ -16,7 +16,7 @@ from glassformer.data.labels import ordered_labels
 from glassformer.data.sources import SourceConfig, Sources, read_sources
 from glassformer.data.table import Table, first_rows
 from glassformer.errors import UsageError, quoted
-from glassformer.evaluation.seen_rows import seen_rows
+from glassformer.evaluation.seen_rows import seen_rows, split_again
 from glassformer.models.model_config import HUB, SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
@@ -50,6 +50,7 @@ def add_to(
     replay: float,
     settings: Mapping[str, Any],
     order: tuple[str, ...] | None = None,
+    encoding: str | None = None,
     data_dir: Path | None = None,
 ) -> Beginning:
     """Prepare the further training of a model on its old rows and those of a table.
@@ -61,6 +62,7 @@ def add_to(
         added: the table. Its columns are those of the training table.
         settings: settings of the recipe by dotted name, which replace those of the model.
         order: ordered classes from lowest to highest, old and new ones. None: those of the model.
+        encoding: that of all tables, old and new. None: that of the model.
 
     Raises:
         UsageError: the model or the table is of a kind that does not go with this, or the old rows cannot be read.
@@ -75,6 +77,8 @@ def add_to(
     added = without_password(added)
     trained = load_model(folder, CLASSIFIER)
     source = _rows_of(trained.config, folder, data_dir)
+    if encoding is not None:
+        source = _in_encoding(source, encoding, trained.config, data_dir)
     _check_share(replay)
     update: dict[str, Any] = {"added": (*source.added, added), "replay": replay}
     if order is not None:
@@ -99,6 +103,17 @@ def add_to(
     unread = [name for name in dict.fromkeys(chain.from_iterable(read)) if name not in own]
     unread = unread if reads_without_labels(recipe) else []
     return Beginning(source=source, sources=sources, recipe=recipe, init=init, unread=tuple(unread))
+
+
+def _in_encoding(source: SourceConfig, encoding: str, config: FolderConfig, data_dir: Path | None) -> SourceConfig:
+    """Return the source of the old rows in the encoding of the new ones. Raises `UsageError` if they are in another."""
+    source = source.model_copy(update={"encoding": encoding})
+    if split_again(config, source, data_dir) is None:
+        raise UsageError(
+            f"`encoding={encoding!r}`: the old rows of {source.train} are in another encoding, and one holds for all "
+            "tables; save the new rows as UTF-8, and leave it out"
+        )
+    return source
 
 
 def _lacks_label(added: str, config: FolderConfig) -> str | None:

@@ -7,11 +7,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.encodings import named_encoding
 from glassformer.data.formats.format import Place
 from glassformer.data.lines import text_lines
 from glassformer.errors import UsageError
@@ -40,8 +38,7 @@ def lines_at(place: Place) -> Iterator[Lines]:
         UsageError: it is empty, its bytes fit no encoding, or it holds what no text holds.
     """
     with place.opened() as stream:
-        decoded = text_lines(stream, place.name, encoding=named_encoding(Path(place.name)), on_note=place.on_note)
-        marked = _without_nul(decoded, place.name)
+        marked = _without_nul(text_lines(stream, place.name, on_note=place.on_note), place.name)
         start = next(marked, "")
         lines = itertools.chain([start.removeprefix("\ufeff")], marked)
         blank, first = next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
