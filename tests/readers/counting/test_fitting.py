@@ -7,7 +7,8 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.readers.counting import fitting, problem
+from glassformer.data import gathered
+from glassformer.readers.counting import fitting, matrices, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
@@ -277,3 +278,18 @@ def test_the_fit_does_not_depend_on_chance() -> None:
     first, second = (fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD], seed=1) for _ in range(2))
     assert np.array_equal(first.held_out, second.held_out)
     assert np.array_equal(first.reader.scores(TEXTS), second.reader.scores(TEXTS))
+
+
+@pytest.mark.parametrize("labels", [LABELS, np.eye(2, dtype=np.uint8)[LABELS]], ids=["one", "several"])
+def test_large_matrices_in_files_give_the_same_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labels: np.ndarray
+) -> None:
+    plain = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)
+    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(matrices, "_ROWS_AT_ONCE", 70)
+    found = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path)
+    assert found.reader.settings == plain.reader.settings
+    np.testing.assert_array_equal(found.held_out, plain.held_out)
+    np.testing.assert_array_equal(found.reader.scores(TEXTS), plain.reader.scores(TEXTS))
+    with pytest.raises(FileNotFoundError):
+        fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path / "missing")

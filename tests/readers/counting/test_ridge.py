@@ -1,9 +1,14 @@
 """The counting reader of numbers, against scikit-learn."""
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
+from glassformer.data import gathered
+from glassformer.readers.counting import matrices
 from glassformer.readers.counting.ngrams import pieces_of, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
@@ -64,3 +69,14 @@ def test_strata_hold_a_fifth_of_the_numbers_each() -> None:
     strata = strata_of(numbers)
     assert np.bincount(strata).tolist() == [10] * 5
     assert numbers[strata == 0].max() < numbers[strata == 1].min()
+
+
+def test_large_matrices_in_files_give_the_same_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, targets = graded(80)
+    folds = [Fold(learned=np.arange(60), held_out=np.arange(60, 80))]
+    plain = fit_ridge(texts, targets, folds=folds)
+    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(matrices, "_ROWS_AT_ONCE", 30)
+    found = fit_ridge(texts, targets, folds=folds, work=tmp_path)
+    np.testing.assert_array_equal(found.held_out, plain.held_out)
+    np.testing.assert_array_equal(found.reader.scores(texts), plain.reader.scores(texts))

@@ -10,11 +10,13 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import Array
+from glassformer.data.gathered import Gathered
 from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 
@@ -46,6 +48,7 @@ class Corpus:
         ends: (texts + 1,) text i has the words `numbers[ends[i]:ends[i + 1]]`.
         characters: the length of all texts.
         fields: (words,) the `field_of` of each word. None if it is 0 for all of them.
+        work: the folder that keeps what is large. None: memory does.
     """
 
     names: list[str]
@@ -53,24 +56,29 @@ class Corpus:
     ends: Array
     characters: int
     fields: Array | None = None
+    work: Path | None = None
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> Corpus:
+    def of(cls, texts: Iterable[str], work: Path | None = None) -> Corpus:
         index: defaultdict[str, int] = defaultdict()
         index.default_factory = index.__len__
-        numbers, ends, characters = array("i"), array("q", [0]), 0
+        gathered, numbers, ends, before, characters = Gathered(work), array("i"), array("q", [0]), 0, 0
         for text in texts:
             numbers.extend(map(index.__getitem__, words_of(text)))
-            ends.append(len(numbers))
+            ends.append(before + len(numbers))
             characters += len(text)
-        flat, bounds = np.frombuffer(numbers, np.int32), np.frombuffer(ends, np.int64)  # without copies
+            if len(numbers) > _WORDS_AT_ONCE:
+                gathered.add(np.frombuffer(numbers, np.int32))
+                before, numbers = ends[-1], array("i")
+        gathered.add(np.frombuffer(numbers, np.int32))
         fields = np.fromiter(map(field_of, index), np.int64, len(index))
         return cls(
             names=list(index),
-            numbers=flat,
-            ends=bounds,
+            numbers=gathered.whole(),
+            ends=np.frombuffer(ends, np.int64),
             characters=characters,
             fields=fields if fields.any() else None,
+            work=work,
         )
 
     def __len__(self) -> int:
@@ -126,7 +134,8 @@ def _count_runs(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     kept = kept[np.argsort(first[kept])]
     column = np.full(total, -1)
     column[kept] = np.arange(len(kept))
-    matrix = joined_rows(_columns_in(part, codes, vocabulary, column, len(kept)) for part in corpus.parts())
+    parts = (_columns_in(part, codes, vocabulary, column, len(kept)) for part in corpus.parts())
+    matrix = joined_rows(parts, corpus.work)
     return NgramCounts(family="words", ngrams=_spelled(kept, codes, corpus.names), matrix=matrix)
 
 
@@ -254,7 +263,8 @@ def _count_pieces(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
         texts_with += np.bincount((_word_counts(part) @ of_words).indices, minlength=len(index))
     kept = np.flatnonzero(texts_with >= fewest)
     of_words = of_words[:, kept]
-    matrix = joined_rows((_word_counts(part) @ of_words).sorted_indices() for part in corpus.parts())
+    parts = ((_word_counts(part) @ of_words).sorted_indices() for part in corpus.parts())
+    matrix = joined_rows(parts, corpus.work)
     return NgramCounts(family="characters", ngrams=np.array(list(index), dtype=object)[kept], matrix=matrix)
 
 

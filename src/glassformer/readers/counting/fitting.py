@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import blocks
+from glassformer.readers.counting.matrices import blocks, joined_rows
 from glassformer.readers.counting.problem import (
     FEWEST_TEXTS,
     MOST_ROWS_TO_CHOOSE_BY,
@@ -60,6 +61,7 @@ def fit_counting(
     positive_weights: FloatArray | None = None,
     fewest: int | None = None,
     seed: int = 0,
+    work: Path | None = None,
 ) -> FittedReader[CountingReader]:
     """Fit a reader to all texts.
 
@@ -74,18 +76,20 @@ def fit_counting(
         row_weights: (texts,) the weight of each text in the loss.
         positive_weights: (n_classes,) with several labels per text, the weight of the texts that carry a label.
         fewest: of the texts that an n-gram occurs in. None: two, and with few texts cross-validation may choose one.
+        work: the folder that keeps large matrices. None: memory does.
     """
     began = time.perf_counter()
     weights = np.ones(len(texts), np.float32) if row_weights is None else row_weights
     by_size = (FEWEST_TEXTS,) if len(texts) >= _ROWS_TO_LEAVE_OUT_RARE else (FEWEST_TEXTS, 1)
     tried = by_size if fewest is None else (fewest,)
     problem = _Problem(
-        counts=count_families(Corpus.of(texts), min(tried), words_alone=counting == "nb"),
+        counts=count_families(Corpus.of(texts, work), min(tried), words_alone=counting == "nb"),
         labels=labels,
         outputs=n_outputs(n_classes, multilabel=labels.ndim == 2),
         n_classes=n_classes,
         row_weights=weights,
         positive_weights=positive_weights,
+        work=work,
     )
     many = len(texts) > _MOST_ROWS_TO_CROSS_VALIDATE or n_classes > _MOST_CLASSES_TO_CROSS_VALIDATE
     given = many or len(folds) > 1 or len(folds[0].learned) < 2
@@ -220,14 +224,14 @@ class _Problem(Problem):
 
     def _targets(self, rows: Rows) -> Array:
         """Return for each output whether a row is of its class: (rows, outputs)."""
-        return self._one_hot(rows)[:, -self.outputs :] > 0  # of two classes the second
+        parts = [self._one_hot(block)[:, -self.outputs :] > 0 for block in blocks(rows)]  # of two classes the second
+        return np.concatenate(parts)
 
     def _with_fit(self, model: Model, choice: _Choice, rows: Rows) -> Model:
         """Return the model with the weights of another way of counting."""
         if choice.way == "tfidf":
-            values = sparse.hstack(model.values(rows), format="csr")
-            return model.with_tfidf(*self._regression(values, choice, rows), weight=choice.weight)
-        present = presence_of(model.counts(0, rows))
+            return model.with_tfidf(*self._regression(model.values(rows), choice, rows), weight=choice.weight)
+        present = self.present(self.counts[0], rows, model.kept[0])
         ratios = log_count_ratios(present, self._targets(rows), self.row_weights[rows])
         weights, bias = self._regression(present, choice, rows, ratios)
         return replace(model, presence=(weights * choice.weight,), bias=model.bias + choice.weight * bias)
@@ -248,6 +252,7 @@ class _Problem(Problem):
             row_weights=weights,
             ratios=ratios,
             positive_weights=self.positive_weights,
+            work=self.work,
         )
 
 
@@ -267,6 +272,7 @@ def regression_per_output(
     row_weights: FloatArray,
     ratios: FloatArray | None = None,
     positive_weights: FloatArray | None = None,
+    work: Path | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Fit a regression of two classes for each output: weights (columns, outputs) and bias (outputs,).
 
@@ -275,6 +281,7 @@ def regression_per_output(
         strength: C of scikit-learn.
         ratios: (columns, outputs) factors of the values. The weights are for values without them.
         positive_weights: (outputs,) factors of the weights of the rows of the output's class.
+        work: the folder that keeps large matrices. None: memory does.
     """
     outputs = targets.shape[1]
     weights, bias = np.zeros((values.shape[1], outputs), np.float32), np.zeros(outputs, np.float32)
@@ -285,7 +292,8 @@ def regression_per_output(
         scale = np.ones(values.shape[1], np.float32) if ratios is None else ratios[:, output]
         positive = 1.0 if positive_weights is None else positive_weights[output]
         weigh = row_weights * np.where(target, positive, 1.0)
-        fitted = _fit(values @ sparse.diags_array(scale), target, strength, weigh)
+        scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
+        fitted = _fit(joined_rows(scaled, work), target, strength, weigh)
         weights[:, output], bias[output] = fitted.coef_[0] * scale, fitted.intercept_[0]
     return weights, bias
 

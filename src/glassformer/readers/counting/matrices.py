@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.gathered import Gathered
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 
 _ROWS_AT_ONCE = 20_000
 
 
-def joined_rows(parts: Iterable[sparse.csr_matrix]) -> sparse.csr_matrix:
-    """Return parts of a matrix one below another. Their memory is freed on the way, which `vstack` cannot do."""
-    values, columns, counts = [], [], []
+def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) -> sparse.csr_matrix:
+    """Return parts of a matrix one below another. Their memory is freed on the way, which `vstack` cannot do.
+
+    Args:
+        work: the folder that keeps a large matrix. None: memory does.
+    """
+    values, columns, counts = Gathered(work), Gathered(work), []
     for part in parts:
-        values.append(part.data)
-        columns.append(part.indices)
+        values.add(part.data)
+        columns.add(part.indices)
         counts.append(np.diff(part.indptr))
         width = part.shape[1]
     ends = np.cumsum(np.concatenate([[0], *counts]))
-    data = np.concatenate(values)
-    values.clear()
-    indices = np.concatenate(columns)
-    columns.clear()
-    return sparse.csr_matrix((data, indices, ends), shape=(len(ends) - 1, width))
+    return sparse.csr_matrix((values.whole(), columns.whole(), ends), shape=(len(ends) - 1, width))
 
 
 def blocks(rows: Array) -> list[Array]:
@@ -35,15 +37,12 @@ def blocks(rows: Array) -> list[Array]:
     return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
 
 
-def taken(matrix: sparse.csr_matrix, rows: Array, columns: Array) -> sparse.csr_matrix:
-    """Return some columns of some rows. The other columns of these rows are not copied all at once."""
-    return joined_rows(matrix[block][:, columns] for block in blocks(rows))
-
-
 def texts_with(matrix: sparse.csr_matrix, rows: Array) -> Array:
     """Return in how many of these rows each n-gram occurs."""
-    counts = [np.bincount(matrix[block].indices, minlength=matrix.shape[1]) for block in blocks(rows)]
-    return np.sum(counts, axis=0)
+    total = np.zeros(matrix.shape[1], np.int64)
+    for block in blocks(rows):
+        total += np.bincount(matrix[block].indices, minlength=matrix.shape[1])
+    return total
 
 
 def tfidf_matrix(counts: sparse.csr_matrix, idf: FloatArray) -> sparse.csr_matrix:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import taken, texts_with, tfidf_matrix
+from glassformer.readers.counting.matrices import blocks, joined_rows, texts_with, tfidf_matrix
 from glassformer.readers.counting.ngrams import NGRAMS, Family
 from glassformer.readers.counting.reader import CountingReader, NgramWeights, spread
 from glassformer.readers.folds import Rows
@@ -34,11 +35,12 @@ def count_families(corpus: Corpus, fewest: int, *, words_alone: bool = False) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(ABC):
-    """The counts of all texts. Every fit takes some of the rows."""
+    """The counts of all texts. Every fit takes some of the rows, and keeps large matrices of them in `work`."""
 
     counts: list[NgramCounts]
     outputs: int = 1
     n_classes: int = 1
+    work: Path | None = None
 
     @abstractmethod
     def relevance(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> Array:
@@ -47,6 +49,10 @@ class Problem(ABC):
         Args:
             texts: in how many of the rows each n-gram occurs.
         """
+
+    def present(self, counts: NgramCounts, rows: Rows, columns: Rows) -> sparse.csr_matrix:
+        """Return 1 where a row has an n-gram: (rows, columns)."""
+        return joined_rows((presence_of(counts.matrix[block][:, columns]) for block in blocks(rows)), self.work)
 
     def begun(self, rows: Rows, fewest: int, *, ways: int = 1) -> Model:
         """Return a model without weights. Its n-grams and their idf are those of these rows alone.
@@ -101,21 +107,27 @@ class Model:
         parts = np.split(weights * weight, np.cumsum([len(columns) for columns in self.kept])[:-1])
         return replace(self, tfidf=tuple(parts), bias=self.bias + weight * bias)
 
-    def counts(self, family: int, rows: Rows) -> sparse.csr_matrix:
-        return taken(self.problem.counts[family].matrix, rows, self.kept[family])
+    def values(self, rows: Rows) -> sparse.csr_matrix:
+        """Return the TF-IDF values of all families: (rows, n-grams)."""
+        parts = (sparse.hstack(self._values(block), format="csr") for block in blocks(rows))
+        return joined_rows(parts, self.problem.work)
 
-    def values(self, rows: Rows) -> list[sparse.csr_matrix]:
+    def _values(self, rows: Rows) -> list[sparse.csr_matrix]:
         """Return the TF-IDF values of each family: (rows, n-grams)."""
-        return [tfidf_matrix(self.counts(family, rows), idf) for family, idf in enumerate(self.idf)]
+        each = zip(self.problem.counts, self.kept, self.idf, strict=True)
+        return [tfidf_matrix(counts.matrix[rows][:, columns], idf) for counts, columns, idf in each]
 
     def logits(self, rows: Rows) -> FloatArray:
+        return spread(np.concatenate([self._outputs(block) for block in blocks(rows)]), self.problem.n_classes)
+
+    def _outputs(self, rows: Rows) -> FloatArray:
         total = np.tile(self.bias, (len(rows), 1))
         if self.tfidf:
-            for values, weights in zip(self.values(rows), self.tfidf, strict=True):
+            for values, weights in zip(self._values(rows), self.tfidf, strict=True):
                 total += values @ weights
         if self.presence:
-            total += presence_of(self.counts(0, rows)) @ self.presence[0]
-        return spread(total, self.problem.n_classes)
+            total += presence_of(self.problem.counts[0].matrix[rows][:, self.kept[0]]) @ self.presence[0]
+        return total
 
     def pruned(self, rows: Rows) -> Model:
         """Return a model of as many n-grams as the file has room for: those that change the logits of the rows most.
@@ -125,7 +137,7 @@ class Model:
         """
         moves = [np.zeros(len(columns)) for columns in self.kept]
         if self.tfidf:
-            for values, weights, move in zip(self.values(rows), self.tfidf, moves, strict=True):
+            for values, weights, move in zip(self._values(rows), self.tfidf, moves, strict=True):
                 squares = np.asarray(values.multiply(values).sum(axis=0)).ravel()
                 move += np.sqrt(squares) * np.abs(weights).max(axis=1)
         if self.presence:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 from sklearn.linear_model import Ridge
 
 from glassformer.data.arrays import Array, FloatArray, Numbers
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import taken
 from glassformer.readers.counting.problem import (
     FEWEST_TEXTS,
     MOST_ROWS_TO_CHOOSE_BY,
     Model,
     Problem,
     count_families,
-    presence_of,
 )
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.folds import Rows, folds_within
@@ -49,6 +47,7 @@ def fit_ridge(
     folds: Sequence[Fold],
     groups: Rows | None = None,
     seed: int = 0,
+    work: Path | None = None,
 ) -> FittedReader[CountingReader]:
     """Fit a reader with a single output to all texts. Cross-validation chooses the penalty.
 
@@ -57,9 +56,10 @@ def fit_ridge(
         folds: rows whose numbers are wanted from a reader that has not seen them. Several of them choose the penalty
             too; a single one does so by folds within the rows that it learns from.
         groups: a number for each row that the first fold learns from. Cross-validation splits no group.
+        work: the folder that keeps large matrices. None: memory does.
     """
     began = time.perf_counter()
-    problem = _Problem(counts=count_families(Corpus.of(texts), FEWEST_TEXTS), targets=targets)
+    problem = _Problem(counts=count_families(Corpus.of(texts, work), FEWEST_TEXTS), targets=targets, work=work)
     trials = folds if len(folds) > 1 else folds_within(folds[0], strata_of(targets), seed, groups, None)
     thinned = [fold.thinned(MOST_ROWS_TO_CHOOSE_BY, seed) for fold in trials]
     strength = problem.choose(thinned)
@@ -107,7 +107,7 @@ class _Problem(Problem):
 
     def fit(self, strength: float, rows: Rows) -> Model:
         model = self.begun(rows, FEWEST_TEXTS)
-        values = sparse.hstack(model.values(rows), format="csr")
+        values = model.values(rows)
         weights, bias = np.zeros(values.shape[1], np.float32), self.targets[rows].mean()
         if len(weights):  # otherwise no n-gram is in two texts
             fitted = Ridge(alpha=strength, solver="sparse_cg", tol=_PRECISION).fit(values, self.targets[rows])
@@ -117,5 +117,6 @@ class _Problem(Problem):
     def relevance(self, counts: NgramCounts, columns: Rows, texts: Rows, rows: Rows) -> Array:
         """Return the z-values of the sum of the targets of the texts with each n-gram."""
         away = (self.targets[rows] - self.targets[rows].mean()).astype(np.float32)
-        present = presence_of(taken(counts.matrix, rows, columns))
-        return np.abs(present.T @ away) / np.sqrt(np.maximum(texts[columns].astype(np.float32), 1))
+        return np.abs(self.present(counts, rows, columns).T @ away) / np.sqrt(
+            np.maximum(texts[columns].astype(np.float32), 1)
+        )

@@ -50,6 +50,7 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
             positive_weights=class_weights if names.multilabel else None,
             fewest=fewest,
             seed=prepared.recipe.training.seed,
+            work=prepared.work,
         )
 
     loss = binary_cross_entropy if names.multilabel else cross_entropy

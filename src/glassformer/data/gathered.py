@@ -1,0 +1,44 @@
+"""An array that is gathered part by part: a small one in memory, a large one in a file that is mapped."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from glassformer.data.arrays import Array
+
+_MOST_IN_MEMORY = 16 << 20  # bytes
+
+
+class Gathered:
+    """Parts of an array, one after another. All have one dtype.
+
+    The file has no name: it is gone with the array, also if the process is killed.
+
+    Args:
+        work: the folder of the file. None: memory holds all parts.
+    """
+
+    def __init__(self, work: Path | None) -> None:
+        self._work, self._parts, self._bytes = work, list[Array](), 0
+        self._file: IO[bytes] | None = None
+
+    def add(self, part: Array) -> None:
+        self._parts.append(part)
+        self._bytes += part.nbytes
+        if self._work is not None and (self._file or self._bytes > _MOST_IN_MEMORY):
+            self._file = self._file or tempfile.TemporaryFile(dir=self._work)  # noqa: SIM115 (`whole` closes it)
+            for each in self._parts:
+                each.tofile(self._file)
+            self._parts = [part[:0]]  # of its dtype
+
+    def whole(self) -> Array:
+        """Return all parts as one array, which cannot be written to if it is in a file. Nothing can be added then."""
+        if self._file is None:
+            parts, self._parts = self._parts, []
+            return np.concatenate(parts)
+        with self._file:  # the map keeps what it needs of it
+            return np.asarray(np.memmap(self._file, self._parts[0].dtype, "r"))
