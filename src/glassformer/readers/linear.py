@@ -8,9 +8,9 @@ from functools import cache
 
 import numpy as np
 import torch
-from torch import Tensor
+from scipy.optimize import minimize
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import Array, FloatArray
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -76,24 +76,29 @@ def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
 
 
 def _fitted(vectors: FloatArray, rows: Rows, strength: float) -> Head:
-    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) by L-BFGS. The vectors are centred, and scaled as a whole."""
+    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) by L-BFGS. The vectors are centred, and scaled as a whole.
+
+    SciPy's optimizer, as the first one of PyTorch that a process makes imports its compiler, which takes seconds.
+    """
     centre = vectors.mean(axis=0)
-    scale = max(float(np.sqrt(np.square(vectors - centre).mean())), _LEAST_SCALE)
-    known = torch.from_numpy((vectors - centre) / np.float32(scale))
+    scale = np.float32(max(float(np.sqrt(np.square(vectors - centre).mean())), _LEAST_SCALE))
+    known = (vectors - centre) / scale
     truth, weigh = torch.from_numpy(rows.truth), torch.from_numpy(rows.weights)
-    weights = torch.zeros(known.shape[1], rows.width, requires_grad=True)
-    bias = torch.zeros(rows.width, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [weights, bias], max_iter=_STEPS, tolerance_grad=_TOLERANCE, line_search_fn="strong_wolfe"
-    )
+    shape = (known.shape[1] + 1, rows.width)  # the bias comes last
 
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = weigh @ rows.loss(known @ weights + bias, truth) + weights.square().sum() / (2 * strength)
-        loss = loss / len(truth)
-        loss.backward()
-        return loss
+    def penalised(flat: Array) -> tuple[float, Array]:
+        weights, bias = np.split(flat.reshape(shape).astype(np.float32), [-1])
+        scores = torch.from_numpy(known @ weights + bias).requires_grad_()
+        loss = weigh @ rows.loss(scores, truth)
+        slopes = torch.autograd.grad(loss, scores)[0].numpy()
+        total = loss.item() + float(np.square(weights).sum()) / (2 * strength)
+        gradient = np.concatenate(
+            [known.T @ slopes + weights / np.float32(strength), slopes.sum(axis=0, keepdims=True)]
+        )
+        return total / len(truth), gradient.astype(np.float64).reshape(-1) / len(truth)
 
-    optimizer.step(closure)
-    found = weights.detach().numpy().astype(np.float32) / np.float32(scale)
-    return Head(weights=found, bias=bias.detach().numpy() - centre @ found)
+    options = {"maxiter": _STEPS, "gtol": _TOLERANCE}
+    found = minimize(penalised, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B", options=options)
+    weights, bias = found.x[: -rows.width].reshape(-1, rows.width), found.x[-rows.width :]
+    unscaled = (weights / scale).astype(np.float32)
+    return Head(weights=unscaled, bias=bias.astype(np.float32) - centre @ unscaled)

@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -132,12 +133,16 @@ class Trainer(Generic[Model]):
         self.processes = processes
         self.device = next(model.parameters()).device
         freeze(model, config.freeze)
-        self.optimizers = build_optimizers(model, config)
         self.state = RunState()
         self.best: dict[str, Tensor] = {}
         self.bfloat16 = computes_in_bfloat16(config, self.device)
         self._last_saved, self._warned = time.perf_counter(), False
         self.saved_step: int | None = None
+
+    @cached_property
+    def optimizers(self) -> list[torch.optim.Optimizer]:
+        """Those of the recipe. The first one that a process makes imports PyTorch's compiler, which takes seconds."""
+        return build_optimizers(self.model, self.config)
 
     def resume(self) -> None:
         """Continue from the checkpoint, and say where."""
@@ -335,7 +340,8 @@ class Trainer(Generic[Model]):
     def save(self) -> None:
         """Write the checkpoint, if one is wanted. Raises `CheckpointError` if that fails."""
         if self.checkpoint is not None and self.processes.leads:
-            save_checkpoint(self.checkpoint, self.state, self.model, self.best, self.optimizers)
+            optimizers = self.optimizers if self.state.step else []  # they hold nothing before the first step
+            save_checkpoint(self.checkpoint, self.state, self.model, self.best, optimizers)
             self.saved_step = self.state.step
         self._last_saved = time.perf_counter()
 
