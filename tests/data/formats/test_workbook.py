@@ -10,7 +10,7 @@ from glassformer.data.rows import iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
-from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, compound, styled, write_workbook, xlsx
+from tests.workbooks import ERROR, FORMULA, TRUE, WRITERS, compound, styled, write_workbook, xlsx, zipped
 
 ROWS = [["text", "label"], ["café, au lait", "yes"], ["two\nlines", "no"], ["<3", "yes"]]
 
@@ -181,3 +181,19 @@ def test_a_damaged_workbook_in_a_pipe_is_refused_by_the_name_of_the_pipe() -> No
     with pytest.raises(UsageError, match="damaged") as caught:
         list(iterate_rows(piped, rows_per_batch=99))
     assert "standard input" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        ({"[Content_Types].xml": "", "word/document.xml": ""}, "a Word document"),
+        ({"[Content_Types].xml": "", "ppt/presentation.xml": ""}, "a PowerPoint presentation"),
+        ({"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": ""}, "a text document"),
+    ],
+)
+def test_a_document_is_no_workbook(members: dict[str, str], what: str, tmp_path: Path) -> None:
+    (tmp_path / "a.xlsx").write_bytes(zipped(members))
+    with pytest.raises(UsageError, match=rf"a\.xlsx is {what} and not a workbook\. Copy its table"):
+        rows_of(tmp_path / "a.xlsx")
+    with (tmp_path / "a.xlsx").open("rb") as piped, pytest.raises(UsageError, match=f"^standard input is {what}"):
+        list(iterate_rows(piped, rows_per_batch=99))

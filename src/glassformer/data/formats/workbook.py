@@ -9,6 +9,7 @@ import itertools
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,13 @@ from glassformer.errors import UsageError, quoted
 
 _PROGRAM = Path(__file__).with_name("sheets.py")
 _SIGNATURES = (b"PK", b"\xd0\xcf\x11\xe0")
+_DOCUMENTS = {
+    "word/": "a Word document",
+    "ppt/": "a PowerPoint presentation",
+    "application/vnd.oasis.opendocument.text": "a text document",
+    "application/vnd.oasis.opendocument.presentation": "a presentation",
+}
+"""What a zip is that is no workbook, by how names in it begin, or its media type if it is of LibreOffice."""
 _SHOWN = 5
 
 
@@ -67,6 +75,23 @@ def _check_start(place: Place) -> None:
             f"{place.name} is not a workbook, but perhaps text or a web page, which some programs name so. Open it in "
             "a spreadsheet program and save it as .xlsx; or if it is text in columns, give it the extension .csv."
         )
+    if (what := _document_in(place.path)) is not None:
+        raise UsageError(
+            f"{place.name} is {what} and not a workbook. Copy its table into a spreadsheet program, and save it there "
+            "as .xlsx or CSV."
+        )
+
+
+def _document_in(path: Path) -> str | None:
+    """Return which document a zip is, or None."""
+    if not zipfile.is_zipfile(path):
+        return None
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if "mimetype" in names:
+            with archive.open("mimetype") as file:
+                names.append(file.read(100).decode("ascii", "replace"))
+    return next((what for start, what in _DOCUMENTS.items() if any(name.startswith(start) for name in names)), None)
 
 
 @contextmanager
