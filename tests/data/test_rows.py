@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data import lines, rows
+from glassformer.data.encodings import reading_as
 from glassformer.data.formats import delimited, json_lines
 from glassformer.data.rows import iterate_rows, read_batches, with_columns
 from glassformer.errors import UsageError
@@ -300,3 +301,33 @@ def test_an_array_of_objects_is_read_too(tmp_path: Path, indent: int | None) -> 
     found = pl.concat(read_batches(tmp_path / "a.json", rows_per_batch=2), how="diagonal").rows(named=True)
     expected = [{"text": 'a [b], "]\n', "n": "1", "more": None}, {"text": None, "n": None, "more": '{"deep": [1, {}]}'}]
     assert found == [*expected, {"text": "é", "n": "2", "more": None}]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_an_array_on_one_line_may_be_of_any_length(encoding: str, tmp_path: Path) -> None:
+    text = '"[良い], {é}:\\' * 9
+    rows = [{"text": f"{text} {number}", "n": str(number), "more": None} for number in range(3_000)]
+    longest = "x" * 100_000  # longer than the pieces that are read
+    content = json.dumps([*rows, {"text": longest, "n": 1, "more": {"a": [1, True]}}], ensure_ascii=False)
+    with reading_as("gb18030" if encoding == "gb18030" else None):
+        whole = content.encode(encoding)
+        for path, raw in (("a.json", whole), ("a.jsonl.gz", gzip.compress(whole))):
+            found = rows_of(tmp_path / path, raw, rows_per_batch=1000)
+            assert found.rows(named=True) == [*rows, {"text": longest, "n": "1", "more": '{"a": [1, true]}'}]
+        assert pl.concat(iterate_rows(io.BytesIO(whole), rows_per_batch=5000)).height == 3_001
+
+
+def test_a_long_line_of_another_format_is_not_in_pieces(tmp_path: Path) -> None:
+    text = "word, " * 20_000
+    assert rows_of(tmp_path / "a.csv", f'[text],label\n"{text}",a\n'.encode()).rows() == [(text, "a")]
+    assert rows_of(tmp_path / "a.jsonl", json.dumps({"a": text}).encode()).rows() == [(text,)]
+
+
+def test_a_longer_array_than_a_line_may_be_is_read_and_a_longer_row_is_not(tmp_path: Path) -> None:
+    array = json.dumps([{"text": "good, " * 1_000}] * 3_000)
+    assert len(array) > lines.LONGEST
+    assert rows_of(tmp_path / "a.json", array.encode()).height == 3_000
+    with pytest.raises(UsageError, match=r"a\.json, row 2 \(line 1\) is longer than 16 MiB"):
+        rows_of(tmp_path / "a.json", f'[{{"a": 1}}, {{"a": {json.dumps(["good"] * 5_000_000)}}}]'.encode())
+    with pytest.raises(UsageError, match=r"a\.json, line 1 is longer than 16 MiB"):
+        rows_of(tmp_path / "a.json", b'[{"a": "%s"}]' % (b"x" * lines.LONGEST))

@@ -60,8 +60,11 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 
-def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> Iterator[str]:
+def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None, in_pieces: bool = False) -> Iterator[str]:
     """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
+
+    Args:
+        in_pieces: a long line of what begins with [ may come in pieces, as one array of JSON may be one line.
 
     Raises:
         UsageError: the stream is not text, a line is longer than `LONGEST`, or bytes do not fit the encoding.
@@ -69,9 +72,10 @@ def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) ->
     start = stream.readline(min(_PIECE, LONGEST + 1))
     check_start(start, name)
     if known := encoding_of_start(start):
-        yield from _decoded_lines(_pieces(start, stream), name, known, on_note)
+        yield from _decoded_lines(_pieces(start, stream), name, known, on_note, in_pieces)
         return
-    raw_lines = bounded_lines(stream, name, start=start)
+    in_pieces = in_pieces and start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
+    raw_lines = _lines_in_pieces(stream, name, start) if in_pieces else bounded_lines(stream, name, start=start)
     decoder = LineDecoder(name, on_note=on_note)
     for number in itertools.count(1):
         raw = next(raw_lines, b"")
@@ -98,7 +102,9 @@ def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[byte
     yield from iter(partial(getattr(stream, "read1", stream.read), _PIECE), b"")
 
 
-def _decoded_lines(pieces: Iterable[bytes], name: str, known: tuple[str, str], on_note: OnNote | None) -> Iterator[str]:
+def _decoded_lines(
+    pieces: Iterable[bytes], name: str, known: tuple[str, str], on_note: OnNote | None, in_pieces: bool = False
+) -> Iterator[str]:
     """Yield the lines of a stream whose encoding is known before its lines are, as those of UTF-16."""
     encoding, note = known
     if on_note and note:
@@ -116,6 +122,7 @@ def _decoded_lines(pieces: Iterable[bytes], name: str, known: tuple[str, str], o
             ) from None
         if old_mac is None and text:
             old_mac = _is_old_mac(text)
+            in_pieces = in_pieces and text.removeprefix("\ufeff").lstrip().startswith("[")
         held += text.replace("\r", "\n") if old_mac else text
         if len(held) > LONGEST and "\n" not in held:
             raise UsageError(_too_long(name, number))
@@ -123,6 +130,9 @@ def _decoded_lines(pieces: Iterable[bytes], name: str, known: tuple[str, str], o
         for line in whole:
             yield f"{line}\n"
         number += len(whole)
+        if in_pieces and held:
+            yield held
+            held = ""
     if held:
         yield held
 
@@ -221,9 +231,32 @@ def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[byte
     lines = itertools.chain([first] if first else [], iter(partial(stream.readline, LONGEST + 1), b""))
     for number, line in enumerate(lines, 1):
         if len(line) > LONGEST:
-            array = " Give each object of an array a line of its own." if start.lstrip().startswith(b"[") else ""
+            array = (
+                " `jq -c .[]` gives each object of an array a line of its own."
+                if start.lstrip().startswith(b"[")
+                else ""
+            )
             raise UsageError(_too_long(name, number) + array)
         yield line
+
+
+def _lines_in_pieces(stream: BinaryIO, name: str, start: bytes) -> Iterator[bytes]:
+    """Yield the lines as `bounded_lines` does, but long ones in pieces that end in a comma, where no character is cut.
+
+    Raises:
+        UsageError: there is no comma for long.
+    """
+    held, number = b"", 1
+    for piece in itertools.chain([start], iter(partial(stream.readline, _PIECE), b"")):
+        end = len(piece) if piece.endswith(b"\n") else piece.rfind(b",") + 1
+        if end:
+            yield held + piece[:end]
+            number += piece.endswith(b"\n")
+        held = piece[end:] if end else held + piece
+        if len(held) > LONGEST:
+            raise UsageError(_too_long(name, number))
+    if held:
+        yield held
 
 
 def _lines_of_old_macs(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:

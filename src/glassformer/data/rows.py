@@ -206,7 +206,7 @@ def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
                     _written(stream, Path(folder)), rows_per_batch=rows_per_batch, on_note=place.on_note
                 )
             return
-    with lines_at(place) as lines:
+    with lines_at(place, in_pieces=True) as lines:  # only JSON begins with [
         kind = JSON_LINES if lines.first.lstrip().startswith(("{", "[")) else CSV
         yield from kind.of_lines(lines, place, rows_per_batch)
 

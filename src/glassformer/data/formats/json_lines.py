@@ -27,6 +27,7 @@ class JsonLines(TextFormat):
 
     name = "json"
     extensions = (".jsonl", ".ndjson", ".json")
+    in_pieces = True
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         records = _json_records(lines.whole, place.name)
@@ -90,9 +91,14 @@ def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Itera
                 return _DECODER.raw_decode(text, at)[1]
             except (ValueError, RecursionError) as error:
                 # No token of JSON spans lines, so what is amiss within a line stays so.
-                within = not isinstance(error, json.JSONDecodeError) or _blank_from(text, error.pos) < len(text)
+                within = not isinstance(error, json.JSONDecodeError) or (
+                    text.endswith("\n") and _blank_from(text, error.pos) < len(text)
+                )
                 # Each time as much again, as it is decoded from its beginning.
-                more = "" if within or len(text) - at > LONGEST else _at_least(len(text) - at, others)
+                if not within and len(text) - at > LONGEST:
+                    size = f"{LONGEST >> 20} MiB"
+                    raise UsageError(f"{name}, row {row} (line {number}) is longer than {size}; shorten it") from None
+                more = "" if within else _at_least(len(text) - at, others)
                 if not more:
                     raise _malformed(name, row, number, error) from None
                 text, at = text[at:] + more, 0

@@ -31,14 +31,17 @@ class Lines:
 
 
 @contextmanager
-def lines_at(place: Place) -> Iterator[Lines]:
+def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
     """Open a text file.
+
+    Args:
+        in_pieces: see `text_lines`.
 
     Raises:
         UsageError: it is empty, its bytes fit no encoding, or it holds what no text holds.
     """
     with place.opened() as stream:
-        marked = _without_nul(text_lines(stream, place.name, on_note=place.on_note), place.name)
+        marked = _without_nul(text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces), place.name)
         start = next(marked, "")
         lines = itertools.chain([start.removeprefix("\ufeff")], marked)
         blank, first = next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
@@ -63,10 +66,11 @@ class TextFormat(ABC):
     is_text = True
     parts = ""
     written = ""
+    in_pieces = False
 
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """See `Format`."""
-        with lines_at(place) as lines:
+        with lines_at(place, in_pieces=self.in_pieces) as lines:
             yield from self.of_lines(lines, place, rows_per_batch)
 
     @abstractmethod
