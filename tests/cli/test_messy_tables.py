@@ -31,6 +31,7 @@ def tickets(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 def test_spellings_are_said_and_joined_where_asked(tickets: Trained, tmp_path: Path) -> None:
     assert "2 labels: " in tickets.outcome.err
+    assert "  language: probably English\n" in tickets.outcome.err
     for folded in ("'BILLING' as 'Billing'", "'billing' as 'Billing'", "'bug' as 'Bug'"):
         assert folded in tickets.outcome.err
     assert "label column: 'Team' (by its name)" not in tickets.outcome.err

@@ -69,7 +69,13 @@ def sample_evaluation(
     found: LabelEvaluation = evaluate(
         rows,
         data=DataSummary(
-            source="reviews.csv", split="test", rows=n, sha256="0f" * 32, trained_on="reviews.csv", training_rows=4021
+            source="reviews.csv",
+            split="test",
+            rows=n,
+            sha256="0f" * 32,
+            languages={"German": 0.6, "English": 0.35},
+            trained_on="reviews.csv",
+            training_rows=4021,
         ),
         model={
             "name": "reviews",

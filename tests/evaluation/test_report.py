@@ -64,6 +64,7 @@ def test_says_the_headline_and_the_verdict() -> None:
     ):
         assert f"<h2>{heading}</h2>" in html
     assert "best epoch 2" in html
+    assert "probably German (60%), English (35%)" in html
     assert evaluation.command in html
 
 

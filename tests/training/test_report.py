@@ -46,6 +46,7 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     found, trained = drawn(turned(opinions(60), WRONG), tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert (found.data.source, found.data.split, found.data.rows) == ("reviews.csv", "cross-validation", 60)
+    assert set(found.data.languages) == {"English"}
     assert found.metrics.accuracy.value == pytest.approx(trained.metrics["readers"]["accuracy"])
     assert {each.row for each in found.worst_errors[:3]} == WRONG
     assert found.label_doubts is not None

@@ -41,7 +41,6 @@ def languages_of(texts: pl.Series) -> dict[str, float]:
 
 
 def in_words(shares: dict[str, float]) -> str:
-    """Write the languages: "English", or "German (60%), English (35%)"."""
-    if len(shares) == 1:
-        return next(iter(shares))
-    return ", ".join(f"{name} ({share:.0%})" for name, share in shares.items())
+    """Write the languages: "probably English", or "probably German (60%), English (35%)". Empty if there are none."""
+    several = ", ".join(f"{name} ({share:.0%})" for name, share in shares.items())
+    return f"probably {next(iter(shares)) if len(shares) == 1 else several}" if shares else ""

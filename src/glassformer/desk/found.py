@@ -43,7 +43,7 @@ def described(texts: pl.DataFrame, labelling: Labelling) -> list[str]:
     said = [
         f"{counted(len(column), 'text')}; half of them have {half:,} characters or less, one in twenty has more than "
         f"{long:,}",
-        f"written in {_scripts(column)} letters{_languages(column)}",
+        "; ".join(filter(None, [f"written in {_scripts(column)} letters", in_words(languages_of(column))])),
         *_repeats(column),
         *_personal(column),
     ]
@@ -59,11 +59,6 @@ def _scripts(texts: pl.Series) -> str:
     shares = {name: float((texts.head(_MOST).str.contains(rf"\p{{{name}}}")).mean() or 0) for name in _SCRIPTS}  # type: ignore[arg-type]
     used = sorted((name for name in _SCRIPTS if shares[name] >= 0.01), key=lambda name: -shares[name])
     return ", ".join(used) or "no"
-
-
-def _languages(texts: pl.Series) -> str:
-    found = languages_of(texts)
-    return f"; probably {in_words(found)}" if found else ""
 
 
 def _repeats(texts: pl.Series) -> list[str]:

@@ -91,7 +91,7 @@ def check_languages(table: Table) -> list[Finding]:
         if len(shares) == 1
         else "a class that is only in one of them is told by its language; keep test rows of each"
     )
-    return [Finding(check="language", level=level, found=f"probably {in_words(shares)}", advice=advice)]
+    return [Finding(check="language", level=level, found=in_words(shares), advice=advice)]
 
 
 def _rare_labels(labels: LabelSet, counts: np.ndarray) -> list[Finding]:

@@ -17,6 +17,7 @@ from glassformer.data.addresses import local_path, without_password
 from glassformer.data.arrays import FloatArray
 from glassformer.data.encodings import named_encoding
 from glassformer.data.known import KNOWN
+from glassformer.data.languages import languages_of
 from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
@@ -176,6 +177,7 @@ def measure_model(
             split=split,
             rows=len(texts),
             sha256=fingerprint(table),
+            languages=languages_of(text_keys(table.frame["text"])),
             trained_on=config.remembered.data.source,
             training_rows=config.remembered.data.rows,
         ),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.data.files import write_aside
+from glassformer.data.languages import in_words
 from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.evaluation.charts import Series, axis, contestants_chart, line_chart
@@ -137,6 +138,7 @@ def _facts(evaluation: Evaluation) -> dict[str, str | None]:
     data, machine = evaluation.data, evaluation.machine
     return {
         "data": f"{data.source}, {data.split}, {_rows(evaluation)}",
+        "language": in_words(data.languages) or None,
         "fingerprint": data.sha256,
         "trained on": data.trained_on,
         "training rows": None if data.training_rows is None else f"{data.training_rows:,}",

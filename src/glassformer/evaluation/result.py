@@ -4,7 +4,7 @@ import os
 import platform
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.record import Estimate, Record
@@ -288,12 +288,13 @@ class DroppedRows(Record):
 
 
 class DataSummary(Record):
-    """The measured rows and the training rows. `sha256` is the fingerprint of the measured rows."""
+    """The measured rows, with their fingerprint `sha256` and their `languages` by share, and the training rows."""
 
     source: str
     split: str
     rows: int
     sha256: str | None = None
+    languages: dict[str, float] = Field(default_factory=dict)
     trained_on: str | None = None
     training_rows: int | None = None
 
