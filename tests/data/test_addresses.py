@@ -84,17 +84,22 @@ def test_two_addresses_that_differ_by_a_secret_alone_are_not_confused() -> None:
 @pytest.mark.parametrize(
     ("source", "name", "file"),
     [
-        ("data/tickets.v2.csv", "tickets", "data/x.csv"),
-        ("postgresql://host/shop#old.tickets", "old.tickets", "x.csv"),
-        ("postgresql://host/shop#SELECT 1 / 2", "shop", "x.csv"),
-        ("s3://bucket/shards/", "shards", "x.csv"),
-        ("https://host/..%2f..%2fa.csv", "a", "x.csv"),
-        ("https://host/", "table", "x.csv"),
+        ("data/tickets.v2.csv", "tickets", "data/tickets-x.csv"),
+        ("postgresql://host/shop#old.tickets", "old.tickets", "old.tickets-x.csv"),
+        ("postgresql://host/shop#SELECT 1 / 2", "shop", "shop-x.csv"),
+        ("s3://bucket/shards/", "shards", "shards-x.csv"),
+        ("https://host/..%2f..%2fa.csv", "a", "a-x.csv"),
+        ("https://host/", "table", "table-x.csv"),
     ],
 )
 def test_names_of_files_made_of_an_address(source: str, name: str, file: str) -> None:
     assert name_in(source) == name
-    assert beside(source, "x.csv") == Path(file)
+    assert beside(source, "-x.csv") == Path(file)
+
+
+def test_the_folder_here_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert beside(".", "-x") == tmp_path.with_name(f"{tmp_path.name}-x")
 
 
 def test_an_object_is_read_like_a_file_once(bucket: str, server: tuple[str, Seen]) -> None:

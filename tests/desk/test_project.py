@@ -107,6 +107,31 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     assert again.store.repeats([1]) == []
 
 
+def test_a_folder_is_a_table_too(tmp_path: Path) -> None:
+    classes = tmp_path / "classes"
+    for name in ("praise", "blame"):
+        (classes / name).mkdir(parents=True)
+        for number in range(3):
+            (classes / name / f"{number}.txt").write_text(f"{name} number {number}")
+    (classes / ".hidden").write_text("")
+    project = Project.open(tmp_path / "desk")
+    project.take(classes)
+    assert project.store.counts() == {"praise": 3, "blame": 3}
+    assert project.table == tmp_path / "desk" / "tables" / "classes"
+    assert sorted(path.name for path in project.table.iterdir()) == ["blame", "praise"]
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    for number in range(2):
+        write_csv(shards / f"{number}.csv", [(f"good film {number}", "yes")], ("text", "useful"))
+    project.take(shards)
+    assert project.store.counts() == {"yes": 2}
+    project.read(without_labels=True)
+    assert project.store.value("SELECT count(*) FROM texts") == 2
+    with pytest.raises(UsageError, match="is a folder that holds the folder"):
+        project.take(tmp_path)
+    assert project.store.facts["table"] == "shards", "nothing is changed"
+
+
 def test_a_table_that_is_not_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").write_text("")
     with pytest.raises(UsageError, match="is empty"):

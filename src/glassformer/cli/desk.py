@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def desk(
     table: Annotated[
-        str | None, typer.Argument(help="A table of texts, with or without labels. It can be chosen on the page too.")
+        str | None,
+        typer.Argument(
+            help="A table of texts, with or without labels. It can be chosen on the page too, if it is no folder."
+        ),
     ] = None,
     project: Annotated[
         Path | None,
@@ -41,7 +44,7 @@ def desk(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise UsageError(f"the desk needs an extra: {pip_install('serve')}") from error
-    from glassformer.data.addresses import beside, local_path, name_in, without_password
+    from glassformer.data.addresses import beside, local_path, without_password
     from glassformer.data.locks import only_writer
     from glassformer.data.rows import check_file
     from glassformer.desk.project import STORE_FILE, Project
@@ -49,11 +52,13 @@ def desk(
 
     folder, path = project or Path("desk"), None
     if table is not None:
-        folder = project or beside(table, f"{name_in(table)}-desk")
+        folder = project or beside(table, "-desk")
         if (folder / STORE_FILE).is_file():
             say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
         else:
-            check_file(path := local_path(table))
+            path = local_path(table)
+            if not path.is_dir():
+                check_file(path)
     with only_writer(folder), Project.opened(folder, path) as opened:
         _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
 

@@ -77,10 +77,10 @@ def labels(
             raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
         _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
-    from glassformer.data.addresses import is_elsewhere, without_password
+    from glassformer.data.addresses import beside, is_elsewhere, without_password
 
     data = without_password(data)
-    out = out or (_beside(data, "check") if next_ is None else _beside(next_[1], "label"))
+    out = out or (beside(data, "-to-check.csv") if next_ is None else beside(next_[1], "-to-label.csv"))
     check_out(out, None if is_elsewhere(data) else Path(data), overwrite=overwrite)
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
@@ -110,14 +110,6 @@ def labels(
 def _to_apply(data: str, reading: Reading) -> str:
     """Return the command that mends a table, up to the name of the file."""
     return shlex.join(["glassformer", "labels", data, *as_typed(vars(reading)), "--apply"])
-
-
-def _beside(data: str, to: str) -> Path:
-    """Return the default name of a file to check or to label."""
-    from glassformer.data.addresses import beside, name_in
-
-    data = data if Path(data).name.strip(".") else str(Path(data).resolve())  # "." says no name
-    return beside(data, f"{name_in(data)}-to-{to}.csv")
 
 
 def _label_next(

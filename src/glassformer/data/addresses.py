@@ -149,11 +149,12 @@ def is_elsewhere(source: str) -> bool:
     return _scheme(source) is not None or _is_in_database(source)
 
 
-def beside(source: str, name: str) -> Path:
-    """Return the path of a file beside a table; of an address, in the folder where the command runs."""
+def beside(source: str, ending: str) -> Path:
+    """Return a path beside a table, named after it; of an address, in the folder where the command runs."""
     if _scheme(source) is not None:
-        return Path(name)
-    return Path(_file_and_part(source)[0]).with_name(name)
+        return Path(f"{name_in(source)}{ending}")
+    source = source if Path(source).name.strip(".") else str(Path(source).resolve())  # "." says no name
+    return Path(_file_and_part(source)[0]).with_name(f"{name_in(source)}{ending}")
 
 
 def name_in(source: str) -> str:

@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
-from glassformer.data.files import written_aside
+from glassformer.data.files import folder_written_aside, written_aside
+from glassformer.data.formats.format import is_hidden
 from glassformer.data.input_columns import Asked
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_file
@@ -114,7 +115,7 @@ class Project:
         return bool(self.store.value("SELECT count(*) FROM decisions WHERE batch > 0"))
 
     def take(self, path: Path) -> None:
-        """Copy a table into the project, and read it with the columns that are found.
+        """Copy a table, or a folder that is one, into the project, and read it with the columns that are found.
 
         If it cannot be read so, there are no texts yet, and `found` says why.
 
@@ -125,13 +126,16 @@ class Project:
             raise UsageError(
                 f"{self.folder} holds labels of {self.store.facts['table']}; name another folder for another table"
             )
-        file = check_file(path)
+        file = path.resolve() if path.is_dir() else check_file(path)
         first_rows(path)  # it can be read at all
         copy = self.folder / _TABLES / file.name
-        if file.resolve() != copy.resolve():
+        if file.is_dir():
+            with folder_written_aside(copy) as aside:
+                shutil.copytree(file, aside, dirs_exist_ok=True, ignore=_hidden_in)
+        elif file.resolve() != copy.resolve():
             with written_aside(copy) as aside:
                 shutil.copyfile(file, aside)
-        part = str(path).removeprefix(str(file))  # which is read of the file
+        part = "" if path.is_dir() else str(path).removeprefix(str(file))  # which is read of the file
         self.store.fill(_NO_TEXTS, [], {"table": file.name + part})
         try:
             self.read()
@@ -220,6 +224,10 @@ class Project:
             rows = labelled.select("text", "beside", "label", "way", "id")
             InputsRead.of(self.store.facts).as_table(rows).write_csv(aside)
         return self.folder / name
+
+
+def _hidden_in(_folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if is_hidden(Path(name))]
 
 
 def _columns(

@@ -72,7 +72,9 @@ export function opening(desk) {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("ready");
-    take(event.dataTransfer.files[0]);
+    const [item] = event.dataTransfer.items;
+    if (item?.webkitGetAsEntry()?.isDirectory) desk.say("This is a folder. Close the desk, and open the folder from the terminal: glassformer desk FOLDER");
+    else take(event.dataTransfer.files[0]);
   });
   /** The columns of the first text and of the labels have no other use. */
   function hideTaken() {
