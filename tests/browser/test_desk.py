@@ -2,6 +2,7 @@
 
 import re
 import resource
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
 from tests.browser.serving import answering, complaints
+from tests.cli.terminal import commands
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 
@@ -39,6 +41,48 @@ def page(desk: Desk, browser: Browser) -> Iterator[Page]:
         yield page
         assert said == []
         page.close()
+
+
+def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
+    given, keys, store = page.locator("#given"), page.keyboard, desk.rounds.project.store
+    store.add_classes(["praise", "blame"])
+    page.reload()
+    for place in ("#given", "h1", "#step-label", "#blind", "#keys"):
+        text = str(given.text_content())
+        page.locator(place).click()
+        keys.press("1")
+        expect(given).not_to_have_text(text)
+    assert store.counts() == {"praise": 5}
+    page.locator("h1").click()
+    keys.type("bla")
+    expect(page.locator("#typed")).to_have_value("bla")
+    keys.press("Escape")
+    page.get_by_role("button", name="Note").click()
+    keys.type("1")
+    expect(page.locator("#note")).to_have_value("1")
+    page.get_by_role("button", name="Undo").focus()
+    keys.press("Enter")  # presses the button
+    expect(page.locator(".classes button").first).to_have_text(re.compile("praise 4"))
+    page.locator("#person").click()
+    keys.type("1")
+    page.locator("#step-train").click()
+    keys.press("1")  # on another step
+    assert store.counts() == {"praise": 4}
+
+
+def test_the_commands_that_the_desk_shows_are_understood(page: Page, desk: Desk) -> None:
+    desk.rounds.project.store.write_round(1, "done", {"labels": 20})
+    parsers, seen = dict(commands()), list[str]()
+    for step in ("use", "train"):
+        page.goto(page.url.split("#")[0] + f"#{step}")
+        page.reload()
+        expect(page.locator("main code").first).to_contain_text("glassformer")
+        for command in page.locator("main code").all_text_contents():
+            program, name, *arguments = shlex.split(command)
+            assert program == "glassformer"
+            with parsers[name].make_context(name, arguments):
+                seen.append(name)
+    assert seen == ["predict", "explain", "serve", "export", "train"]
 
 
 def is_of(text: str | None) -> str:

@@ -123,7 +123,9 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
         "the rest measures the model"
     )
     measured = client.get("/desk/state").json()["measured"]
-    assert measured["said"].startswith("right on 2 of 2 texts"), "texts that the model chose do not count"
+    assert measured["said"].startswith("the model of round 1 was right on 2 of 2 texts"), (
+        "texts that the model chose do not count"
+    )
     assert client.post("/explain", json={"text": "good film"}).json()["words"], "the page of the model answers too"
     assert "<html" in client.get("/desk/report/1").text
     assert client.get("/desk/report/2").status_code == 404
@@ -142,7 +144,14 @@ def test_a_shown_suggestion_does_not_measure_the_model(client: TestClient, proje
     decided(client, [4], label="praise", way="unsure")
     decided(client, [2], label="praise")  # a change of mind is no second answer of the model
     measured = client.get("/desk/state").json()["measured"]
-    assert measured == {"said": "right on 1 of 2 texts (likely 9% to 91%)", "of": 2}
+    assert measured == {"said": "the model of round 1 was right on 1 of 2 texts (likely 9% to 91%)", "of": 2}
+    project.store.write_round(2, "done", {"labels": 30})
+    project.store.suggest(_suggestions(range(5, 61)), number=2)
+    again = client.get("/desk/state").json()["measured"]
+    assert again == measured, "the new model has not been measured"
+    decided(client, [5], label="praise")
+    said = client.get("/desk/state").json()["measured"]["said"]
+    assert said.startswith("the models of rounds 1 to 2 were right on 2 of 3 texts")
 
 
 def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:
@@ -277,7 +286,7 @@ def test_numbers_are_given(client: TestClient, project: Project) -> None:
     project.store.suggest(_suggestions(range(2, 61)).with_columns(label=pl.lit("2.5"), probability=None), number=1)
     decided(client, [2], label="3")
     state = client.get("/desk/state").json()
-    assert state["measured"]["said"].startswith("off by 0.5 on average on 1 text")
+    assert state["measured"]["said"].startswith("the model of round 1 was off by 0.5 on average on 1 text")
     assert (state["automatic"], state["classes"]) == ([], [])
 
 

@@ -20,13 +20,18 @@ _OF_RANDOM = (
 
 
 def measured(store: Store) -> dict[str, Any] | None:
-    """Return how good the suggestions for the last texts drawn at random are, in words, and of how many texts.
+    """Return how good the suggestions for the last texts drawn at random were, in words, and of how many texts.
 
-    The suggestion was hidden from the person, and the model had not seen the label. Texts that the model chose do not
+    The words name the rounds whose models made them: the model of the last round may not be among them yet. The
+    suggestion was hidden from the person, and the model had not seen the label. Texts that the model chose do not
     count: they are harder. None if there is no such text.
     """
-    pairs = _pairs(store.rows(f"{_OF_RANDOM} LIMIT {_RECENT}"))
-    return {"said": store.labelling.figure(pairs).said, "of": len(pairs)} if pairs else None
+    rows = store.rows(f"{_OF_RANDOM} LIMIT {_RECENT}")
+    if not rows:
+        return None
+    first, last = rows[-1]["round"], rows[0]["round"]
+    models = f"the model of round {last} was" if first == last else f"the models of rounds {first} to {last} were"
+    return {"said": f"{models} {store.labelling.figure(_pairs(rows)).said}", "of": len(rows)}
 
 
 def by_round(store: Store) -> dict[int, str]:

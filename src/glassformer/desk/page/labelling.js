@@ -56,7 +56,6 @@ export function labelling(desk) {
     panel = PANELS[panelName](desk, (label) => decide("label", label));
     given.replaceChildren(...panel.place);
     keys.textContent = panel.keys;
-    panel.input.addEventListener("keydown", onKey);
     panel.show(shown);
   }
 
@@ -86,7 +85,7 @@ export function labelling(desk) {
     beside.hidden = !found.beside;
     beside.replaceChildren(...Object.entries(found.beside ?? {}).flatMap(([column, value]) => [el("dt", { dir: "auto" }, column), el("dd", { dir: "auto", "data-of": column }, value ?? "–")]));
     text.scrollTop = 0;
-    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "The model is unsure here", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
+    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "Among those the model is least sure of", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     const repeats = found.repeats ? `${counted(found.repeats, "row")} with the same text ${found.repeats === 1 ? "is" : "are"} labelled with it` : "";
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], repeats, found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);
@@ -149,8 +148,18 @@ export function labelling(desk) {
     note.focus();
   }
 
+  /** Keys count wherever the focus is, but not in other fields. What is typed goes into the field of the labels. */
+  function onAnyKey(event) {
+    if (!place.isConnected || work.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target !== panel.input) {
+      if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
+      if (["Enter", " "].includes(event.key) && event.target.closest("a, button, input")) return; // they press it
+      if (event.key.length === 1 && event.key !== " ") panel.input.focus();
+    }
+    onKey(event);
+  }
+
   function onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const drop = () => decide("drop");
     const acts = { ArrowRight: () => decide("skip"), ArrowLeft: undo, "?": () => decide("unsure"), "-": drop, Delete: drop, "+": openNote };
     if (panel.types?.test(event.key)) return;
@@ -176,10 +185,11 @@ export function labelling(desk) {
     twice.checked = desk.state.twice;
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
-    const right = measured ? `On texts drawn at random, the model is ${measured.said}.` : "";
+    const right = measured ? `On texts drawn at random, ${measured.said}.` : "";
     progress.textContent = [`${counted(labelled, "label")}, ${counted(left, "text")} left.`, right, model].filter(Boolean).join(" ");
   }
 
+  document.addEventListener("keydown", onAnyKey);
   note.addEventListener("keydown", (event) => { if (event.key === "Enter") panel.input.focus(); });
   name.addEventListener("change", () => { person.name = name.value; next(); });
   blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });

@@ -23,7 +23,7 @@ export function training(desk) {
   /** What a person should do next. */
   function said({ missing, measured, rounds: all, swayed }) {
     if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
-    const right = measured ? `On texts drawn at random, the model is ${measured.said}.` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
+    const right = measured ? `On texts drawn at random, ${measured.said}.` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
     const learned = all.findLast(({ more: found }) => found)?.more, more = learned ? ` ${learned}.` : "";
     const sway = swayed ? ` By your labels, suggestions that you saw are ${swayed.shown}, and hidden ones ${swayed.hidden}.` : "";
     return right + more + sway;
@@ -35,7 +35,7 @@ export function training(desk) {
       measured ?? "–",
       seconds === undefined ? "" : `${Math.round(seconds)} s`,
     ];
-    return table("Rounds. How good: on the texts drawn at random and labelled while this model answered, with how many they are.",
+    return table("Rounds, and how good each model was on random texts labelled meanwhile (number of texts)",
       ["round", "labels", "model", "how good", "took"], all.toReversed().map(row));
   }
 

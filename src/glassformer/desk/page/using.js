@@ -27,7 +27,7 @@ export function using(desk) {
         ...command("answer a table", "glassformer", "predict", folder, "--file", "TABLE", "--out", "answers.csv"),
         ...command("explain an answer", "glassformer", "explain", folder, "A text"),
         ...command("serve it", "glassformer", "serve", folder),
-        ...command("export it", "glassformer", "export", folder, "--out", "exported")));
+        ...command("export it", "glassformer", "export", folder, "--format", "onnx", "--out", "exported")));
   }
 
   /** What a threshold costs for 100 texts: mistakes of automatic answers, and a person's look at the others. */
@@ -39,7 +39,7 @@ export function using(desk) {
     threshold.setAttribute("aria-valuetext", percent(line.threshold));
     outcome.textContent = `From ${percent(line.threshold)}: ${percent(line.reached / line.of)} of texts are answered without a person. These answers are ${line.said}. 100 texts cost about ${cost(line).toFixed(0)}.`;
     const cheapest = lines.reduce((least, each) => (cost(each) < cost(least) ? each : least));
-    best.textContent = `Measured on ${counted(line.of, "text")} drawn at random. The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest).toFixed(0)}); a person alone costs ${(100 * human.value).toLocaleString("en")}.`;
+    best.textContent = `Measured on ${counted(line.of, "text")} drawn at random. The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest).toFixed(0)}); a person alone costs ${(100 * human.value).toLocaleString("en")} per 100 texts.`;
   }
 
   function measure() {
