@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -221,6 +222,25 @@ def test_the_files_of_an_export_belong_to_it(tmp_path: Path) -> None:
     assert found.membership is None
 
 
+def test_the_files_in_the_page_of_an_export_are_searched(with_secret: Path, tmp_path: Path) -> None:
+    assert glassformer("export", with_secret, "--format", "web", "--out", tmp_path / "web").code == 0
+    page = tmp_path / "web" / "index.html"
+    found = audit(tmp_path / "web")
+    ngrams = file(found, "index.html › counting.json")
+    assert ngrams.found == file(audit(with_secret), "counting.json").found
+    assert ngrams.found
+    assert ngrams.give_away
+    assert file(found, "index.html › words.json").found == ()
+    assert file(found, "index.html › counting.safetensors").found is None, "numbers"
+    assert found.verdict.startswith("Do not give this folder away as it is: 1 problem (personal data in the files)")
+    embedded = re.compile(r'(data-file="counting.json">.{40})[^<]+')
+    page.write_text(embedded.sub(r"\1!", page.read_text()))
+    found = audit(tmp_path / "web")
+    assert file(found, "index.html › counting.json").found is None, "damaged"
+    (said,) = [finding for finding in found.findings if finding.check == "personal data in the files"]
+    assert said.found.endswith("written by another program: index.html › counting.json")
+
+
 def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:
     shops = ("ann@example.com", "bob@example.com", "north")
     found = [("is it good", ("no it is bad", "yes it is fine")[number % 2], shops[number % 3]) for number in range(60)]
@@ -316,6 +336,12 @@ def test_names_in_a_column_are_a_problem_and_limits_of_numbers_are_none(
     assert "Meier" not in found.model_dump_json()
     (tmp_path / "model" / "glassformer.json").write_text('{"format": "onnx"}')
     assert audit(tmp_path / "model").findings[0].found.startswith(problem.found[:40]), "an export too"
+    (tmp_path / "model" / "glassformer.json").unlink()
+    assert glassformer("export", tmp_path / "model", "--format", "web", "--out", tmp_path / "web").code == 0
+    in_page = audit(tmp_path / "web").findings
+    where = "They stand in index.html, index.html › counting.json"
+    assert in_page[0].found == f"{problem.found.partition('They')[0]}{where}"
+    assert any(each.found.startswith("index.html, index.html › counting.json spell the cat") for each in in_page)
 
 
 def test_words_that_everyone_has_are_not_of_the_table(without: Path, tmp_path: Path) -> None:

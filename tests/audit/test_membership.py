@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
+from glassformer.audit.judge import verdict_of
 from glassformer.audit.membership import area, attack, caught, compare_twins, rises, twins_of
+from glassformer.audit.result import Attack, Membership
 from glassformer.data.inputs import SEPARATOR, mark
+from glassformer.evaluation.record import Estimate
 from glassformer.targets.labels.audit import label_losses
 from glassformer.targets.labels.target import labels_target
 from glassformer.targets.number.audit import PART as NUMBER
@@ -40,6 +43,30 @@ def test_among_equal_scores_as_many_pass_as_needed() -> None:
     found = caught(members, others, seed=0)
     assert found is not None
     assert found.value == pytest.approx(0.5)  # 2 of the 4 equal others may pass
+
+
+def test_the_verdict_begins_with_the_share_that_is_recognised() -> None:
+    def found(by: str, auc: float, recognised: float | None) -> Attack:
+        about = Estimate(value=auc, low=auc - 0.05, high=auc + 0.05)
+        share = None if recognised is None else Estimate(value=recognised, low=0.0, high=1.0)
+        return Attack(by=by, whom="", auc=about, caught=share)
+
+    def verdict(*attacks: Attack) -> str:
+        measured = Membership(
+            members=450, others=150, training_loss=0.1, others_loss=0.2, training_accuracy=None, others_accuracy=None,
+            attacks=attacks, twins=None, notes=(),
+        )  # fmt: skip
+        return verdict_of((), measured)
+
+    loss, words, chance = found("loss", 0.821, 0.007), found("seen words", 0.658, 0.068), found("twins", 0.51, 0.3)
+    by_loss = "the one by loss puts a training text above another one 82% of the time (chance 50%)."
+    assert verdict(chance, loss, words).endswith(
+        "table: the one by seen words recognises 6.8% of the training texts if it may be wrong about 1 in 100 others "
+        f"(chance 1%), and {by_loss}"
+    )
+    for at_chance in (loss, found("loss", 0.821, None)):
+        assert verdict(at_chance, chance).endswith(f"whether a text was in the training table: {by_loss}")
+    assert verdict(chance).endswith("No attack could tell training texts from others.")
 
 
 def test_no_difference_gives_chance() -> None:

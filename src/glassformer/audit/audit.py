@@ -11,6 +11,7 @@ import polars as pl
 import glassformer
 from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import CannotMeasureError, Say, measure_membership
+from glassformer.audit.in_page import inputs_in
 from glassformer.audit.judge import judge, verdict_of
 from glassformer.audit.result import Audit, Membership, Traced
 from glassformer.audit.traces import trace
@@ -24,6 +25,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows, split_again
 from glassformer.evaluation.verdict import share
 from glassformer.exporting.export import RECORD_FILE
+from glassformer.exporting.web import PAGE_FILE
 from glassformer.pages.html import rendered
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
@@ -96,7 +98,9 @@ def audit(
 
 def _exported_inputs(folder: Path) -> Inputs | None:
     try:
-        return Inputs.model_validate(read_json(folder / "config.json")["inputs"])
+        page = folder / PAGE_FILE
+        found = inputs_in(page) if page.is_file() else read_json(folder / "config.json")["inputs"]
+        return Inputs.model_validate(found)
     except (GlassformerError, OSError, ValueError, LookupError, TypeError):  # one text, or another kind of export
         return None
 

@@ -8,9 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from glassformer.audit.columns import Columns
+from glassformer.audit.in_page import MOST_BYTES, unpack
 from glassformer.audit.patterns import NAME, masked, masked_name, personal_data
 from glassformer.audit.result import FileAudit, Found
 from glassformer.data.checksums import SUMS_FILE
@@ -19,6 +21,7 @@ from glassformer.data.json_files import read_json
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.errors import GlassformerError
+from glassformer.exporting.web import PAGE_FILE
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
@@ -62,9 +65,9 @@ _FOLDERS_OF_THE_OWNER = {
     CHECKPOINT_FOLDER: "an unfinished run, with the encoded texts",
 }
 _OF_OTHERS = "not written by glassformer"
-_READABLE = {".json", ".jsonl", ".md", ".txt", ".csv", ".tsv", ".html", ".log", ".toml", ".yaml", ".yml"}
-_MOST_BYTES = 64 << 20  # of a file that is searched
+READABLE = {".json", ".jsonl", ".md", ".txt", ".csv", ".tsv", ".html", ".log", ".toml", ".yaml", ".yml"}
 _EXAMPLES = 3
+INSIDE = " › "  # between a page and a file in it
 _ENDINGS = frozenset(
     [
         *("com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "io", "co", "me", "eu", "uk", "ie", "de"),
@@ -86,7 +89,20 @@ def audit_files(folder: Path, inputs: Inputs | None = None, *, is_export: bool =
     columns = Columns(inputs)
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     ordered = sorted(files, key=lambda path: (len(path.relative_to(folder).parts), path.as_posix()))
-    return tuple(_audit(path, path.relative_to(folder), columns, is_export=is_export) for path in ordered)
+    found = []
+    for path in ordered:
+        found.append(_audit(path, path.relative_to(folder), columns, is_export=is_export))
+        if is_export and path == folder / PAGE_FILE:
+            found += _in_page(path, columns)
+    return tuple(found)
+
+
+def _in_page(page: Path, columns: Columns) -> Iterator[FileAudit]:
+    """Audit the files that the page of an export holds."""
+    with TemporaryDirectory() as folder:
+        for path in unpack(page, Path(folder)):
+            audited = _audit(path, path.relative_to(folder), columns, is_export=True)
+            yield audited.model_copy(update={"name": f"{page.name}{INSIDE}{path.name}"})
 
 
 def _audit(path: Path, name: Path, columns: Columns, *, is_export: bool) -> FileAudit:
@@ -148,7 +164,7 @@ def _told_by_ngrams(path: Path) -> Iterator[str]:
 
 def _texts(path: Path, name: Path) -> Iterable[str] | None:
     """Return the texts in a file, or None if it holds numbers or is too large."""
-    if path.suffix not in _READABLE or path.stat().st_size > _MOST_BYTES:
+    if path.suffix not in READABLE or path.stat().st_size > MOST_BYTES:
         return None
     match name.as_posix():
         case "tokenizer.json":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from glassformer.audit.columns import Columns
-from glassformer.audit.membership import KNOWN_NGRAMS, SEEN_WORDS
+from glassformer.audit.files import INSIDE, READABLE
+from glassformer.audit.membership import FALSE_ALARMS, KNOWN_NGRAMS, SEEN_WORDS
 from glassformer.audit.patterns import DIRECT, NAME, masked, masked_name
 from glassformer.audit.result import Attack, FileAudit, Membership, Traced
 from glassformer.data.inputs import Inputs
@@ -13,6 +15,7 @@ from glassformer.data.table import row_list
 from glassformer.data.wording import counted
 from glassformer.doctor.findings import Finding, Level
 from glassformer.errors import quoted
+from glassformer.exporting.web import PAGE_FILE
 from glassformer.readers.counting.reader import NGRAMS_FILE
 
 _PLURALS = {
@@ -71,10 +74,15 @@ def verdict_of(findings: Sequence[Finding], membership: Membership | None) -> st
     if not attacks:
         return f"{first} No attack could tell training texts from others."
     best = max(attacks, key=lambda found: found.auc.value)
+    ranks = f"the one by {best.by} puts a training text above another one {best.auc.value:.0%} of the time (chance 50%)"
+    measured = {found.by: found.caught.value for found in attacks if found.caught is not None}
+    by = max(measured, key=lambda name: measured[name], default=best.by)
+    caught = measured.get(by, 0.0)
+    if caught <= FALSE_ALARMS:
+        return f"{first} An attack can guess whether a text was in the training table: {ranks}."
     return (
-        f"{first} Whether a text was in the training table can be guessed: best by {best.by}, which puts a training "
-        "text "
-        f"above another one {best.auc.value:.0%} of the time (chance 50%)."
+        f"{first} An attack can guess whether a text was in the training table: the one by {by} recognises "
+        f"{caught:.1%} of the training texts if it may be wrong about 1 in 100 others (chance 1%), and {ranks}."
     )
 
 
@@ -128,13 +136,24 @@ def _in_files(files: Sequence[FileAudit], traced: Sequence[Traced] | None) -> It
     ]
     if parts:
         named.append(f"vocabulary and n-grams: {', '.join(parts)}")
-    if not named and any(file.give_away and file.found for file in files):
+    unread = [file.name for file in files if file.give_away and file.found is None and _holds_texts(file)]
+    if unread:
+        yield Finding(
+            check=check,
+            level="worth knowing",
+            found=f"not searched, as damaged, too large or written by another program: {', '.join(unread)}",
+        )
+    if not named and (unread or any(file.give_away and file.found for file in files)):
         return
     if not named:
         yield Finding(check=check, level="good", found="none was found in the files of the model")
         return
     level: Level = "problem" if direct else "worth knowing"
     yield Finding(check=check, level=level, found="; ".join(named), advice=_MASK)
+
+
+def _holds_texts(file: FileAudit) -> bool:
+    return PurePath(file.name).suffix in READABLE
 
 
 def _personal_columns(files: Sequence[FileAudit], columns: Columns) -> Iterator[Finding]:
@@ -175,7 +194,8 @@ def _categories(files: Sequence[FileAudit], columns: Columns) -> Iterator[Findin
         held.append(f"numbers of the table, where the quantiles of {', '.join(limits)} begin")
         advice.append("if nobody may know such a number, train again without the column, or round it in the table")
     if held:
-        spelling = [file.name for file in files if file.name in ("config.json", NGRAMS_FILE, "tokenizer.json")]
+        tell = ("config.json", NGRAMS_FILE, "tokenizer.json", PAGE_FILE)
+        spelling = [file.name for file in files if file.name.rpartition(INSIDE)[2] in tell]
         yield Finding(
             check="categories in the files",
             level="worth knowing",

@@ -34,7 +34,7 @@ _SHARED = (
     "elements", "dom", "answer", "readers", "marked", "roving", "edits", "editor", "field", "fields", "words", "latest",
     "column", "desk",
 )  # fmt: skip
-_FILES = (
+FILES = (
     "tokenizer.json", "counting.json", "counting.safetensors", "readers/body/words.json",
     "readers/body/values.safetensors", "seen.safetensors", MODEL_FILE,
 )  # fmt: skip
@@ -90,7 +90,7 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     with TemporaryDirectory(dir=folder) as aside:
         notes = _write_model(trained, Path(aside) / "int8", Path(aside) / "float32")
         written = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
-        files = {Path(name).name: (written / name).read_bytes() for name in _FILES if (written / name).is_file()}
+        files = {Path(name).name: (written / name).read_bytes() for name in FILES if (written / name).is_file()}
     if ruled is not None:
         files["rules.json"] = json.dumps(ruled).encode()
     if ort is None:
