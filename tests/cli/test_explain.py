@@ -148,6 +148,12 @@ def test_the_page_is_named_and_needs_a_folder(reviews: Trained, tmp_path: Path) 
     assert f"page: {page}" in glassformer("explain", reviews.folder, TEXT, "--html", page).err
     misused(glassformer("explain", reviews.folder, TEXT, "--html", tmp_path / "no" / "why.html"), "there is no folder")
     misused(glassformer("trace", reviews.folder, TEXT, "--npz", tmp_path), "is a folder; name a file in it")
+    page.write_text("mine")
+    misused(glassformer("explain", reviews.folder, TEXT, "--html", page), "--html, or --overwrite to replace it")
+    assert page.read_text() == "mine"
+    assert glassformer("explain", reviews.folder, TEXT, "--html", page, "--overwrite").code == 0
+    assert page.read_text() != "mine"
+    misused(glassformer("explain", reviews.folder, TEXT, "--overwrite"), "--overwrite goes with --file or --html")
 
 
 def test_extra_parts_are_shown(attending: Trained, tmp_path: Path) -> None:

@@ -30,7 +30,11 @@ def test_it_says_that_the_transformer_plays_no_part(reviews: Trained, attending:
     for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
         assert said in where
     assert glassformer("trace", reviews.folder, TEXT, "--json").document["asked"] == ["counting", "body"]
-    listed = glassformer("trace", attending.folder, TEXT, "--list", "--html", page)
+    again = ("trace", attending.folder, TEXT, "--list", "--html", page)
+    misused(glassformer(*again), f"{page} is already there; choose another --html, or --overwrite to replace it")
+    misused(glassformer("trace", attending.folder, TEXT, "--npz", page), "choose another --npz, or --overwrite")
+    assert said in page.read_text(encoding="utf-8")
+    listed = glassformer(*again, "--overwrite")
     for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):
         assert "alone: its transformer" not in where
 
@@ -70,6 +74,7 @@ def test_a_page_is_written_and_an_exercise_needs_one(reviews: Trained, tmp_path:
     assert (outcome.code, outcome.out) == (0, "")
     assert '"exercise": [{' in page.read_text(encoding="utf-8")
     misused(glassformer("trace", reviews.folder, TEXT, "--exercise"), "name its file with --html")
+    misused(glassformer("trace", reviews.folder, TEXT, "--overwrite"), "--overwrite goes with --html or --npz")
 
 
 @pytest.mark.parametrize("recipe", sorted(set(SYSTEMS) - {"vinh-transfer"}))

@@ -27,7 +27,7 @@ from glassformer.cli.output import (
     show_painted,
 )
 from glassformer.cli.rows_to_answer import given_rows, table_file
-from glassformer.cli.writers import check_out, check_parent
+from glassformer.cli.writers import check_new, check_out
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted, label_text
 from glassformer.errors import UsageError
@@ -76,7 +76,7 @@ def explain(
             "Default: CSV on standard output."
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file in --out or --html.")] = False,
     text: TextColumn = None,
     safe_csv: SafeCsv = None,
     label: Annotated[str | None, typer.Option(help="Explain this label. Default: the most probable one.")] = None,
@@ -113,10 +113,10 @@ def explain(
         "label": label, "counterfactual": counterfactual, "above": above, "below": below, "heads": heads,
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
-    of_a_file = {"out": out, "text": text, "overwrite": overwrite, "safe-csv": safe_csv}
+    of_a_file = {"out": out, "text": text, "overwrite": overwrite and html is None, "safe-csv": safe_csv}
     table = table_file(file, query, encoding)
     _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
-    check_parent("--html", html)
+    check_new("--html", html, overwrite=overwrite)
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=run.device)
@@ -174,7 +174,8 @@ def _check(
         name for name, value in (of_a_file if file is None else of_a_text).items() if value not in (None, False)
     ):
         if file is None:
-            raise UsageError(f"--{name} goes with --file; the explanation of a text is printed")
+            with_html = " or --html" if name == "overwrite" else ""
+            raise UsageError(f"--{name} goes with --file{with_html}; the explanation of a text is printed")
         raise UsageError(f"--{name} goes with a text, not with --file; leave it out")
     out, overwrite = of_a_file["out"], of_a_file["overwrite"]
     if out is not None:

@@ -12,7 +12,7 @@ import typer
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
-from glassformer.cli.writers import check_out, check_parent, write_columns
+from glassformer.cli.writers import check_new, check_out, write_columns
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -333,9 +333,7 @@ def _apply(
     if what := _not_one_file(data):
         raise UsageError(f"{data} is {what}; --apply mends a table in one file")
     out = out or default_out(source)
-    check_parent("--out", out)
-    if out.exists() and not overwrite:
-        raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+    check_new("--out", out, overwrite=overwrite)
     truth, _ = _read(data, None, None, data_dir, reading)
     doing(f"reading {filled_in}")
     labelled = read_labelled(filled_in, truth) if is_labelled(filled_in, truth.table) else None

@@ -11,7 +11,7 @@ from glassformer.cli.hints import check_order
 from glassformer.cli.options import Asking, Model
 from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.cli.rows_to_answer import given_rows
-from glassformer.cli.writers import check_parent
+from glassformer.cli.writers import check_new
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def trace(
         bool, typer.Option("--exercise", help="Leave some numbers of the page blank; it checks what you fill in.")
     ] = False,
     npz: Annotated[Path | None, typer.Option(help="Write all matrices to this file of NumPy arrays.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the files in --html and --npz.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the name, shape and formula of every matrix.")] = False,
     *,
     run: Asking,
@@ -34,8 +35,10 @@ def trace(
     check_order(model, text)
     if exercise and html is None:
         raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
-    check_parent("--html", html)
-    check_parent("--npz", npz)
+    if overwrite and html is None and npz is None:
+        raise UsageError("--overwrite goes with --html or --npz; leave it out")
+    check_new("--html", html, overwrite=overwrite)
+    check_new("--npz", npz, overwrite=overwrite)
     from glassformer.prediction.predictor import Predictor
     from glassformer.tracing.exercise import choose_blanks
     from glassformer.tracing.trace import trace as trace_text

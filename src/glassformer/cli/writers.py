@@ -33,15 +33,13 @@ def check_out(out: Path, table: Path | None, *, overwrite: bool) -> None:
 
     if kind_of(out) not in SEPARATORS:
         raise UsageError(f"--out {out}: write answers as {', '.join(SEPARATORS)}, each also with .gz")
-    check_parent("--out", out)
-    if table is not None and out.exists() and table.exists() and out.samefile(table):
+    if table is not None and out.is_file() and table.exists() and out.samefile(table):
         raise UsageError(f"--out {out} is the table that is read; name another file")
-    if out.exists() and not overwrite:
-        raise UsageError(f"{out} is already there; choose another --out, or --overwrite to replace it")
+    check_new("--out", out, overwrite=overwrite)
 
 
-def check_parent(flag: str, path: Path | None) -> None:
-    """Raise `UsageError` if the folder of a file that is to be written does not exist, or the file is a folder.
+def check_new(flag: str, path: Path | None, *, overwrite: bool) -> None:
+    """Raise `UsageError` if a file cannot be written to this path, or if a file there must not be replaced.
 
     Args:
         flag: the option that names the file. Nothing is checked if it was not given.
@@ -52,6 +50,8 @@ def check_parent(flag: str, path: Path | None) -> None:
         raise UsageError(f"{flag} {path} is a folder; name a file in it")
     if not path.parent.is_dir():
         raise UsageError(f"{flag} {path}: there is no folder {path.parent}")
+    if path.exists() and not overwrite:
+        raise UsageError(f"{path} is already there; choose another {flag}, or --overwrite to replace it")
 
 
 def check_folder(out: Path, *, ours: str | None = None) -> None:

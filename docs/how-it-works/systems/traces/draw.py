@@ -79,7 +79,7 @@ def main() -> None:
             model = f"{folder}/model"
             changed = [word for setting in drawn.settings for word in ("--set", setting)]
             _run("train", drawn.data, "--recipe", drawn.recipe, *changed, "--out", model, "--quiet")
-            _run("trace", model, drawn.text, "--html", str(HERE / f"{name}.html"))
+            _run("trace", model, drawn.text, "--html", str(HERE / f"{name}.html"), "--overwrite")
 
 
 def _run(*arguments: str) -> None:
