@@ -47,6 +47,7 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     given, keys, store = page.locator("#given"), page.keyboard, desk.rounds.project.store
     store.add_classes(["praise", "blame"])
     page.reload()
+    expect(page.locator("#typed")).to_be_focused()
     for place in ("#given", "h1", "#step-label", "#blind", "#keys"):
         text = str(given.text_content())
         page.locator(place).click()
@@ -68,6 +69,33 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     page.locator("#step-train").click()
     keys.press("1")  # on another step
     assert store.counts() == {"praise": 4}
+
+
+def test_a_class_that_may_be_misspelled_is_asked_for(page: Page, desk: Desk) -> None:
+    given, keys, store, said = page.locator("#given"), page.keyboard, desk.rounds.project.store, page.locator("#alert")
+    store.add_classes(["delivery", "level 1"])
+    page.reload()
+    expect(page.locator("#typed")).to_be_focused()
+    for name, kept in (("delivrey", {}), ("level 2", {"level 2": 1})):
+        text = str(given.text_content())
+        keys.type(name)
+        keys.press("Enter")
+        if kept:
+            expect(given).not_to_have_text(text)
+        else:
+            expect(said).to_have_text("Did you mean delivery? Press Enter again to make the new class delivrey.")
+            page.get_by_role("button", name="Did you mean delivery?").click()
+            expect(said).to_be_hidden()
+            expect(given).not_to_have_text(text)
+        assert store.counts() == {"delivery": 1} | kept
+    text = str(given.text_content())
+    keys.type("deliverry")
+    keys.press("Enter")
+    keys.press("Enter")
+    expect(given).not_to_have_text(text)
+    assert store.counts() == {"delivery": 1, "level 2": 1, "deliverry": 1}
+    keys.press("ArrowLeft")
+    expect(page.locator(".classes button")).to_have_text(["1 delivery 1", "2 level 1 0", "3 level 2 1"])
 
 
 def test_the_commands_that_the_desk_shows_are_understood(page: Page, desk: Desk) -> None:
@@ -170,6 +198,28 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
     assert store.counts() == {"blame": 196, "late": 5}
     assert store.value("SELECT DISTINCT way FROM decisions WHERE label = 'late'") == "renamed"
+
+
+def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk) -> None:
+    project = desk.rounds.project
+    label(project, [1], "delay")
+    label(project, [3], "praise")
+    label(project, [5], "late")
+    doubt = {"suggested": "delay", "why": "nearly the same text, other label"}
+    pair = [{"id": 1, "label": "delay", "other": 3, "other_label": "praise"},
+            {"id": 3, "label": "praise", "other": 1, "other_label": "delay"}]  # fmt: skip
+    alone = {"id": 5, "label": "late", "suggested": "praise", "why": "probably wrong"}
+    project.store.note(doubts=[*(doubt | each for each in pair), alone])
+    page.goto(page.url.split("#")[0] + "#mend")
+    items = page.locator("section > ol").last.locator("li")
+    expect(items).to_have_count(3)
+    expect(items.first).to_contain_text("praise has text 3: good film number 2")
+    offered = ["keep delay", "change to praise", "leave out"]
+    assert items.first.get_by_role("button").all_inner_texts() == offered
+    page.get_by_role("button", name="change to praise").first.click()
+    expect(items).to_have_count(1)
+    expect(page.get_by_role("button", name="keep late")).to_be_focused()
+    assert project.store.counts() == {"praise": 2, "late": 1}
 
 
 def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:

@@ -38,10 +38,15 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
     kept = Project.open(tmp_path / "texts-desk")
     assert kept.store.counts() == {"blame": 1}, "what was answered is on the disk"
     kept.store.close()
+    other = write_csv(tmp_path / "others.csv", [("a good film",)], ("text",))
+    refused = glassformer("desk", other, "--project", tmp_path / "texts-desk", "--no-open")
+    misused(refused, "texts-desk holds the labels of texts.csv, not of")
     with Running(*command, log=tmp_path / "again") as desk:
         desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))
         desk.process.send_signal(signal.SIGINT)
-        assert desk.outcome().code == 130
+        outcome = desk.outcome()
+        assert outcome.code == 130
+        assert "texts.csv is not read again" in outcome.err
 
 
 def test_misuse_is_said(tmp_path: Path) -> None:

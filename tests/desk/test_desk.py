@@ -316,6 +316,31 @@ def test_doubtful_labels_are_listed_until_they_are_decided(client: TestClient, p
     assert client.get("/desk/doubts").json()["doubts"] == []
 
 
+def test_a_contradiction_is_shown_with_the_other_text_until_one_is_mended(
+    tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_already(monkeypatch, reviews)
+    late = "the parcel with the blue lamp came three days late and it was broken"
+    project = project_of(tmp_path, [*some_texts(20), late, f"{late} too"])
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        label(project, [*range(1, 21, 2), 21], "praise")
+        label(project, [*range(2, 21, 2), 22], "blame")
+        client.post("/desk/rounds", json={})
+        assert desk.rounds._thread is not None
+        desk.rounds._thread.join()
+        why = "nearly the same text, other label"
+        one, other = (each for each in client.get("/desk/doubts").json()["doubts"] if each["why"] == why)
+        assert (one["id"], one["other"]["id"], one["other"]["label"]) == (21, 22, "blame")
+        assert (other["id"], other["other"]["text"], other["other"]["label"]) == (22, late, "praise")
+        decided(client, [21], way="doubt", label="praise")  # kept: the other may be wrong
+        left = [each["id"] for each in client.get("/desk/doubts").json()["doubts"] if each["why"] == why]
+        assert left == [22]
+        decided(client, [21], way="doubt", label="blame")
+        assert not any(each["why"] == why for each in client.get("/desk/doubts").json()["doubts"])
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

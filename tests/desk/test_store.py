@@ -18,9 +18,10 @@ def test_a_decision_is_kept_and_can_be_undone(tmp_path: Path) -> None:
     assert project.store.undo("ann") == [1]
     assert project.store.counts() == {"praise": 2, "blame": 1}, "the label of before is there again"
     assert project.store.undo("me") == [2], "the last of this person"
+    assert project.store.classes == ["praise"], "nobody else named this class"
     assert project.store.undo("me") == [1, 3], "what was decided together is undone together"
     assert project.store.undo("me") == []
-    assert project.store.classes == ["praise", "blame"]
+    assert project.store.classes == []
     kept = project.store.rows("SELECT undone FROM decisions")
     assert len(kept) == 4
     assert all(row["undone"] for row in kept), "nothing is deleted"
@@ -47,6 +48,9 @@ def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
     project.store.move_class("Praise", "praise", "me")
     history = project.store.rows("SELECT label FROM decisions WHERE text = 3 AND undone IS NULL ORDER BY id")
     assert [row["label"] for row in history] == ["Praise", "praise"]
+    for _ in range(2):
+        project.store.undo("me")
+    assert project.store.classes == ["praise", "other", "Praise", "blame"], "the new name is gone"
 
 
 @pytest.mark.parametrize("renamed", ["praise", "blame"])

@@ -53,14 +53,28 @@ def desk(
     folder, path = project or Path("desk"), None
     if table is not None:
         folder = project or beside(table, "-desk")
-        if (folder / STORE_FILE).is_file():
-            say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
-        else:
+        if not (folder / STORE_FILE).is_file():
             path = local_path(table)
             if not path.is_dir():
                 check_file(path)
     with only_writer(folder), Project.opened(folder, path) as opened:
+        if table is not None and path is None:
+            _check_same(opened, without_password(table))
+            say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
         _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
+
+
+def _check_same(project: Project, table: str) -> None:
+    """Refuse a table if the project is of one with another name."""
+    from glassformer.data.addresses import name_in
+
+    kept, names = project.table, {table, str(Path(table).resolve())}
+    names = {name for each in names for name in (Path(each).name, name_in(each))}  # it may be gone, or at an address
+    if kept is not None and not {kept.name, name_in(str(kept))} & names:
+        raise UsageError(
+            f"{project.folder} holds the labels of {kept.name}, not of {table}; name another --project, or leave "
+            f"out the table to go on with {kept.name}"
+        )
 
 
 def _answer(project: Project, address: Address, settings: Sequence[str], *, open_it: bool, json: bool) -> None:

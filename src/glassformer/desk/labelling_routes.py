@@ -99,12 +99,17 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:
-        """Return the labels that the last check doubts, most doubtful first, unless they were changed since."""
-        found = [
-            doubt | {"text": now}
-            for doubt in store.facts.get("doubts", [])
-            if (now := _text(store, doubt["id"]))["label"] == doubt["label"] and now["way"] != "doubt"
-        ]
+        """Return the labels that the last check doubts, most doubtful first, unless they were changed since.
+
+        `other` is the text whose label contradicts it, if there is one. If that was changed, nothing is doubted.
+        """
+        found = []
+        for doubt in store.facts.get("doubts", []):
+            now = _text(store, doubt["id"])
+            other = _text(store, doubt["other"]) if "other" in doubt else None
+            is_open = now["label"] == doubt["label"] and now["way"] != "doubt"
+            if is_open and (other is None or other["label"] == doubt["other_label"]):
+                found.append(doubt | {"text": now, "other": other})
         return {"doubts": found}
 
     @app.get("/desk/disagreements")

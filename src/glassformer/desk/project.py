@@ -45,7 +45,8 @@ class Project:
 
     Facts of the store: `table` (its file name), `text` and `label` (its columns; `label` is null if there is none),
     `other_texts` and `columns` (see `InputsRead`), `task` and `separator` (see `labelling_of`),
-    `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why).
+    `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why;
+    and `other` and `other_label` if another text contradicts it).
     """
 
     folder: Path

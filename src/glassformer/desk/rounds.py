@@ -9,16 +9,20 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from glassformer.desk.choosing import suggestions
 from glassformer.desk.inputs_read import InputsRead
+from glassformer.desk.labelling import Labelling
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
+from glassformer.labels.findings import OF_LABELS
 from glassformer.labels.learning_curve import LearningCurve
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.folder_names import REPORT_FILE
@@ -204,18 +208,20 @@ class Rounds:
             check = check_labels(inputs.words(labelled), list(map(labelling.to_check, cells)), task=labelling.task)
         except UsageError:  # nearly all texts are the same, or there are too few
             return {}
-        ids, found = labelled["id"].to_list(), check.findings.filter(check.findings["suggested_label"].is_not_null())
-        doubts = [
-            {
-                "id": ids[at := row["row"] - 1],
-                "label": cells[at],
-                "suggested": labelling.checked(row["suggested_label"]),
-                "why": row["why"],
-            }
-            for row in found.head(_DOUBTS).iter_rows(named=True)
-        ]
-        store.note(doubts=doubts)
+        found = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
+        ids = labelled["id"].to_list()
+        store.note(doubts=[_doubt(row, ids, cells, labelling) for row in found.iter_rows(named=True)])
         return {} if check.curve is None else {"more": _more(check.curve)}
+
+
+def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], labelling: Labelling) -> dict[str, Any]:
+    """Return what is kept of a finding. If another text contradicts the label, that is kept with its label."""
+    at, suggested = row["row"] - 1, row["suggested_label"]
+    doubt = {"id": ids[at], "label": cells[at], "why": row["why"]}
+    doubt["suggested"] = None if suggested is None else labelling.checked(suggested)
+    if row["other_row"] is not None:
+        doubt |= {"other": ids[row["other_row"] - 1], "other_label": cells[row["other_row"] - 1]}
+    return doubt
 
 
 def _more(curve: LearningCurve) -> str:

@@ -232,7 +232,10 @@ class Store:
         return [row["id"] for row in found]
 
     def undo(self, who: str) -> list[int]:
-        """Undo the last decision of a person, and return its texts. They have the label of before again."""
+        """Undo the last decision of a person, and return its texts. They have the label of before again.
+
+        A class that only this decision named is gone again.
+        """
         with self._change() as change:
             (batch,) = change.execute(
                 "SELECT max(batch) FROM decisions WHERE coalesce(giver, who) = ? AND undone IS NULL AND batch > 0",
@@ -244,7 +247,14 @@ class Store:
             change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
             _look_up(change, batch)
             _add_classes(change, list(self.counts()))  # a class that was renamed or joined is there again
+            gone = self._named("batch = ?", batch) - self._named("undone IS NULL")
+            change.executemany("DELETE FROM classes WHERE name = ?", [(name,) for name in gone])
             return [row["text"] for row in found]
+
+    def _named(self, where: str, *values: Any) -> set[str]:
+        """Return the classes that some decisions name."""
+        cells = self.rows(f"SELECT DISTINCT label FROM decisions WHERE kind = 'label' AND {where}", *values)
+        return {name for row in cells for name in self.labelling.classes_of(row["label"])}
 
     def add_classes(self, names: Sequence[str]) -> None:
         """Add classes that no text has yet."""

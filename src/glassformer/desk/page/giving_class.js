@@ -5,11 +5,30 @@ import { once } from "./server.js";
 
 const SHOWN = 50;
 
+/** How many letters must be added, left out or changed to make one word of another. */
+function distance(one, other) {
+  let row = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let at = 0; at < one.length; at += 1) {
+    const next = [at + 1];
+    row.slice(1).forEach((above, place) => next.push(Math.min(above + 1, next[place] + 1, row[place] + (one[at] !== other[place]))));
+    row = next;
+  }
+  return row.at(-1);
+}
+
+/** The name that a new one may be a misspelling of: one letter in four may be wrong, but no digit. */
+export function misspelled(wanted, names) {
+  const digits = (name) => name.replace(/\D/g, "");
+  const off = (name) => distance(wanted.toLowerCase(), name.toLowerCase());
+  const near = names.filter((name) => digits(name) === digits(wanted) && off(name) <= Math.max(name.length, wanted.length) / 4);
+  return near.sort((one, other) => off(one) - off(other))[0];
+}
+
 /** A field for the name of a class, and the classes that fit what is typed. `choose` is called with a class. */
 export function classList(desk, choose, { isPressed } = {}) {
   const input = el("input", { id: "typed", type: "text", autocomplete: "off", spellcheck: false, "aria-describedby": "keys" });
   const list = el("ol", { className: "classes", "aria-label": "Classes" });
-  let offered = [], suggested = [];
+  let offered = [], suggested = [], near, doubted; // the class that may be meant, and the name for which that was said
 
   /** The classes that begin with what is typed, then those that hold it. */
   function offer() {
@@ -20,7 +39,10 @@ export function classList(desk, choose, { isPressed } = {}) {
     const items = offered.slice(0, SHOWN).map((name, number) => el("li", {}, el("button",
       { type: "button", className: suggested.includes(name) ? "suggested" : "", onclick: () => choose(name), ...(isPressed ? { "aria-pressed": String(isPressed(name)) } : {}) },
       number < 9 && !wanted ? el("kbd", {}, String(number + 1)) : null, ` ${name}`, el("small", {}, ` ${texts.get(name).toLocaleString("en")}`))));
+    near = undefined;
     if (wanted && !all.some((name) => name.toLowerCase() === wanted)) {
+      near = misspelled(wanted, all);
+      if (near && !offered.includes(near)) items.push(el("li", {}, el("button", { type: "button", onclick: () => choose(near) }, `Did you mean ${near}?`)));
       items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(input.value.trim()) }, `New class: ${input.value.trim()}`)));
     }
     list.replaceChildren(...items);
@@ -30,7 +52,11 @@ export function classList(desk, choose, { isPressed } = {}) {
   function typed() {
     const wanted = input.value.trim(), low = wanted.toLowerCase();
     const same = offered.find((name) => name.toLowerCase() === low), begin = offered.filter((name) => name.toLowerCase().startsWith(low));
-    return same ?? (begin.length > 1 ? undefined : begin[0] ?? wanted);
+    if (same || begin.length) return same ?? (begin.length > 1 ? undefined : begin[0]);
+    if (!near || doubted === wanted) return wanted;
+    doubted = wanted;
+    desk.say(`Did you mean ${near}? Press Enter again to make the new class ${wanted}.`);
+    return undefined;
   }
 
   /** Takes a digit, or Enter after a name. */

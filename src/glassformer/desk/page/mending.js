@@ -4,6 +4,7 @@ import { counted, el } from "/page/dom.js";
 import { get, labelOf, once, person, post } from "./server.js";
 
 export function mending(desk) {
+  let going = false; // whether a decision is being kept
   const doubts = el("ol", { className: "near-texts" }), heading = el("h2", {}, "Doubtful labels");
   const said = el("p", { className: "soft" }), classes = el("ul", { className: "near-texts" });
   const different = el("ol", { className: "near-texts" }), agreed = el("p", {});
@@ -14,44 +15,57 @@ export function mending(desk) {
 
   async function enter() {
     update();
-    const [found, labels] = await Promise.all([desk.ask(() => get("/desk/doubts")), desk.ask(() => get("/desk/disagreements"))]);
-    if (!found || !labels) return;
-    different.replaceChildren(...labels.disagreements.map(disputed));
-    said.textContent = found.doubts.length
-      ? `${counted(found.doubts.length, "label")}: a model that has not seen the text gives another one. Many are right as they are.`
-      : desk.state.rounds.length ? "The last check doubts none. The next round of training checks again." : "Labels are checked after each round of training.";
-    doubts.replaceChildren(...found.doubts.map(doubtful));
+    await list();
   }
 
-  /** Makes buttons that decide about the text of an item, which is then gone from its list. */
-  function deciding(item, id, way) {
+  async function list() {
+    const [found, labels] = await Promise.all([desk.ask(() => get("/desk/doubts")), desk.ask(() => get("/desk/disagreements"))]);
+    if (!found || !labels) return;
+    redraw(different, labels.disagreements.map(disputed));
+    said.textContent = found.doubts.length
+      ? `${counted(found.doubts.length, "label")}: a model that has not seen the text, or nearly the same text, says another one. Many are right as they are.`
+      : desk.state.rounds.length ? "The last check doubts none. The next round of training checks again." : "Labels are checked after each round of training.";
+    redraw(doubts, found.doubts.map(doubtful));
+  }
+
+  /** Draws a list anew. If one of its items has the focus, the item that is then in its place gets it. */
+  function redraw(drawn, items) {
+    const at = [...drawn.children].findIndex((item) => item.contains(document.activeElement));
+    drawn.replaceChildren(...items);
+    if (at >= 0) (drawn.children[at] ?? drawn.lastElementChild)?.querySelector("button")?.focus();
+  }
+
+  /** Makes buttons that decide about a text. It is then gone from its list, and so is what it contradicted. */
+  function deciding(id, way) {
     const decide = async (kind, to) => {
+      if (going) return;
+      going = true;
       const kept = await desk.ask(() => post("/desk/decisions", { texts: [id], kind, label: to, who: person.name, way, shown: true }));
-      if (!kept) return;
-      const following = item.nextElementSibling ?? item.previousElementSibling;
-      item.remove();
-      following?.querySelector("button")?.focus();
-      desk.speak(`Text ${id}: ${labelOf(to) ?? "left out"}.`);
-      await desk.refresh();
+      if (kept) {
+        desk.speak(`Text ${id}: ${labelOf(to) ?? "left out"}.`);
+        await Promise.all([list(), desk.refresh()]);
+      }
+      going = false;
     };
     return (name, kind, to) => el("button", { type: "button", onclick: () => decide(kind, to) }, name);
   }
 
   function disputed({ id, text, labels }) {
-    const item = el("li", {}), button = deciding(item, id, "settle");
+    const button = deciding(id, "settle");
     const given = [...new Set(labels.map(({ label }) => label))];
-    item.append(el("p", { dir: "auto" }, text),
+    return el("li", {}, el("p", { dir: "auto" }, text),
       el("p", { className: "soft" }, `${id} · ${labels.map(({ who, label, note }) => `${who}: ${labelOf(label)}${note ? ` (${note})` : ""}`).join(" · ")} `),
       el("p", {}, ...given.flatMap((label) => [button(labelOf(label), "label", label), " "]), button("leave out", "drop", null)));
-    return item;
   }
 
-  function doubtful({ id, why, suggested, text: { text, label } }) {
-    const item = el("li", {}), button = deciding(item, id, "doubt");
-    item.append(el("p", { dir: "auto" }, text), el("p", { className: "soft" }, `${id} · ${why} · `,
-      button(`keep ${labelOf(label)}`, "label", label), " ", button(`change to ${labelOf(suggested)}`, "label", suggested), " ", button("leave out", "drop", null), " ",
-      el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "another")));
-    return item;
+  function doubtful({ id, why, suggested, other, text: { text, label } }) {
+    const button = deciding(id, "doubt");
+    const others = new Set([suggested, other?.label].filter((each) => each !== label && (each ?? null) !== null));
+    return el("li", {}, el("p", { dir: "auto" }, text),
+      other ? el("p", { className: "soft", dir: "auto" }, `${labelOf(other.label)} has text ${other.id}: ${other.text}`) : "",
+      el("p", { className: "soft" }, `${id} · ${why} · `,
+        button(`keep ${labelOf(label)}`, "label", label), " ", ...[...others].flatMap((each) => [button(`change to ${labelOf(each)}`, "label", each), " "]), button("leave out", "drop", null), " ",
+        el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "another")));
   }
 
   function update() {
