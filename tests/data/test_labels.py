@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from glassformer.data import table as table_module
 from glassformer.data.labels import LabelSet, conflicting_rows
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError
@@ -75,7 +76,9 @@ def test_the_name_of_a_label(label: object, name: str) -> None:
     assert label_name(label) == name
 
 
-def test_equal_texts_with_different_labels_are_found() -> None:
+@pytest.mark.parametrize("at_once", [2, 200_000])
+def test_equal_texts_with_different_labels_are_found(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(table_module, "_KEYS_AT_ONCE", at_once)
     texts = ["caf\u00e9", "other", " cafe\u0301 ", "other", "caf\u00e9"]
     assert conflicting_rows(table_of(["x", "y", "y", "y", "x"], texts)) == [[1, 3, 5]]
     several = [["x", "y"], ["y"], ["y", "x"], [], ["x", "y"]]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from glassformer.data import splits
+from glassformer.data import table as table_module
 from glassformer.data.known import find, group_column, resolve
 from glassformer.data.splits import Splits, ValidationConfig, fingerprint, make_splits
 from glassformer.data.table import Dropped, Table
@@ -229,7 +230,9 @@ def no_text_is_shared(splits: Splits) -> bool:
     )
 
 
-def test_duplicates_of_held_out_texts_leave_training() -> None:
+@pytest.mark.parametrize("at_once", [7, 200_000])
+def test_duplicates_of_held_out_texts_leave_training(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr(table_module, "_KEYS_AT_ONCE", at_once)
     texts = [f"text {n % 40}" + " " * (n // 40) for n in range(80)]
     table = table_of(texts, ["yes" if n % 2 else "no" for n in range(80)])
     splits = make_splits(table, ValidationConfig(min_rows=0), seed=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -10,7 +11,21 @@ import numpy as np
 
 from glassformer.data.arrays import Array
 
+_ROWS_AT_ONCE = 20_000
 _MOST_IN_MEMORY = 16 << 20  # bytes
+
+
+def blocks(rows: Array) -> list[Array]:
+    """Cut rows into blocks, so that a step needs the memory of one of them. There is one block at least."""
+    return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
+
+
+def gathered(parts: Iterable[Array], work: Path | None) -> Array:
+    """Return parts of one dtype as one array (see `Gathered`)."""
+    found = Gathered(work)
+    for part in parts:
+        found.add(part)
+    return found.whole()
 
 
 class Gathered:
@@ -33,12 +48,14 @@ class Gathered:
             self._file = self._file or tempfile.TemporaryFile(dir=self._work)  # noqa: SIM115 (`whole` closes it)
             for each in self._parts:
                 each.tofile(self._file)
-            self._parts = [part[:0]]  # of its dtype
+            self._parts = [part[:0]]  # of its dtype and width
 
     def whole(self) -> Array:
-        """Return all parts as one array, which cannot be written to if it is in a file. Nothing can be added then."""
+        """Return all parts as one array. Nothing can be added then."""
         if self._file is None:
             parts, self._parts = self._parts, []
             return np.concatenate(parts)
+        empty = self._parts[0]
         with self._file:  # the map keeps what it needs of it
-            return np.asarray(np.memmap(self._file, self._parts[0].dtype, "r"))
+            flat = np.memmap(self._file, empty.dtype, "c")  # what is written to it stays in memory
+        return np.asarray(flat).reshape(-1, *empty.shape[1:])

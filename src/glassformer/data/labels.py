@@ -10,7 +10,7 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
-from glassformer.data.table import Table, row_list, text_keys
+from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 
@@ -196,9 +196,10 @@ def conflicting_rows(table: Table) -> list[list[int]]:
     Of rows with several inputs, the columns beside the texts must be equal too.
     """
     label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
-    keys = text_keys(table.frame["text"]) if table.inputs is None else table.frame["text"]
+    frame = table.frame.filter(perhaps_repeated(table.frame["text"]))
+    keys = text_keys(frame["text"]) if table.inputs is None else frame["text"]
     return (
-        table.frame.select("row", keys, "label")
+        frame.select("row", keys, "label")
         .filter(keys.is_duplicated())  # most texts occur once, and grouping them would build a list for each
         .with_columns(label)
         .group_by("text", maintain_order=True)

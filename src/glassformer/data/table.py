@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -21,6 +21,7 @@ SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
+_KEYS_AT_ONCE = 200_000
 NO_LABEL = "no label"
 """Why a row is left out of `Table.frame` that `Table.unlabelled` holds."""
 _SEVERAL = "For several labels per text add: `multilabel='|'`"
@@ -98,7 +99,8 @@ class Table:
 
     def without(self, texts: pl.Series, reason: str) -> "Table":
         """Leave out the rows whose text is one of these."""
-        return self.leaving_out(text_keys(self.frame["text"]).is_in(text_keys(texts).unique().implode()), reason)
+        known = text_keys(texts).unique().implode()
+        return self.leaving_out(pl.concat(keys.is_in(known) for keys in _keys_of_parts(self.frame["text"])), reason)
 
 
 def kept_name(column: str) -> str:
@@ -209,6 +211,17 @@ def text_keys(texts: pl.Series) -> pl.Series:
     Of rows with several inputs, all texts count, and the columns beside them do not.
     """
     return texts.str.replace_all(MARK, "").str.normalize("NFC").str.strip_chars()
+
+
+def _keys_of_parts(texts: pl.Series) -> Iterator[pl.Series]:
+    """Yield the `text_keys` of some thousand texts at a time: those of all would be a copy of the table."""
+    for first in range(0, max(1, len(texts)), _KEYS_AT_ONCE):
+        yield text_keys(texts[first : first + _KEYS_AT_ONCE])
+
+
+def perhaps_repeated(texts: pl.Series) -> pl.Series:
+    """Return a mask that is True for each text that equals another by `text_keys`, and seldom for others."""
+    return pl.concat(keys.hash() for keys in _keys_of_parts(texts)).is_duplicated()
 
 
 def row_keys(texts: pl.Series) -> pl.Series:

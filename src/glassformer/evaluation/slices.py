@@ -46,12 +46,11 @@ def find_slices(texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl
     A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
     column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each.
     """
-    words = pl.Series(texts).str.normalize("NFKC").str.to_lowercase().str.extract_all(LETTERS_PATTERN)
-    lengths = words.list.len().cast(pl.Float64).to_numpy()
+    lengths, keywords = _words_in(pl.DataFrame({"text": texts, "right": right}))
     found = [_counted("length", None, value, right[which]) for value, which in quarters(lengths)]
     for column in [] if columns is None else columns.iter_columns():
         found += [_counted("column", column.name, value, right[which]) for value, which in _parts(column)]
-    found += _keywords(words, right)
+    found += keywords
     return _compared([each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS], right)
 
 
@@ -87,19 +86,24 @@ def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"]) -> Slice
     )
 
 
-def _keywords(words: pl.Series, right: Bool[np.ndarray, " n"]) -> Iterator[_Counted]:
-    """Count the rows of each word, some thousand rows at a time: the words of all rows may take gigabytes."""
-    counts = pl.concat(
-        part.select("right", word=pl.col("word").list.unique())
-        .explode("word", empty_as_null=False)
-        .group_by("word")
-        .agg(rows=pl.len(), right=pl.col("right").sum())
-        for part in pl.DataFrame({"word": words, "right": right}).iter_slices(_ROWS_AT_ONCE)
-    )
-    of_word = counts.group_by("word").sum()
-    kept = of_word.filter(pl.col("rows").is_between(FEWEST_ROWS, LARGEST_KEYWORD * len(right)))
-    for name, its_rows, hits in kept.sort("word").iter_rows():
-        yield _Counted(kind="keyword", column=None, value=name, rows=its_rows, right=hits)
+def _words_in(rows: pl.DataFrame) -> tuple[Float[np.ndarray, " n"], list[_Counted]]:
+    """Return how many words each text has, and the rows of each word.
+
+    Some thousand rows are read at a time: the words of all rows may take gigabytes.
+    """
+    lengths, counts = [], []
+    for part in rows.iter_slices(_ROWS_AT_ONCE):
+        words = part["text"].str.normalize("NFKC").str.to_lowercase().str.extract_all(LETTERS_PATTERN)
+        lengths.append(words.list.len())
+        once = pl.DataFrame({"word": words.list.unique(), "right": part["right"]}).explode("word", empty_as_null=False)
+        counts.append(once.group_by("word").agg(rows=pl.len(), right=pl.col("right").sum()))
+    of_word = pl.concat(counts).group_by("word").sum()
+    kept = of_word.filter(pl.col("rows").is_between(FEWEST_ROWS, LARGEST_KEYWORD * rows.height))
+    keywords = [
+        _Counted(kind="keyword", column=None, value=name, rows=its_rows, right=hits)
+        for name, its_rows, hits in kept.sort("word").iter_rows()
+    ]
+    return pl.concat(lengths).cast(pl.Float64).to_numpy(), keywords
 
 
 def _parts(column: pl.Series) -> Iterator[Part]:

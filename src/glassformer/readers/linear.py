@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.gathered import blocks, gathered
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -34,13 +36,18 @@ class Head:
 
 
 def fit_head(
-    vectors: FloatArray, rows: Rows, folds: Sequence[Fold], of_folds: Sequence[FloatArray] | None = None
+    vectors: FloatArray,
+    rows: Rows,
+    folds: Sequence[Fold],
+    of_folds: Sequence[FloatArray] | None = None,
+    work: Path | None = None,
 ) -> tuple[Head, FloatArray]:
     """Fit a head without the rows of each fold, and then to all rows.
 
     Args:
         vectors: (rows, dims) of the texts.
         of_folds: the same for each fold, if labels have changed how texts become vectors.
+        work: the folder that keeps large arrays. None: memory does.
 
     Returns:
         The head of all rows, and the scores of the held-out rows, in the order of the folds.
@@ -49,13 +56,18 @@ def fit_head(
     @cache
     def answers(number: int, strength: float) -> FloatArray:
         fold, known = folds[number], vectors if of_folds is None else of_folds[number]
-        return _fitted(known[fold.learned], rows.take(fold.learned), strength).scores(known[fold.held_out])
+        head = _fitted(known, fold.learned, rows, strength, work)
+        return head.scores(_taken(known, fold.held_out, work))
 
     trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
     held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
     strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
     scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
-    return _fitted(vectors, rows, strength), scores
+    return _fitted(vectors, np.arange(len(vectors)), rows, strength, work), scores
+
+
+def _taken(vectors: FloatArray, chosen: IntArray, work: Path | None) -> FloatArray:
+    return gathered((vectors[block] for block in blocks(chosen)), work)
 
 
 def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
@@ -75,15 +87,17 @@ def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
     return best
 
 
-def _fitted(vectors: FloatArray, rows: Rows, strength: float) -> Head:
-    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) by L-BFGS. The vectors are centred, and scaled as a whole.
+def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float, work: Path | None) -> Head:
+    """Minimise Σ weight · loss + ‖W‖² / (2 · strength) of the chosen rows by L-BFGS.
 
-    SciPy's optimizer, as the first one of PyTorch that a process makes imports its compiler, which takes seconds.
+    Their vectors are centred, and scaled as a whole. SciPy's optimizer, as the first one of PyTorch that a process
+    makes imports its compiler, which takes seconds.
     """
-    centre = vectors.mean(axis=0)
-    scale = np.float32(max(float(np.sqrt(np.square(vectors - centre).mean())), _LEAST_SCALE))
-    known = (vectors - centre) / scale
-    truth, weigh = torch.from_numpy(rows.truth), torch.from_numpy(rows.weights)
+    centre = _taken(vectors, chosen, work).mean(axis=0)
+    squares = gathered((np.square(vectors[block] - centre) for block in blocks(chosen)), work)
+    scale = np.float32(max(float(np.sqrt(squares.mean())), _LEAST_SCALE))
+    known = gathered(((vectors[block] - centre) / scale for block in blocks(chosen)), work)
+    truth, weigh = torch.from_numpy(rows.truth[chosen]), torch.from_numpy(rows.weights[chosen])
     shape = (known.shape[1] + 1, rows.width)  # the bias comes last
 
     def penalised(flat: Array) -> tuple[float, Array]:

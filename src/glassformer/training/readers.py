@@ -144,7 +144,7 @@ def learn_readers(
     def fit(name: str, rows: Rows) -> FittedReader:
         if name == "body" and not isinstance(body, TextEncoder):
             began = time.perf_counter()
-            found = fit_body(own_body(prepared, body, observer), rows, folds)
+            found = fit_body(own_body(prepared, body, observer), rows, folds, work)
             return replace(found, seconds=time.perf_counter() - began)
         if isinstance(body, TextEncoder) and name == "encoder":
             device, tune = prepared.device, prepared.recipe.training.tune_body

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import torch
 
+from glassformer.data import gathered
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.errors import GlassformerError, UsageError
@@ -18,6 +19,7 @@ from glassformer.readers.body.fitting import fit_body, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, packed, pieces_of, unpacked
+from glassformer.readers.counting import corpus
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.folds import folds_of
 from glassformer.readers.reader import Rows
@@ -235,6 +237,23 @@ def test_the_reader_knows_words_that_it_has_not_learned(body: Body) -> None:
     assert fitted.held_out.shape == (16, 2)
     answers = fitted.reader.scores([f"the {word}" for word in (*FOOD[1:], *SPORT[1:])]).argmax(axis=1)
     assert answers.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_large_arrays_in_files_give_the_same_reader(
+    body: Body, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [*sentences(60, 5), "breads zorb", ""]
+    rows = replace(rows_of(texts, [0, 1] * 31), labels=("food", "the team"))
+    folds = folds_of(rows.truth, seed=0)
+    plain = fit_body(body, rows, folds)
+    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(gathered, "_ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(corpus, "_WORDS_AT_ONCE", 90)
+    found = fit_body(body, rows, folds, tmp_path)
+    np.testing.assert_array_equal(found.held_out, plain.held_out)
+    np.testing.assert_array_equal(found.reader.scores(texts), plain.reader.scores(texts))
+    with pytest.raises(FileNotFoundError):
+        fit_body(body, rows, folds, tmp_path / "missing")
 
 
 def test_what_words_add_is_exact(body: Body) -> None:

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from glassformer.data import gathered
-from glassformer.readers.counting import fitting, matrices, problem
+from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
@@ -286,7 +286,7 @@ def test_large_matrices_in_files_give_the_same_reader(
 ) -> None:
     plain = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)
     monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(matrices, "_ROWS_AT_ONCE", 70)
+    monkeypatch.setattr(gathered, "_ROWS_AT_ONCE", 70)
     found = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path)
     assert found.reader.settings == plain.reader.settings
     np.testing.assert_array_equal(found.held_out, plain.held_out)

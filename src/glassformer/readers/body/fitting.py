@@ -5,25 +5,33 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import FloatArray
+from glassformer.data.gathered import blocks, gathered
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.body.vectors import Body
+from glassformer.readers.counting.corpus import Corpus
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.linear import Head, fit_head
 from glassformer.readers.reader import FittedReader, Fold, Rows
 
 
-def fit_body(body: Body, rows: Rows, folds: Sequence[Fold]) -> FittedReader[BodyReader]:
-    """Fit a reader without the rows of each fold, and then to all rows."""
+def fit_body(body: Body, rows: Rows, folds: Sequence[Fold], work: Path | None = None) -> FittedReader[BodyReader]:
+    """Fit a reader without the rows of each fold, and then to all rows.
+
+    Args:
+        work: the folder that keeps large arrays. None: memory does.
+    """
     began = time.perf_counter()
     texts = 1 if rows.inputs is None else len(rows.inputs.texts)
-    known = means_of(body, rows.texts, texts)
-    of_labels = texts == 1 and len(rows.labels) > 1
-    head, scores = fit_head(*(_with_names(body, known, rows, folds) if of_labels else (known, rows, folds)))
+    known = means_of(body, rows.texts, texts, work)
+    if texts == 1 and len(rows.labels) > 1:
+        known, rows, folds = _with_names(body, known, rows, folds, work)
+    head, scores = fit_head(known, rows, folds, work=work)
     return FittedReader(reader=_reader(body, head, texts), held_out=scores, seconds=time.perf_counter() - began)
 
 
@@ -36,7 +44,7 @@ def share_known(body: Body, texts: Sequence[str]) -> float:
 
 
 def _with_names(
-    body: Body, known: FloatArray, rows: Rows, folds: Sequence[Fold]
+    body: Body, known: FloatArray, rows: Rows, folds: Sequence[Fold], work: Path | None
 ) -> tuple[FloatArray, Rows, list[Fold]]:
     """Add the name of each label as a row with this label: its words say what it means (Chang et al. 2008, §3).
 
@@ -45,7 +53,9 @@ def _with_names(
     vectors = means_of(body, [name.replace("_", " ") for name in rows.labels], 1)
     lengths = np.linalg.norm(vectors, axis=1)
     told = [n for n, name in enumerate(rows.labels) if lengths[n] and any(map(str.isalpha, name))]
-    usual = np.median(np.linalg.norm(known, axis=1))  # that of a word is larger than that of a text
+    usual = np.median(
+        np.concatenate([np.linalg.norm(part, axis=1) for part in blocks(known)])
+    )  # that of a word is larger than that of a text
     more = np.arange(len(told)) + len(known)
     truth = (
         np.eye(rows.width, dtype=rows.truth.dtype)[told] if rows.truth.ndim == 2 else np.array(told, rows.truth.dtype)
@@ -57,28 +67,34 @@ def _with_names(
         weights=np.concatenate([rows.weights, np.ones(len(told), np.float32)]),
     )
     cut = [Fold(learned=np.concatenate([fold.learned, more]), held_out=fold.held_out) for fold in folds]
-    return np.concatenate([known, vectors[told] * (usual / lengths[told])[:, None]]), longer, cut
+    return gathered([*blocks(known), vectors[told] * (usual / lengths[told])[:, None]], work), longer, cut
 
 
-def means_of(body: Body, texts: Sequence[str], fields: int) -> FloatArray:
+def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = None) -> FloatArray:
     """Return the weighted means of the vectors of the words of each text: (texts, fields · dims).
 
     Args:
         fields: how many texts a row has. Each has its own mean.
+        work: the folder that keeps large arrays. None: memory does.
     """
-    numbers: dict[str, int] = {}
-    places, words = [], []
-    for row, text in enumerate(texts):
-        for word in words_of(text):
-            if (field := field_of(word)) >= 0:
-                places.append(row * fields + min(field, fields - 1))
-                words.append(numbers.setdefault(word[field:], len(numbers)))
-    vectors, weights = body.of_words(list(numbers))
-    shape = (len(texts) * fields, len(numbers))
-    sums = sparse.csr_matrix((weights[words], (places, words)), shape=shape)
-    whole = np.asarray(sums.sum(axis=1))
-    means = (sums @ vectors) / np.maximum(whole, np.finfo(np.float32).tiny)
-    return means.astype(np.float32).reshape(len(texts), -1)
+    corpus, index = Corpus.of(texts, work), dict[str, int]()
+    field = np.array([field_of(name) for name in corpus.names], np.int64)
+    plain = (name[of:] if of >= 0 else "" for name, of in zip(corpus.names, field.tolist(), strict=True))
+    number = np.array([index.setdefault(name, len(index)) if name else -1 for name in plain], np.int64)
+    words = list(index)
+
+    def means(part: Corpus) -> FloatArray:
+        is_word = number[part.numbers] >= 0
+        rows, numbers = np.repeat(np.arange(len(part)), np.diff(part.ends))[is_word], part.numbers[is_word]
+        places = rows * fields + np.minimum(field[numbers], fields - 1)
+        here, columns = np.unique(number[numbers], return_inverse=True)
+        vectors, weights = body.of_words([words[word] for word in here.tolist()])
+        sums = sparse.csr_matrix((weights[columns], (places, columns)), shape=(len(part) * fields, len(here)))
+        whole = np.asarray(sums.sum(axis=1))
+        found = (sums @ vectors) / np.maximum(whole, np.finfo(np.float32).tiny)
+        return found.astype(np.float32).reshape(len(part), -1)
+
+    return gathered(map(means, corpus.parts()), work)
 
 
 def _reader(body: Body, head: Head, texts: int) -> BodyReader:

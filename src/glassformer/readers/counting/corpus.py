@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import Array
-from glassformer.data.gathered import Gathered
+from glassformer.data.gathered import Gathered, gathered
 from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 
@@ -62,19 +62,19 @@ class Corpus:
     def of(cls, texts: Iterable[str], work: Path | None = None) -> Corpus:
         index: defaultdict[str, int] = defaultdict()
         index.default_factory = index.__len__
-        gathered, numbers, ends, before, characters = Gathered(work), array("i"), array("q", [0]), 0, 0
+        found, numbers, ends, before, characters = Gathered(work), array("i"), array("q", [0]), 0, 0
         for text in texts:
             numbers.extend(map(index.__getitem__, words_of(text)))
             ends.append(before + len(numbers))
             characters += len(text)
             if len(numbers) > _WORDS_AT_ONCE:
-                gathered.add(np.frombuffer(numbers, np.int32))
+                found.add(np.frombuffer(numbers, np.int32))
                 before, numbers = ends[-1], array("i")
-        gathered.add(np.frombuffer(numbers, np.int32))
+        found.add(np.frombuffer(numbers, np.int32))
         fields = np.fromiter(map(field_of, index), np.int64, len(index))
         return cls(
             names=list(index),
-            numbers=gathered.whole(),
+            numbers=found.whole(),
             ends=np.frombuffer(ends, np.int64),
             characters=characters,
             fields=fields if fields.any() else None,
@@ -117,8 +117,8 @@ def _count_runs(corpus: Corpus, fewest: int, step: int) -> NgramCounts:
     vocabulary = len(corpus.names) + _MARKS
     codes: list[Array] = []  # for each length, in ascending order
     for _ in range(LONGEST_RUN):
-        met = [_longer(part, codes, vocabulary)[0] for part in corpus.parts(step)]
-        codes.append(_frequent(np.concatenate(met), fewest))
+        met = gathered((_longer(part, codes, vocabulary)[0] for part in corpus.parts(step)), corpus.work)
+        codes.append(_frequent(met, fewest))
         del met
     total = sum(map(len, codes))
     texts_with, first, begun = np.zeros(total, np.int64), np.full(total, -1), 0
@@ -222,7 +222,7 @@ def _places(known: Array, codes: Array) -> Array:
 def _frequent(codes: Array, fewest: int) -> Array:
     """Return the codes that occur at least so often, in ascending order. `codes` is sorted in place."""
     codes.sort()
-    begins = np.flatnonzero(np.diff(codes, prepend=-1))
+    begins = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[: len(codes)])
     return codes[begins[np.diff(begins, append=len(codes)) >= fewest]]
 
 

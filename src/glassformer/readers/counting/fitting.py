@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.gathered import blocks
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import blocks, joined_rows
+from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.problem import (
     FEWEST_TEXTS,
     MOST_ROWS_TO_CHOOSE_BY,

@@ -9,11 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.gathered import Gathered
+from glassformer.data.gathered import Gathered, blocks
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
-
-_ROWS_AT_ONCE = 20_000
 
 
 def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) -> sparse.csr_matrix:
@@ -30,11 +28,6 @@ def joined_rows(parts: Iterable[sparse.csr_matrix], work: Path | None = None) ->
         width = part.shape[1]
     ends = np.cumsum(np.concatenate([[0], *counts]))
     return sparse.csr_matrix((values.whole(), columns.whole(), ends), shape=(len(ends) - 1, width))
-
-
-def blocks(rows: Array) -> list[Array]:
-    """Cut rows into blocks, so that a step needs the memory of one of them. There is one block at least."""
-    return np.array_split(rows, max(1, -(-len(rows) // _ROWS_AT_ONCE)))
 
 
 def texts_with(matrix: sparse.csr_matrix, rows: Array) -> Array:

@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.gathered import blocks
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
-from glassformer.readers.counting.matrices import blocks, joined_rows, texts_with, tfidf_matrix
+from glassformer.readers.counting.matrices import joined_rows, texts_with, tfidf_matrix
 from glassformer.readers.counting.ngrams import NGRAMS, Family
 from glassformer.readers.counting.reader import CountingReader, NgramWeights, spread
 from glassformer.readers.folds import Rows

@@ -116,7 +116,7 @@ def fit_encoder(
         encoder = tuned(encoder, rows, tune, say)
     vectors = _vectors(encoder, rows, kept, say)
     encoder.model.cpu()
-    head, scores = fit_head(vectors, rows, folds, of_folds)
+    head, scores = fit_head(vectors, rows, folds, of_folds, work)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
     return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began)
 
