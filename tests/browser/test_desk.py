@@ -313,6 +313,26 @@ def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: 
         page.close()
 
 
+def test_columns_that_are_refused_are_not_left(browser: Browser, tmp_path: Path) -> None:
+    rows = [(f"is the lamp number {n} red?", f"{n}" if n % 2 else "") for n in range(20)]
+    project = Project.open(tmp_path / "desk")
+    project.take(write_csv(tmp_path / "t.csv", rows, ("question", "price")))
+    desk = create_desk(project, learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        page.get_by_label("Labels").select_option("question")
+        page.get_by_role("link", name="Begin to label").click()
+        expect(page.locator("#alert")).to_contain_text("question")
+        expect(page.locator("#step-open[aria-current]")).to_be_visible()
+        page.get_by_label("Labels").select_option("price")
+        for _ in range(3):  # the last of several steps that are asked for is shown
+            page.evaluate("location.hash = '#texts'; location.hash = '#mend'; location.hash = '#label'")
+        expect(page.locator("#given")).to_contain_text("is the lamp")
+        assert project.store.facts["label"] == "price", "the columns are read before the step is shown"
+        page.close()
+
+
 def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40), given=["1.25", "", "", ""] * 10)
     with labelling(browser, project) as page:

@@ -17,9 +17,10 @@ const LOOK_AGAIN = 1500; // milliseconds, while a model is trained
 
 class Desk {
   constructor() {
+    this.shows = 0;
+    this.showing = Promise.resolve();
     this.rooms = Object.fromEntries(STEPS.map(([key, , room]) => [key, room(this)]));
     byId("steps").replaceChildren(...STEPS.map(([key, name]) => el("a", { href: `#${key}`, id: `step-${key}` }, name)));
-    addEventListener("hashchange", () => this.show());
     const look = () => this.state && this.refresh().then(() => this.room?.changed?.());
     others.addEventListener("message", look);
     addEventListener("focus", look); // another browser may have changed something
@@ -28,8 +29,9 @@ class Desk {
   async begin() {
     await this.refresh();
     // What was found is read first: once a label is given, the columns stay.
-    if (!STEPS.some(([key]) => `#${key}` === location.hash)) location.replace(`#${this.state.fixed ? "label" : "open"}`);
-    await this.show();
+    if (!STEPS.some(([key]) => `#${key}` === location.hash)) history.replaceState(null, "", `#${this.state.fixed ? "label" : "open"}`);
+    addEventListener("hashchange", () => this.show());
+    this.show();
   }
 
   /** Asks for the state, and shows it in the step that is open. While a model is trained, asks again. */
@@ -44,15 +46,21 @@ class Desk {
     this.room?.update?.();
   }
 
-  async show() {
+  /** Shows the step of the address, once the one before has done what it has to. Of several asked for meanwhile, the last. */
+  show() {
+    const number = ++this.shows;
+    this.showing = this.showing.catch(() => {}).then(() => number === this.shows && this.draw());
+  }
+
+  async draw() {
+    if (await this.room?.leave?.() === false) return history.replaceState(null, "", `#${this.key}`); // why is said there
     const key = location.hash.slice(1);
-    this.room?.leave?.();
-    this.room = this.rooms[key] ?? this.rooms.open;
-    if (!this.state.texts) this.room = this.rooms.open;
-    STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", this.room === this.rooms[name]));
+    this.key = this.state.texts && key in this.rooms ? key : "open";
+    this.room = this.rooms[this.key];
+    STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", name === this.key));
     this.say("");
     byId("room").replaceChildren(this.room.place);
-    await this.room.enter?.();
+    return void this.room.enter?.(); // another step need not wait for it
   }
 
   /** Does what is asked of the server. A refusal is shown; then there is no result. */

@@ -93,6 +93,7 @@ export function opening(desk) {
     changed = false;
     const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value, ...used() }));
     if (state) await desk.refresh(state);
+    return Boolean(state);
   }
 
   columns.addEventListener("change", () => { changed = true; });
@@ -100,5 +101,5 @@ export function opening(desk) {
     event.preventDefault();
     read();
   });
-  return { place, enter, update, leave: () => changed && read() }; // what was chosen counts, also if nobody presses the button
+  return { place, enter, update, leave: () => !changed || read() }; // what was chosen counts, also if nobody presses the button
 }
