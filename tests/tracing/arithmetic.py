@@ -74,6 +74,11 @@ def _compute(step: Step, read: list[Array]) -> Array:
         return x[..., settings["skipped"] : settings["skipped"] + settings["columns"]]
     if step.operation == "scores-of-texts":
         return np.sum(x * read[1], axis=-1, keepdims=True) / np.sqrt(settings["head_dim"])
+    if step.operation == "part-mean":
+        return np.array([x[rows].sum(axis=0) / max(1, len(rows)) for rows in settings["parts"]]).reshape(-1, x.shape[1])
+    if step.operation == "share":
+        of_text = [sum(x[np.array(settings["texts"]) == text]) for text in settings["texts"]]
+        return np.divide(x, of_text, out=np.zeros_like(x), where=x > 0)
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
 

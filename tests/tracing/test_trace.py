@@ -20,8 +20,11 @@ from glassformer.models.published.notes_decoder import NotesDecoderConfig
 from glassformer.models.published.sentiment140 import Sentiment140Config
 from glassformer.models.published.vinh import VinhAttentionConfig, VinhMLPConfig, VinhTransformerConfig
 from glassformer.models.published.vinh_recurrent import VinhRecurrentConfig
+from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.change_costs import with_costs
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.body.reader import BodyReader
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.number.held_out import Scale
 from glassformer.targets.number.target import Number
@@ -106,10 +109,24 @@ def of_a_number() -> Predictor:
     return Predictor(dataclasses.replace(trained, config=trained.config.model_copy(update={"target": target})))
 
 
+def with_body(trained: TrainedModel, texts: int = 1) -> TrainedModel:
+    """The same model with a body beside its readers. It knows "plot" and "not", and "is" and "again" by pieces."""
+    draw = np.random.default_rng(5)
+    sizes = {"values": (2, 4), "piece_values": (3, 4), "head": (texts, 4, 3), "bias": (3,)}
+    arrays: Any = {name: draw.normal(size=size).astype(np.float32) for name, size in sizes.items()}
+    words, pieces = ("plot", "not"), ("<is", "is>", "gain")
+    body = BodyReader(body="own", words=words, pieces=pieces, weights=np.array([0.25, 1.0], np.float32), **arrays)
+    readers = Readers.weighing({**trained.config.weights, "body": 0.8})
+    config = trained.config.model_copy(update={"readers": readers})
+    return dataclasses.replace(trained, config=config, readers={**trained.readers, "body": body})
+
+
 KINDS: dict[str, Callable[[], tuple[Predictor, Any]]] = {
     "both readers": lambda: (Predictor(two_readers()), TEXT),
     "a number": lambda: (of_a_number(), TEXT),
     "rows": lambda: (Predictor(of_rows()), ROW),
+    "the body": lambda: (Predictor(with_body(two_readers())), TEXT),
+    "the body, of rows": lambda: (Predictor(with_body(of_rows(), texts=2)), ROW),
     **{name: lambda config=config: (predictor_of(config), TEXT) for name, config in DESIGNS.items()},  # type: ignore[misc]
 }
 """Models and what they read."""
@@ -117,11 +134,8 @@ KINDS: dict[str, Callable[[], tuple[Predictor, Any]]] = {
 
 def recompute(predictor: Predictor, found: Trace) -> dict[str, Any]:
     tensors = {name: tensor.detach().numpy() for name, tensor in tensors_of(predictor.trained.model).items()}
-    given = {
-        name: found[name]
-        for name in ("token_ids", "counting.ngrams", "counting.bias", "base", "costs")
-        if any(matrix.step.name == name for matrix in found)
-    }
+    names = ("token_ids", "counting.ngrams", "counting.bias", "body.parts", "body.weights", "body.head", "body.bias")
+    given = {matrix.step.name: matrix.values for matrix in found if matrix.step.name in (*names, "base", "costs")}
     return recomputed([matrix.step for matrix in found], tensors, given)
 
 
@@ -157,6 +171,38 @@ def test_both_readers_add_up(transformer: float) -> None:
     np.testing.assert_allclose(found["counting.weighted"], readers["counting"][0], atol=1e-5)
     np.testing.assert_allclose(found["transformer.weighted"], readers["transformer"][0], atol=1e-5)
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)
+
+
+def test_the_body_shows_its_words_and_adds_up() -> None:
+    predictor = Predictor(with_body(two_readers()))
+    body = predictor.trained.readers["body"]
+    assert isinstance(body, BodyReader)
+    found = trace(predictor, "The plot is thin")
+    assert found.words == ("the (unknown)", "plot", "is (2 pieces)", "thin (unknown)")
+    assert found.parts == ("plot", "<is", "is>")
+    np.testing.assert_array_equal(found["body.parts"], [body.values[0], *body.piece_values[:2]])
+    np.testing.assert_allclose(found["body.words"][[1, 2]], [body.values[0], body.piece_values[:2].mean(axis=0)])
+    assert not found["body.words"][[0, 3]].any()
+    assert found["body.weights"].tolist() == [0, 0.25, 1, 0]
+    assert found["body.shares"].tolist() == pytest.approx([0, 0.2, 0.8, 0])
+    np.testing.assert_allclose(found["body.scores"], predictor.alone("body", ["The plot is thin"])[0], rtol=1e-5)
+    assert as_json(found)["body_words"] == found.words
+    stages = dict(zip([matrix.step.name for matrix in found], stages_of(found), strict=True))
+    assert {stages[name] for name in ("body.parts", "body.head", "body.scores", "body.weighted")} == {"body"}
+    unknown = trace(predictor, "film")
+    assert (unknown.words, unknown.parts) == (("film (unknown)",), ())
+    np.testing.assert_array_equal(unknown["body.scores"], body.bias)
+
+
+def test_the_body_of_a_row_has_a_mean_for_each_text() -> None:
+    predictor = Predictor(with_body(of_rows(), texts=2))
+    found = trace(predictor, ROW)
+    assert found.words == (
+        "the (unknown, review)", "plot (review)", "is (2 pieces, review)", "thin (unknown, review)",
+        "not (reply)", "again (1 piece, reply)",
+    )  # fmt: skip
+    assert found["body.shares"].tolist() == pytest.approx([0, 0.2, 0.8, 0, 0.5, 0.5])
+    np.testing.assert_allclose(found["body.scores"], predictor.alone("body", [INPUTS.compose(ROW)])[0], rtol=1e-5)
 
 
 def test_rules_are_named_and_add_up() -> None:

@@ -24,6 +24,7 @@ _OVER_A_ROW = (
     "scores",
     "query-scores",
     "z-score",
+    "share",
 )
 _OVER_A_COLUMN = ("mean", "max", "weighted-mean", "column-sum", "softmax-of-columns")
 _OF_ONE_NUMBER = ("add", "add-with-bias", "gate", "product", "two-products", "complement", "scale", "divide", "sigmoid")

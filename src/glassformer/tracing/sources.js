@@ -168,6 +168,15 @@ function sources(matrices, matrix, cell) {
     case "pick": return one(x, [settings.row === "first" ? 0 : x.shape[0] - 1, last]);
     case "mean": return { groups: [[x, column(x, [], last)]], value: mean(column(x, [], last).map((at) => number(x, at))) };
     case "max": return { groups: [[x, column(x, [], last)]], value: Math.max(...column(x, [], last).map((at) => number(x, at))) };
+    case "part-mean": {
+      const cells = settings.parts[cell[0]].map((part) => [part, last]);
+      if (!cells.length) return { groups: [], value: 0, zero: "The body knows neither this word nor a piece of it." };
+      return { groups: [[x, cells]], value: mean(cells.map((at) => number(x, at))) };
+    }
+    case "share": {
+      const cells = row(x, before).filter(([index]) => settings.texts[index] === settings.texts[last]);
+      return { groups: [[x, cells]], value: number(x, cell) / (sum(cells.map((at) => number(x, at))) || 1) };
+    }
     case "query-scores": return products([x, row(x, cell)], group(a, (query) => row(query, [])), 1 / Math.sqrt(settings.d_model));
     case "weighted-mean": return products([x, row(x, [])], [a, column(a, [], last)]);
     case "flatten": {

@@ -17,7 +17,7 @@ from glassformer.data.arrays import Array, DoubleArray, FloatArray
 
 Axes = tuple[str, ...]
 TOKENS, FEATURES, HEADS, HIDDEN, CLASSES = "tokens", "features", "heads", "hidden", "classes"
-NGRAMS, RULES = "n-grams", "rules"
+NGRAMS, RULES, WORDS, PARTS = "n-grams", "rules", "words", "words and pieces"
 BACKWARDS, TEXTS, IN_ROW = "tokens from the last", "texts", "texts of a row"
 """The meanings of the axes of matrices."""
 TOKENS_BY_FEATURES = (TOKENS, FEATURES)

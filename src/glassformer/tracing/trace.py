@@ -20,9 +20,11 @@ from glassformer.explanation.question import read_text
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.answering_config import named as named_reader
 from glassformer.prediction.predictor import Predictor
+from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.readers.encoder.prediction import EncoderReader
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.tracing.body import body_steps
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import (
@@ -30,8 +32,10 @@ from glassformer.tracing.steps import (
     CLASSES,
     FEATURES,
     NGRAMS,
+    PARTS,
     RULES,
     TOKENS,
+    WORDS,
     Matrix,
     Step,
     TracedTarget,
@@ -51,6 +55,8 @@ class Trace:
         tokens: of the transformer, the start token first.
         ngrams: the known n-grams of the text, in the order of the rows of `counting.ngrams`.
         rules: the rules that match the text, in the order of the rows of `rules.matched`.
+        words: of the body, in the order of the rows of `body.words`; with how many pieces an unknown one is read.
+        parts: the known words and pieces, in the order of the rows of `body.parts`.
         label, rival: the answer and the second most probable label. The gradients are those of the margin: the logit
             of `label` minus that of `rival`, of the transformer alone if there are several readers. With several labels
             per text or a single one, there is no rival. Of a number, `label` is its column.
@@ -62,6 +68,8 @@ class Trace:
     tokens: tuple[str, ...]
     ngrams: tuple[str, ...]
     rules: tuple[str, ...]
+    words: tuple[str, ...]
+    parts: tuple[str, ...]
     labels: tuple[str, ...]
     label: str
     rival: str | None
@@ -116,12 +124,14 @@ def trace(predictor: Predictor, text: str | Mapping[str, Any]) -> Trace:
     weights = sum(matrix.values.size for matrix in matrices if matrix.step.operation == "weight")
     if weights > MOST_NUMBERS:
         matrices = [matrix for matrix in matrices if matrix.step.operation != "weight"]
-    ngrams, rules, last = _after_the_scores(predictor, text, heard["logits"][0])
+    names, last = _after_the_scores(predictor, text, heard["logits"][0])
     return Trace(
         text=layout.text,
         tokens=tokens,
-        ngrams=ngrams,
-        rules=rules,
+        ngrams=names.get(NGRAMS, ()),
+        rules=names.get(RULES, ()),
+        words=names.get(WORDS, ()),
+        parts=names.get(PARTS, ()),
         labels=outcome.names,
         label=outcome.label,
         rival=outcome.rival,
@@ -168,20 +178,19 @@ def _check_length(predictor: Predictor, steps: Sequence[Step], length: int) -> N
 
 def _after_the_scores(
     predictor: Predictor, text: str, scores: FloatArray
-) -> tuple[tuple[str, ...], tuple[str, ...], list[Matrix]]:
-    """Return the known n-grams, the rules that match, and the matrices from the transformer's scores to the answer."""
+) -> tuple[dict[str, tuple[str, ...]], list[Matrix]]:
+    """Return the names of rows by their axis, and the matrices from the transformer's scores to the answer."""
     config, counting = predictor.trained.config, predictor.trained.counting
     found: list[Matrix] = []
-
-    ngrams, rules = tuple[str, ...](), tuple[str, ...]()
+    names: dict[str, tuple[str, ...]] = {}
     by_reader: dict[str, tuple[str, Array]] = {}
     for reader in config.weights:
         if reader == "counting" and counting is not None:
-            ngrams, shares, bias = _counted(counting, text, config.inputs)
+            names[NGRAMS], shares, bias = _counted(counting, text, config.inputs)
             found += _summed("counting", shares, bias, ("ngrams", "logits"), NGRAMS)
             by_reader[reader] = found[-1].step.name, found[-1].values
         elif isinstance(ruled := predictor.trained.readers.get(reader), RulesReader):
-            rules, shares = _matched(ruled, text)
+            names[RULES], shares = _matched(ruled, text)
             found += _summed(reader, shares, ruled.bias, ("matched", "scores"), RULES)
             by_reader[reader] = found[-1].step.name, found[-1].values
         elif reader == "transformer":
@@ -190,6 +199,10 @@ def _after_the_scores(
             *given, last = _encoded(encoder, text)
             found += [*given, last]
             by_reader[reader] = last.step.name, last.values
+        elif isinstance(body := predictor.trained.readers[reader], BodyReader):
+            of_body, steps = body_steps(body, text, config.inputs)
+            names, found = names | of_body, found + steps
+            by_reader[reader] = found[-1].step.name, found[-1].values
         else:
             by_reader[reader] = f"{reader}.scores", predictor.alone(reader, [text])[0]
             found.append(matrix("given", *by_reader[reader]))
@@ -208,7 +221,7 @@ def _after_the_scores(
         found.append(matrix("add", joined, total, name, other))
         name = joined
     kind: TracedTarget = config.target.part("tracing")
-    return ngrams, rules, [*found, *kind.steps(config.target, name, total)]
+    return names, [*found, *kind.steps(config.target, name, total)]
 
 
 def _counted(

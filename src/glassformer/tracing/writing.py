@@ -16,7 +16,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.files import write_aside, written_aside
 from glassformer.pages.html import rendered
 from glassformer.tracing.exercise import Blank
-from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, RULES, TEXTS, TOKENS, Matrix
+from glassformer.tracing.steps import BACKWARDS, CLASSES, NGRAMS, PARTS, RULES, TEXTS, TOKENS, WORDS, Matrix
 from glassformer.tracing.trace import Trace
 
 BLOCKS = "blocks."
@@ -28,11 +28,12 @@ STAGES: Mapping[str, str] = {
     "backwards": "Read from the last token to the first",
     "text": "Vectors become logits",
     "counting": "The counting reader",
+    "body": "The body",
     "answer": "The answer",
 }
 """The parts of a page in their order, and their headings."""
 _OF_MANY_STEPS: Mapping[str, str] = {
-    "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting", "body": "answer",
+    "blocks": "block", "forwards": "forwards", "backwards": "backwards", "counting": "counting", "body": "body",
     "encoder": "answer", "rules": "answer",
 }  # fmt: skip
 _ANSWER = (
@@ -80,11 +81,13 @@ def render(found: Trace, exercise: Sequence[Blank] = ()) -> str:
 
 
 def write_npz(path: Path, found: Trace) -> None:
-    """Write all matrices by their names, gradients as `gradient/NAME`, and `tokens`, `ngrams`, `rules` and `labels`."""
+    """Write all matrices by their names, gradients as `gradient/NAME`, and what rows are, such as `tokens`."""
     arrays: dict[str, Array] = {
         "tokens": np.array(found.tokens, np.str_),
         "ngrams": np.array(found.ngrams, np.str_),
         "rules": np.array(found.rules, np.str_),
+        "body_words": np.array(found.words, np.str_),
+        "body_parts": np.array(found.parts, np.str_),
         "labels": np.array(found.labels, np.str_),
     }
     for matrix in found:
@@ -102,6 +105,8 @@ def as_json(found: Trace) -> dict[str, Any]:
         "tokens": found.tokens,
         "ngrams": found.ngrams,
         "rules": found.rules,
+        "body_words": found.words,
+        "body_parts": found.parts,
         "labels": found.labels,
         "label": found.label,
         "rival": found.rival,
@@ -135,6 +140,8 @@ def _document(found: Trace, exercise: Sequence[Blank]) -> dict[str, Any]:
         BACKWARDS: found.tokens[::-1],
         NGRAMS: found.ngrams,
         RULES: found.rules,
+        WORDS: found.words,
+        PARTS: found.parts,
         CLASSES: found.labels,
     }
     axes[TEXTS] = ("this text",)
