@@ -9,11 +9,13 @@ from glassformer.explanation.explain import explain
 from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.page import render, words, write_explanation
 from glassformer.explanation.shares import NgramInMargin, WordShare
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import keeping
 from tests.prediction.samples import small_trained_model
 from tests.support import flat
+from tests.tracing.test_trace import with_body
 
 TEXT = "The plot is thin, but <i>i</i> loved it"
 
@@ -41,6 +43,16 @@ def test_a_page_tells_the_margin_and_the_verdict(tmp_path: Path) -> None:
     assert f"{found.margin:+.2f}".replace("-", "−") in page
     assert "What counting found" in page
     assert "What counting found" not in shown_page(explain(Predictor(small_trained_model()), TEXT))
+
+
+def test_the_foot_says_of_the_readers_that_answer_whether_shares_are_exact() -> None:
+    def foot(trained: TrainedModel) -> str:
+        (said,) = re.findall(r"<footer>(.*?)</footer>", shown_page(explain(Predictor(trained), TEXT)))
+        return flat(re.sub("<[^>]*>", "", said)).strip()
+
+    assert foot(two_readers()) == "Shares of counting are exact. Shares of the transformer are by shapley."
+    assert foot(with_body(two_readers(transformer=0.0))) == "Shares of counting and the body are exact."
+    assert foot(small_trained_model()) == "Shares of the transformer are by shapley."
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:

@@ -15,6 +15,8 @@ from glassformer.explanation.reading import of_words
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.ngrams import words_of
 
+EXACT = ("counting", "body", "rules")
+"""The readers whose shares are exact."""
 _MOST_READINGS = 200  # of a text without some of its words
 
 
@@ -32,7 +34,7 @@ class ReaderShares:
 
 
 def shares_by_reader(question: Question, method: str | None = None) -> dict[str, ReaderShares]:
-    """Return the shares of each reader that is asked. Those of counting, of the body and of rules are exact.
+    """Return the shares of each reader that is asked. Those of `EXACT` are exact.
 
     Args:
         method: a key of `METHODS`, for the transformer; see `default_method`.

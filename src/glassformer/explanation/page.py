@@ -12,9 +12,11 @@ from markupsafe import Markup, escape
 
 from glassformer.data.files import write_aside
 from glassformer.data.wording import label_text
+from glassformer.explanation.by_reader import EXACT
 from glassformer.explanation.explanation import Explanation
 from glassformer.explanation.shares import NgramInMargin, Piece, WordShare, signed
 from glassformer.pages.html import rendered
+from glassformer.prediction.answering_config import TRANSFORMER, named
 
 if TYPE_CHECKING:
     from glassformer.explanation.heads import Head
@@ -46,6 +48,7 @@ def render(found: Explanation) -> str:
         marked_style=MARKED_STYLE,
         words=words(found),
         shares=_shares(found),
+        how_known=_how_known(found),
         most=_WORDS_SHOWN,
         ngrams=[each for each in found.ngrams if not found.asked.is_nothing(each.share)],
         visible=_visible,
@@ -68,6 +71,15 @@ def marked(piece: Piece, title: str = "") -> Markup:
         return escape(piece.text)
     mark = Markup('<mark class="{}" style="--share: {:.0f}%" title="{}">{}</mark>')
     return mark.format(piece.side, strength, title or signed(piece.share), piece.text)
+
+
+def _how_known(found: Explanation) -> str:
+    """Say of each reader that is asked whether its shares are exact, or how they are estimated."""
+    ways: dict[str, list[str]] = {}
+    for reader in found.words[0].shares if found.words else ():
+        way = "exact" if reader in EXACT else f"by {found.method}" if reader == TRANSFORMER else "by leaving out words"
+        ways.setdefault(way, []).append(named(reader))
+    return " ".join(f"Shares of {' and '.join(readers)} are {way}." for way, readers in ways.items())
 
 
 def _shares(found: Explanation) -> dict[str, Any]:
