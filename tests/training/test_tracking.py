@@ -55,6 +55,34 @@ def test_a_run_has_its_settings_its_figures_its_report_and_its_model(
     assert "code: null" in about
 
 
+@few_steps()
+def test_epochs_are_written_while_training_runs(
+    mlflow: Any, reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A store that once takes nothing is asked again at the end alone."""
+    log, settings, tried = mlflow.log_metrics, mlflow.log_params, list[int]()
+
+    def logged(figures: dict[str, float], step: int | None = None) -> None:
+        if step is not None:
+            tried.append(step)
+        if step == 2 and tried.count(2) == 1:
+            raise mlflow.MlflowException("the store is away")
+        log(figures, step=step)
+
+    def at_the_end(given: dict[str, Any]) -> None:
+        tried.append(0)
+        settings(given)
+
+    monkeypatch.setattr(mlflow, "log_metrics", logged)
+    monkeypatch.setattr(mlflow, "log_params", at_the_end)
+    more = ("--set", "training.epochs=3", "--set", "training.patience=9", "--track", "mlflow")
+    assert glassformer("train", reviews.table, "--out", tmp_path / "model", *QUICK, *more).code == 0
+    assert tried == [1, 2, 0, 2, 3]
+    client = mlflow.MlflowClient()
+    (run,) = client.search_runs([client.get_experiment_by_name("Default").experiment_id])
+    assert [each.step for each in client.get_metric_history(run.info.run_id, "train_loss")] == [1, 2, 3]
+
+
 def test_a_run_that_fails_is_shown_as_failed(mlflow: Any, tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), tracked("mlflow", tmp_path / "model"):
         raise ZeroDivisionError

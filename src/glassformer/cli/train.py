@@ -220,7 +220,7 @@ def _train(
 
     doing("splitting the rows, learning a vocabulary, encoding the texts")
     taken = Snapshots() if snapshots else None
-    with tracked(track if processes.leads else None, out) as write:
+    with tracked(track if processes.leads else None, out) as tracker:
         with resumable(out), LiveView() as view:
             trained = train_model(
                 begun.sources,
@@ -234,12 +234,13 @@ def _train(
                 on_prepared=lambda prepared: _introduce(prepared, view.line, begun=begun, device=target),
                 snapshots=taken,
                 worded=_worded,
+                watch=None if tracker is None else tracker.watch,
                 processes=processes,
                 **given,
             )
-        if write is not None:
+        if tracker is not None:
             doing("writing to the tracker")
-            say(write(trained))
+            say(tracker.write(trained))
     _show_trained(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")

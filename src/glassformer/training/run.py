@@ -64,6 +64,7 @@ def train_model(
     snapshots: Snapshots | None = None,
     keep_texts: bool = False,
     worded: Callable[[Any], Any] | None = None,
+    watch: Callable[[Observer], Observer] | None = None,
     processes: Processes = ALONE,
 ) -> TrainedModel:
     """Split, learn a vocabulary, encode, train and calibrate. With `out`, write a model folder there.
@@ -82,6 +83,7 @@ def train_model(
             can then read them.
         worded: with it, the model folder gets a report of the held-out rows. The report shows the figures as this
             function returns them, which may write settings as flags.
+        watch: returns the observer of the training whose epochs the model keeps in its history, given another observer.
         processes: the processes that train together. Each of them calls this function, with the same arguments. The one
             that leads writes the model folder.
 
@@ -96,7 +98,7 @@ def train_model(
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = way.prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
     shots = snapshots if processes.leads else None
-    kept = Kept(source=source, out=out, snapshots=shots, texts=keep_texts, worded=worded)
+    kept = Kept(source=source, out=out, snapshots=shots, texts=keep_texts, worded=worded, watch=watch)
     with work_in(out, identity_of(prepared), resume=resume, overwrite=overwrite, processes=processes):
         trained: TrainedModel = train_prepared(prepared, kept, clock, observer, on_prepared, resume=resume, way=way)
     way.warn(trained, prepared.splits, observer)
@@ -112,6 +114,7 @@ class Kept:
     snapshots: Snapshots | None = None
     texts: bool = False
     worded: Callable[[Any], Any] | None = None
+    watch: Callable[[Observer], Observer] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -189,6 +192,8 @@ def _trained(
     prepared, pretraining = pretrain_on_own_texts(prepared, observer)
     trainer = _trainer(prepared, learned, observer)
     crossed = _crossed(prepared, learned, trainer, kept, way.gain, begun=begun)
+    if kept.watch is not None:
+        trainer.observer = kept.watch(trainer.observer)
     if kept.snapshots is not None:
         kept.snapshots.begin(prepared, trainer)
 

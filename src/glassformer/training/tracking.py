@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from glassformer import __version__
 from glassformer.data.installed import pip_install
@@ -14,17 +14,30 @@ from glassformer.errors import GlassformerError, UsageError, words_of
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.card import said_of
+from glassformer.training.loop import Observer
 
 TRACKERS = ("mlflow",)
 _QUIET = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # seven by default, which take minutes if nothing answers
 }
-Write = Callable[[TrainedModel], str]
-"""Writes a trained model to the tracker, and returns a sentence that says where."""
 
 
-def tracked(tracker: str | None, out: Path) -> AbstractContextManager[Write | None]:
+class Tracker(Protocol):
+    """Takes the figures of a run and its model."""
+
+    def watch(self, observer: Observer) -> Observer:
+        """Return an observer that passes everything on, and writes the figures of each epoch."""
+
+    def write(self, trained: TrainedModel) -> str:
+        """Write everything that it does not have yet. Return a sentence that says where it is.
+
+        Raises:
+            GlassformerError: the tracker did not take it.
+        """
+
+
+def tracked(tracker: str | None, out: Path) -> AbstractContextManager[Tracker | None]:
     """Return a block in which something trains. The tracker shows the run as failed if the block raises.
 
     Args:
@@ -41,7 +54,7 @@ def tracked(tracker: str | None, out: Path) -> AbstractContextManager[Write | No
 
 
 @contextmanager
-def _on_mlflow(out: Path) -> Iterator[Write]:
+def _on_mlflow(out: Path) -> Iterator[Tracker]:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -56,31 +69,65 @@ def _on_mlflow(out: Path) -> Iterator[Write]:
     except MlflowException as error:
         raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
 
-    def write(trained: TrainedModel) -> str:
-        try:
-            _write(mlflow, trained, out)
-        except (MlflowException, OSError) as error:
-            raise GlassformerError(f"{out} is complete, but {where} did not take it: {words_of(error)}") from error
-        return f"{where} has it as run {run.info.run_id}"
-
     with run:
-        yield write
+        yield _RunOfMlflow(mlflow, out, where, run.info.run_id)
 
 
-def _write(mlflow: Any, trained: TrainedModel, out: Path) -> None:
-    from glassformer.prediction.on_mlflow import log_model
+class _RunOfMlflow:
+    def __init__(self, mlflow: Any, out: Path, where: str, number: str) -> None:
+        self._mlflow, self._out, self._where, self._number = mlflow, out, where, number
+        self._written = set[int]()  # epochs
+        self._answers = True
 
-    config = trained.config
-    learned = {name: config.data[name] for name in ("source", "rows", "validation_rows")}
-    mlflow.log_params(_flat({**config.recipe, "data": learned}))
-    mlflow.set_tag("glassformer", __version__)
-    for row in trained.metrics["history"]:
-        mlflow.log_metrics({name: value for name, value in row.items() if name != "epoch"}, step=int(row["epoch"]))
-    figures = _flat({**said_of(trained).figures(trained), "training_seconds": config.training_seconds})
-    mlflow.log_metrics({name: value for name, value in figures.items() if type(value) in (int, float)})
-    if (out / REPORT_FILE).is_file():
-        mlflow.log_artifact(str(out / REPORT_FILE))
-    log_model(out)
+    def watch(self, observer: Observer) -> Observer:
+        return _Watching(observer, self._try_to_write_epoch)
+
+    def _try_to_write_epoch(self, row: Mapping[str, float]) -> None:
+        if self._answers:
+            try:
+                self._write_epoch(row)
+            except (self._mlflow.MlflowException, OSError):
+                self._answers = False  # each try takes time; `write` tries again
+
+    def write(self, trained: TrainedModel) -> str:
+        try:
+            self._write(trained)
+        except (self._mlflow.MlflowException, OSError) as error:
+            raise GlassformerError(
+                f"{self._out} is complete, but {self._where} did not take it: {words_of(error)}"
+            ) from error
+        return f"{self._where} has it as run {self._number}"
+
+    def _write(self, trained: TrainedModel) -> None:
+        from glassformer.prediction.on_mlflow import log_model
+
+        config, mlflow = trained.config, self._mlflow
+        learned = {name: config.data[name] for name in ("source", "rows", "validation_rows")}
+        mlflow.log_params(_flat({**config.recipe, "data": learned}))
+        mlflow.set_tag("glassformer", __version__)
+        for row in trained.metrics["history"]:  # also of a run that was resumed
+            if row["epoch"] not in self._written:
+                self._write_epoch(row)
+        figures = _flat({**said_of(trained).figures(trained), "training_seconds": config.training_seconds})
+        mlflow.log_metrics({name: value for name, value in figures.items() if type(value) in (int, float)})
+        if (self._out / REPORT_FILE).is_file():
+            mlflow.log_artifact(str(self._out / REPORT_FILE))
+        log_model(self._out)
+
+    def _write_epoch(self, row: Mapping[str, float]) -> None:
+        epoch = int(row["epoch"])
+        self._mlflow.log_metrics({name: value for name, value in row.items() if name != "epoch"}, step=epoch)
+        self._written.add(epoch)
+
+
+class _Watching:
+    def __init__(self, inner: Observer, write: Callable[[Mapping[str, float]], None]) -> None:
+        self._inner, self._write = inner, write
+        self.on_step, self.on_message = inner.on_step, inner.on_message
+
+    def on_epoch(self, row: dict[str, float]) -> None:
+        self._inner.on_epoch(row)
+        self._write(row)
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
