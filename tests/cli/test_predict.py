@@ -237,6 +237,45 @@ def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> 
     assert [json.dumps(row["unlike_training"]) for row in as_json] == [row[-1] for row in rows]
 
 
+def test_json_keeps_the_values_of_its_other_columns(reviews: Trained, tmp_path: Path) -> None:
+    """Of every row, also beyond the first batch, where a key is missing, and from a pipe."""
+    odd = {"id": 1, "price": 2.50, "ok": True, "tags": ["a", {"b": None}], "big": 10**30, "none": None, "code": "007"}
+    rows = [{"text": "good film", **odd}, *({"text": "bad", "id": number} for number in range(5_000))]
+    table, out = tmp_path / "new.jsonl", tmp_path / "a.jsonl"
+    table.write_text("\n".join(map(json.dumps, rows)))
+    assert glassformer("predict", reviews.folder, "--file", table, "--out", out).code == 0
+    answered = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(answered) == len(rows)
+    for row, answer in zip(rows, answered, strict=True):
+        assert answer["prediction"]
+        assert json.dumps({key: answer[key] for key in rows[0]}) == json.dumps(dict.fromkeys(rows[0]) | row)
+    array = json.dumps([{"text": "good film", "n": 3, "odd": float("nan")}]).encode()
+    (piped,) = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin=array).document["answers"]
+    assert (piped["n"], piped["odd"]) == (3, None)
+    explained = tmp_path / "why.jsonl"
+    table.write_text("\n".join(map(json.dumps, [rows[0]] * 9)))
+    assert glassformer("explain", reviews.folder, "--file", table, "--out", explained).code == 0
+    for line in explained.read_text().splitlines():
+        assert rows[0].items() <= json.loads(line).items()
+
+
+def test_parquet_keeps_its_numbers_in_lines_of_json(reviews: Trained, tmp_path: Path) -> None:
+    pl.DataFrame({"text": ["good film"], "n": [3], "ok": [True]}).write_parquet(tmp_path / "new.parquet")
+    found = glassformer("predict", reviews.folder, "--file", tmp_path / "new.parquet", "--jsonl")
+    assert (json.loads(found.out)["n"], json.loads(found.out)["ok"]) == (3, True)
+
+
+def test_a_file_of_texts_alone_is_sent_to_the_pipe(reviews: Trained, tmp_path: Path) -> None:
+    texts = tmp_path / "my texts.txt"
+    texts.write_text("good film\nbad\n")
+    refused = glassformer("predict", reviews.folder, "--file", texts)
+    misused(
+        refused, f"holds texts without columns; to answer each line: glassformer predict {reviews.folder} < '{texts}'"
+    )
+    texts.write_text("__label__good good film\n")
+    assert glassformer("predict", reviews.folder, "--file", texts).code == 0
+
+
 def test_json_lines_from_a_pipe(reviews: Trained) -> None:
     lines = [json.dumps({"words": text}, ensure_ascii=False) for text in ("good\u2028film", "电影 😀")]
     said = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin="\n".join(lines).encode())

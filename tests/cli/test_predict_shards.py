@@ -90,7 +90,7 @@ def test_json_lines_are_answered_as_json_lines(reviews: Trained, tmp_path: Path)
     (shards / "a.jsonl").write_text('{"text": "good"}\n{"text": "bad", "n": 1}\n', encoding="utf-8")
     assert predict(reviews, shards, tmp_path / "answers").code == 0
     lines = (tmp_path / "answers" / "a.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [(json.loads(line)["text"], json.loads(line)["n"]) for line in lines] == [("good", None), ("bad", "1")]
+    assert [(json.loads(line)["text"], json.loads(line)["n"]) for line in lines] == [("good", None), ("bad", 1)]
     assert all("probabilities" in json.loads(line) for line in lines)
 
 

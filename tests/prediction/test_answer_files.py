@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from glassformer.data.formats.format import Delimited
 from glassformer.errors import UsageError
-from glassformer.prediction.answer_files import record_lines, refuse_taken, texts_in
+from glassformer.prediction.answer_files import json_answers, refuse_taken, texts_in
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 
@@ -72,7 +73,9 @@ def test_a_record_is_the_row_with_its_answer() -> None:
         {"review": ["i loved it\u2028", None], "day": [date(2024, 2, 29), None], "n": [float("nan"), 2]}
     )
     answers = predictor.answer(texts_in("review")(frame))
-    first, second = map(json.loads, record_lines(frame, answers))
+    written: list[str] = []
+    json_answers(written.extend, Delimited(), source="new.csv")(frame, answers)
+    first, second = map(json.loads, written)
     assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
     nothing = dict.fromkeys(key for key in answers.record_keys if key != "readers")
     assert second == {"review": None, "day": None, "n": 2.0} | nothing

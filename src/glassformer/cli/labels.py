@@ -214,7 +214,7 @@ def _like(data: str) -> Delimited:
     found = [Delimited()]
     if not is_elsewhere(data) and Path(data).is_file():
         next(iterate_rows(Path(data), rows_per_batch=1, on_delimited=found.append))
-    return found[-1]
+    return Delimited(separator=found[-1].separator, mark=found[-1].mark)  # the rows to write are others
 
 
 def _on_progress(what: str, share: float) -> None:

@@ -15,7 +15,14 @@ from glassformer.cli.options import Asking, Encoding, Model, Query, SafeCsv, Tex
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
-from glassformer.cli.rows_to_answer import Misread, given_rows, table_file, table_in_batches, text_batches
+from glassformer.cli.rows_to_answer import (
+    Misread,
+    check_has_columns,
+    given_rows,
+    table_file,
+    table_in_batches,
+    text_batches,
+)
 from glassformer.cli.unknown import (
     Marked,
     counts_of,
@@ -84,7 +91,7 @@ def predict(
     if texts:
         check_order(model, texts[0], option="--file ")
     table = table_file(file, query, encoding)
-    _check(texts, table, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
+    _check(model, texts, table, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
     by.check(folder=_is_folder(table))
     if table is not None and out is not None and _is_folder(table):
         asked: dict[str, Any] = {"text": text, "automatic": automatic, "device": run.device, "safe_csv": safe_csv}
@@ -114,6 +121,7 @@ def _notes(predictor: Answering) -> None:
 
 
 def _check(
+    model: Path,
     texts: list[str] | None,
     file: Path | None,
     out: Path | None,
@@ -141,6 +149,8 @@ def _check(
         from glassformer.data.rows import check_file
 
         check_file(file)  # it says what is near
+    if file is not None and file.is_file():
+        check_has_columns(model, file)
     if _is_folder(file):
         if out is None:
             raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
 from glassformer.data.lines import arriving_lines
 from glassformer.errors import UsageError, quoted
+from glassformer.prediction.shipped import shown
 
 if TYPE_CHECKING:
     import io
@@ -46,6 +48,20 @@ def table_file(file: str | None, query: str | None, encoding: str | None) -> Pat
     if encoding is not None and path.is_dir():  # other processes may read it
         raise UsageError("--encoding goes with a single file; name one, or save the others as UTF-8")
     return path
+
+
+def check_has_columns(model: Path, file: Path) -> None:
+    """Refuse a file of texts alone, which a pipe answers."""
+    if file.suffix != ".txt":
+        return
+    from glassformer.data.formats.fasttext import MARK
+    from glassformer.data.formats.format import Place
+    from glassformer.data.formats.text import lines_at
+
+    with lines_at(Place(name=str(file), file=file)) as lines:
+        if not lines.first.lstrip().startswith(MARK):
+            command = f"glassformer predict {shlex.quote(shown(model))} < {shlex.quote(str(file))}"
+            raise UsageError(f"{file} holds texts without columns; to answer each line: {command}")
 
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:

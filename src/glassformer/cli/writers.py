@@ -110,7 +110,7 @@ def write_answers(
         yield csv_answers(write_rows, separator, source=str(table))
     else:
         with write_lines(style) as write_records:
-            yield json_answers(write_records, source=str(table))
+            yield json_answers(write_records, like, source=str(table))
 
 
 @contextmanager
@@ -121,33 +121,33 @@ def write_columns(
     from glassformer.prediction.answer_files import check_columns, refuse_taken, separator_of
 
     separator = separator_of(out or Path("standard-output.csv"), like)
-    with _rows_written(out, separator, mark=like.mark, safe=safe) as write_rows:
+    with _rows_written(out, separator, like, safe=safe) as write_rows:
 
         def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
             refuse_taken(frame, added, source)
             check_columns(frame, separator)
-            write_rows(frame.hstack(columns))
+            write_rows(frame, columns)
 
         yield write
 
 
 @contextmanager
 def _rows_written(
-    out: Path | None, separator: str | None, *, mark: bool, safe: bool | None
-) -> Iterator[Callable[[pl.DataFrame], None]]:
-    """Yield a function that writes rows to a file, or as CSV to standard output."""
-    from glassformer.prediction.answer_files import csv_rows, opened_to_write, write_lines_to
+    out: Path | None, separator: str | None, like: Delimited, *, safe: bool | None
+) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
+    """Yield a function that writes rows, and columns beside them, to a file, or as CSV to standard output."""
+    from glassformer.prediction.answer_files import beside, csv_rows, opened_to_write, write_lines_to
 
     if out is None:
-        yield csv_rows(write_table, separator or ",", mark=mark, safe=bool(safe))
+        write = csv_rows(write_table, separator or ",", mark=like.mark, safe=bool(safe))
+        yield lambda rows, columns: write(rows.hstack(columns))
         return
     with written_aside(out) as aside, opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         if separator is None:
-            yield (
-                lambda rows: write_lines_to(file, rows.write_ndjson().rstrip("\n").split("\n")) if rows.height else None
-            )
+            yield lambda rows, columns: write_lines_to(file, beside(rows, columns, like))
         else:
-            yield csv_rows(file.write, separator, mark=mark, safe=safe is not False)
+            write = csv_rows(file.write, separator, mark=like.mark, safe=safe is not False)
+            yield lambda rows, columns: write(rows.hstack(columns))
 
 
 @contextmanager

@@ -52,9 +52,9 @@ def iterate_rows(
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
-    with `{` or `[` is read as JSON, any other as CSV. `on_delimited` is called for a CSV or TSV, before the first
-    frame, and `on_note` with sentences on what was found, before the frame where it was found. Raises `UsageError`
-    like `read_batches`, and for a JSON key that appears for the first time after the first batch.
+    with `{` or `[` is read as JSON, any other as CSV. `on_delimited` is called for a CSV, a TSV or JSON, before the
+    first frame, and `on_note` with sentences on what was found, before the frame where it was found. Raises
+    `UsageError` like `read_batches`, and for a JSON key that appears for the first time after the first batch.
     """
     columns: dict[str, None] = {}
     for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note):

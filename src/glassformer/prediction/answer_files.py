@@ -7,8 +7,9 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
 
@@ -40,9 +41,23 @@ def refuse_taken(frame: pl.DataFrame, added: Iterable[str], source: str) -> None
         )
 
 
-def record_lines(frame: pl.DataFrame, answers: Answers) -> Iterator[str]:
-    """Yield a line of JSON for each row: its columns, then its answer."""
-    return answers.lines(map(json.loads, frame.write_ndjson().rstrip("\n").split("\n")))
+def rows_of(frame: pl.DataFrame, like: Delimited) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a frame as JSON values: those of JSON as they stand in the file that `like` is of."""
+    if len(like.records) < frame.height:
+        return _as_json(frame)
+    records = (like.records.popleft() for _ in range(frame.height))
+    return ({name: record.get(name) for name in frame.columns} for record in records)
+
+
+def _as_json(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    return map(json.loads, frame.write_ndjson().rstrip("\n").split("\n"))
+
+
+def beside(frame: pl.DataFrame, columns: pl.DataFrame, like: Delimited) -> Iterator[str]:
+    """Yield a line of JSON for each row, with further columns beside its own."""
+    added = _as_json(columns) if columns.width else repeat({}, frame.height)
+    for row, more in zip(rows_of(frame, like), added, strict=True):
+        yield json.dumps({**row, **more}, ensure_ascii=False)
 
 
 @contextmanager
@@ -61,7 +76,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
     separator = separator_of(name, like)
     with opened_to_write(path, compressed=name.suffix == ".gz") as file:
         if separator is None:
-            yield json_answers(lambda lines: write_lines_to(file, lines), source=str(table))
+            yield json_answers(lambda lines: write_lines_to(file, lines), like, source=str(table))
         else:
             write = csv_rows(file.write, separator, mark=like.mark, safe=safe)
             yield csv_answers(write, separator, source=str(table))
@@ -79,13 +94,13 @@ def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source
     return write_answered
 
 
-def json_answers(write: Callable[[Iterable[str]], None], *, source: str) -> WriteAnswers:
-    """Return a function that writes a frame as the lines of `record_lines`."""
+def json_answers(write: Callable[[Iterable[str]], None], like: Delimited, *, source: str) -> WriteAnswers:
+    """Return a function that writes a frame as lines of JSON: of each row its columns, then its answer."""
 
     def write_records(frame: pl.DataFrame, answers: Answers) -> None:
         refuse_taken(frame, answers.record_keys, source)
         check_columns(frame, None)
-        write(record_lines(frame, answers))
+        write(answers.lines(rows_of(frame, like)))
 
     return write_records
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import polars as pl
 
@@ -22,10 +23,15 @@ def is_hidden(path: Path) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited:
-    """How the columns of a text file are separated, and whether it begins with a byte order mark."""
+    """How the columns of a text file are separated, and whether it begins with a byte order mark.
+
+    Attributes:
+        records: of JSON, the rows of the last frame as they stand in the file: frames hold text alone.
+    """
 
     separator: str = ","
     mark: bool = False
+    records: deque[dict[str, Any]] = field(default_factory=deque, compare=False, repr=False)
 
 
 OnDelimited = Callable[[Delimited], None]
@@ -39,7 +45,7 @@ class Place:
         name: what the user wrote, for messages.
         file: a file, which may be compressed if the format is text; or a stream of bytes that are not compressed.
         part: which table of the file, if the user named one.
-        on_delimited: called for a CSV or TSV, before its first frame.
+        on_delimited: called for a CSV, a TSV or JSON, before its first frame.
         on_note: called with sentences on what was found, before the frame where it was found.
     """
 

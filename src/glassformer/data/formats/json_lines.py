@@ -7,16 +7,19 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
+from typing import Any
 
 import polars as pl
 
 from glassformer.data.encodings import half_of_pair
-from glassformer.data.formats.format import Place
+from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.lines import LONGEST
 from glassformer.errors import UsageError, brief
 
 MOST_DIGITS = 100
+_NOT_JSON = re.compile("NaN|Infinity")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 
@@ -30,16 +33,22 @@ class JsonLines(TextFormat):
     in_pieces = True
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        records = _json_records(lines.whole, place.name)
+        records, like = _json_records(lines.whole, place.name), Delimited()
+        if place.on_delimited:
+            place.on_delimited(like)
         while rows := list(itertools.islice(records, rows_per_batch)):
-            columns = dict.fromkeys(key for row in rows for key in row)
-            yield pl.DataFrame([pl.Series(key, [row.get(key) for row in rows], pl.String) for key in columns])
+            if place.on_delimited:
+                like.records.clear()
+                like.records.extend(starmap(_writable, rows))
+            columns = dict.fromkeys(key for _, row in rows for key in row)
+            yield pl.DataFrame([pl.Series(key, [row.get(key) for _, row in rows], pl.String) for key in columns])
 
 
 JSON_LINES = JsonLines()
 
 
-def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | None]]:
+def _json_records(lines: Iterator[str], name: str) -> Iterator[tuple[dict[str, Any], dict[str, str | None]]]:
+    """Yield each object, and its values as text."""
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     first = next(numbered, None)
     if first is None:
@@ -56,7 +65,7 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[dict[str, str | N
                 raise ValueError("it holds half of a surrogate pair, which is not a character")
         except (ValueError, RecursionError) as error:
             raise _malformed(name, row, number, error) from None
-        yield texts
+        yield record, texts
 
 
 def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError:
@@ -136,6 +145,14 @@ def _blank_from(text: str, at: int) -> int:
 def _whole_number(digits: str) -> int | str:
     """Return the number, or the digits as text if there are too many: Python refuses to convert thousands of digits."""
     return int(digits) if len(digits) < MOST_DIGITS else digits
+
+
+def _writable(row: dict[str, Any], texts: dict[str, str | None]) -> dict[str, Any]:
+    """Return a row with text in place of values that no JSON may hold: NaN and infinity."""
+    return {
+        key: text if text is None or _NOT_JSON.search(text) else value
+        for (key, text), value in zip(texts.items(), row.values(), strict=True)
+    }
 
 
 def _as_text(value: object) -> str | None:
