@@ -131,6 +131,7 @@ def ship(folder: Path, found: dict[str, Any]) -> None:
     card.write_text(
         card.read_text(encoding="utf-8").replace("It knows only", measured_in_words(found) + "It knows only")
     )
+    write_sums(SHIPPED)
     print(SHIPPED, file=sys.stderr)
 
 

@@ -16,6 +16,7 @@ import pytest
 from glassformer.audit.audit import audit, render_audit
 from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import CannotMeasureError
+from glassformer.audit.judge import _kept_back
 from glassformer.audit.result import Audit, FileAudit
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
@@ -121,6 +122,11 @@ def test_what_the_owner_keeps_is_named(with_secret: Path, tmp_path: Path, monkey
     assert kept.level == "problem"
     assert "notes.txt" in kept.found
     assert "report, which quotes texts" in kept.found
+    assert kept.advice.startswith("delete them before")
+    (alone,) = _kept_back([FileAudit(name="notes.txt", holds="of the owner", give_away=False, size_bytes=9, found=())])
+    assert alone.found.startswith("1 entry is not part of the model")
+    assert alone.advice.startswith("delete it before")
+    assert alone.advice.endswith("which leaves it out")
 
 
 def test_kept_texts_and_several_labels(keeping: Trained, tags: Trained) -> None:

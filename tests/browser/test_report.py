@@ -102,6 +102,7 @@ def test_a_threshold_can_be_chosen(page: Page) -> None:
         said = re.match(r"(.+) from a probability of 1?\.\d{4} on: (\d+) of \d+ rows", shown)
         assert said is not None
         found.append(int(said[2]))
+        assert chooser.locator("label").nth(1).inner_text().endswith("wrong one" if price == "1" else "wrong ones")
     assert found == sorted(found)  # the dearer a missed row, the more rows are found
     assert found[0] < found[-1]
     shown = chooser.locator("output").inner_text()

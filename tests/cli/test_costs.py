@@ -75,7 +75,7 @@ def test_an_export_changes_its_costs_too_and_answers_as_the_model(model: Path, t
 def test_the_report_measures_what_a_row_costs(model: Path, reviews: Trained) -> None:
     glassformer("costs", model, f"{NEGATIVE}=20")
     said = glassformer("evaluate", model, reviews.table, "--train", reviews.table)
-    assert "an answer costs " in said.out
+    assert re.search(r"mean cost \.\d{3} \(.*\); without your costs \.\d{3} \(", said.out)
     found = json.loads((model / "evaluation/metrics.json").read_text())["costs"]
     names = [each["name"] for each in found["others"]]
     assert names[0] == "the most probable answers"

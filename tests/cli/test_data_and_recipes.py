@@ -29,6 +29,12 @@ def test_data_list(tmp_path: Path) -> None:
     assert [known["name"] for known in datasets] == list(KNOWN)
     assert [known["name"] for known in datasets if known["here"]] == ["polarity", "zhou"]
     assert all(known["licence"] and known["citation"] and known["splits"] for known in datasets)
+    assert "zhou  (here, without: test; glassformer data get zhou)\n" in said.out
+    (tmp_path / "zhou" / "test.parquet").touch()
+    assert "zhou  (here)\n" in glassformer("data", "list", "--data-dir", tmp_path).out
+    got = glassformer("data", "get", "zhou", "--data-dir", tmp_path)
+    assert (got.code, got.out) == (0, f"{tmp_path / 'zhou'}\n"), "nothing is downloaded"
+    assert "zhou is here already" in got.err
 
 
 @pytest.mark.parametrize(

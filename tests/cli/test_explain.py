@@ -65,7 +65,7 @@ def test_words_are_painted_only_in_a_terminal(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([" "], "the text is empty, so there is nothing to explain"),
+        ([" "], "the text is empty; give one with words"),
         ([TEXT, "--label", "superb"], "--label superb: the model has no such label; it has "),
         ([TEXT, "--method", "magic"], "--method magic: no such method; choose from shapley, integrated-gradients, "),
     ],

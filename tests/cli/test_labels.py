@@ -394,6 +394,8 @@ def test_misuse_of_next_is_one_sentence(table: Path, tmp_path: Path) -> None:
 
     more = write_csv(tmp_path / "more.csv", [("a new text",), ("another one",)], ("text",))
     refused("0", more, says=f"--next 0: give a number of texts, such as --next 50 {more}")
+    alone = glassformer("labels", table, "--next", "50")
+    assert (alone.code, alone.err) == (2, "Error: --next: give a number and a table, as in --next 50 more.csv\n")
     refused("5", tmp_path / "no.csv", says="No such file")
     refused("5", write_csv(tmp_path / "old.csv", [(ROWS[0][0],)], ("text",)), says="all texts are already in")
     refused("5", more, "--prefill", says="--prefill is for looking, not for --next")

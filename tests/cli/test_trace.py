@@ -51,7 +51,7 @@ def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (" ", "the text is empty, so there is nothing to explain"),
+        (" ", "the text is empty; give one with words"),
         ("good film " * 6_000, "the text has 12,000 tokens, and a trace shows what the model reads at once, at most "),
     ],
 )

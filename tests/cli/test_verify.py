@@ -15,10 +15,18 @@ def test_a_model_and_a_changed_file(reviews: Trained, tmp_path: Path) -> None:
     assert said.out.endswith("files as written\n")
     path = folder / "counting.safetensors"
     path.write_bytes(flipped(path.read_bytes(), -2))
-    failed(glassformer("verify", folder), f"{folder}: counting.safetensors", "changed or missing", "copy the folder")
+    failed(glassformer("verify", folder), f"{folder}: changed since it was written: counting.safetensors. Copy")
     failed(glassformer("predict", folder, "good"), "counting.safetensors is not as it was written")
     assert glassformer("verify", folder, "--json").document["damaged"] == ["counting.safetensors"]
+    (folder / "tokenizer.json").unlink()
+    both = "changed since it was written: counting.safetensors; missing: tokenizer.json. Copy the folder again"
+    failed(glassformer("verify", folder), both)
     misused(glassformer("verify", tmp_path / "absent"), "there is no folder")
+
+
+def test_the_shipped_model_is_as_written() -> None:
+    said = glassformer("verify", "sentiment-en")
+    assert (said.code, said.out, said.err) == (0, "8 files as written\n", "")
 
 
 def test_an_export_and_answers_to_shards(reviews: Trained, tmp_path: Path) -> None:
@@ -26,7 +34,7 @@ def test_an_export_and_answers_to_shards(reviews: Trained, tmp_path: Path) -> No
     assert glassformer("verify", tmp_path / "onnx").code == 0
     path = tmp_path / "onnx" / "config.json"
     path.write_text(path.read_text().replace('"temperature": ', '"temperature": 1'))
-    failed(glassformer("verify", tmp_path / "onnx"), "config.json changed")
+    failed(glassformer("verify", tmp_path / "onnx"), "changed since it was written: config.json")
     failed(glassformer("predict", tmp_path / "onnx", "good"), "config.json is not as it was written")
     shards = write_shards(tmp_path / "shards", 2, 5)
     answers = tmp_path / "answers"
@@ -34,4 +42,4 @@ def test_an_export_and_answers_to_shards(reviews: Trained, tmp_path: Path) -> No
     assert glassformer("verify", answers).out == "2 files as written\n"
     first = min(answers.glob("*.parquet"))
     first.write_bytes(flipped(first.read_bytes(), 20))
-    failed(glassformer("verify", answers), f"{first.name} changed")
+    failed(glassformer("verify", answers), f"changed since it was written: {first.name}")

@@ -110,20 +110,20 @@ def test_a_reader_that_is_not_asked(counting: slice | None, transformer: slice |
     assert found.model.name == "the model"
 
 
-@pytest.mark.parametrize(("others", "unasked"), [
-    ({"body": rows(0, 156)}, "the transformer adds"),
-    ({"body": rows(0, 156), "own": None}, "own or the transformer adds"),
+@pytest.mark.parametrize(("others", "unused"), [
+    ({"body": rows(0, 156)}, "The transformer is"),
+    ({"body": rows(0, 156), "own": None}, "Own and the transformer are"),
 ])  # fmt: skip
-def test_of_three_readers_those_that_are_not_asked_are_named(others: dict[str, slice | None], unasked: str) -> None:
+def test_of_three_readers_those_that_are_not_asked_are_named(others: dict[str, slice | None], unused: str) -> None:
     found = duel(rows(0, 160), rows(0, 120), None, **others)
     said = found.reader_verdict or ""
     assert said.startswith("The body decides here: it gives .780 alone, and with counting .800 (")
-    assert said.endswith(f". Nothing else is asked: no held-out training rows showed that {unasked} anything.")
+    assert said.endswith(f". {unused} not used: held-out rows showed no gain.")
     assert [each.name for each in found.readers] == ["counting alone", "the body alone"]
 
 
 @pytest.mark.parametrize(("transformer", "said"), [
-    (None, "so neither is simpler: keep the model."),
+    (None, "; neither is simpler, so keep the model."),
     (rows(0, 150), "choose the simpler one, TF-IDF + logistic regression, until other test rows show a difference."),
 ])  # fmt: skip
 def test_a_model_of_counting_and_the_body_is_as_simple_as_tf_idf(transformer: slice | None, said: str) -> None:

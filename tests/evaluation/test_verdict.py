@@ -86,7 +86,7 @@ def test_of_two_that_count_none_is_simpler() -> None:
     for width in (0.0, 0.1):
         difference = Estimate(value=0, low=-width, high=width)
         said = verdict(ours, theirs, difference, 1, alike=True)
-        assert said.endswith("both count words and add up weights, so neither is simpler: keep the model.")
+        assert said.endswith("; neither is simpler, so keep the model.")
 
 
 def test_numbers() -> None:

@@ -62,6 +62,8 @@ def test_many_words_are_changed_if_all_of_them_are_needed() -> None:
     worth = dict.fromkeys(("loved", "see", "again", "not", "but"), 1.0)
     found = find_counterfactual(*asked(adding(**worth, dull=-1.5), "loved see again not but dull the plot"))
     assert len(found.changes) == 4
+    dropped = [f"drop {change.before!r}" for change in found.changes]
+    assert f"{', '.join(dropped[:3])} and {dropped[3]} (" in found.sentence
     assert {change.after for change in found.changes} == {""}
 
 

@@ -279,7 +279,7 @@ def test_the_shares_in_print_add_up_and_its_repr_is_short() -> None:
     assert last == "sum"
     assert margin == pytest.approx(found.margin, abs=0.006)
     assert sum(share for share, _ in parts) == pytest.approx(margin, abs=0.06)
-    assert "without known words" in [name for _, name in parts]
+    assert "if all words were unknown" in [name for _, name in parts]
     assert len(repr(found)) < 300
 
 

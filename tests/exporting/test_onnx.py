@@ -243,7 +243,7 @@ def test_int8_is_checked_on_held_out_rows(attending: Trained, tmp_path: Path, mo
 
 
 def test_int8_needs_rows_to_check_it_on(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="int8 must be checked on validation rows"):
+    with pytest.raises(UsageError, match="on validation rows, which a model folder does not hold"):
         write_onnx(small_trained_model(), tmp_path, precision="int8")
 
 

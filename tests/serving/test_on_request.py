@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.cli.serve import in_words
 from glassformer.data.table import read_table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.api import create_app
@@ -73,7 +74,11 @@ def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> Non
 def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
     refused = CLIENT.post("/feedback", json={"text": TEXT, "label": "good"})
     assert refused.status_code == 404
-    assert "keeps no feedback" in refused.json()["reason"]
+    reason = refused.json()["reason"]
+    assert (
+        in_words(reason)
+        == "this server keeps no feedback; start it with --keep-feedback feedback.jsonl to keep it there"
+    )
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/null")):
         with pytest.raises(UsageError, match=r"`keep_feedback=.*is a folder, a pipe or a device; name a file"):

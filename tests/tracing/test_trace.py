@@ -346,7 +346,7 @@ def test_weights_that_are_too_many_are_left_out_and_counted(monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (" \n", "the text is empty, so there is nothing to explain"),
+        (" \n", "the text is empty; give one with words"),
         ("it " * 24, "the text has 24 tokens, and a trace shows what the model reads at once, at most 23 tokens"),
     ],
 )

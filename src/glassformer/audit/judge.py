@@ -102,13 +102,13 @@ def _kept_back(files: Sequence[FileAudit]) -> Iterator[Finding]:
         )
         return
     holds = list(dict.fromkeys(f"{file.name.partition('/')[0]} ({file.holds})" for file in stay))
+    them = "it" if len(holds) == 1 else "them"
     yield Finding(
         check="files to keep back",
         level="problem",
         found=f"{counted(len(holds), 'entry is', 'entries are')} not part of the model: {'; '.join(holds)}",
-        advice="delete them before you give the folder away, or give away an export (`glassformer export`), which "
-        "leaves "
-        "them out",
+        advice=f"delete {them} before you give the folder away, or give away an export (`glassformer export`), which "
+        f"leaves {them} out",
     )
 
 

@@ -17,7 +17,7 @@ app = typer.Typer(help="List the known data sets, or download one.", no_args_is_
 @app.command("list")
 def list_(data_dir: DataDir = None, json: Json = False) -> None:
     """List the known data sets, and show which ones are on this machine."""
-    from glassformer.data.known import KNOWN, find
+    from glassformer.data.known import KNOWN, find, missing_splits
 
     here = {name: not known.files or find(name, "train", data_dir) is not None for name, known in KNOWN.items()}
     if json:
@@ -41,7 +41,9 @@ def list_(data_dir: DataDir = None, json: Json = False) -> None:
         )
         return
     for name, known in KNOWN.items():
-        show(f"{name}  ({'here' if here[name] else f'not here: glassformer data get {name}'})")
+        lacking = f", without: {', '.join(missing)}" if (missing := missing_splits(name, data_dir)) else ""
+        get_it = f"; glassformer data get {name}" if missing else ""
+        show(f"{name}  ({f'here{lacking}' if here[name] else 'not here'}{get_it})")
         show(f"    {known.title}. {known.description}")
         show(f"    splits: {known.splits}")
         show(as_flags(f"    source: {known.source_url or known.by_hand or 'comes with glassformer'}"))
@@ -58,12 +60,17 @@ def get(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Download a data set, check it and unpack it."""
+    """Download a data set, check it and unpack it, unless it is on this machine."""
     from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn
 
     from glassformer.cli.live import Live, words
-    from glassformer.data.known import download
+    from glassformer.data.known import KNOWN, download, find, missing_splits
 
+    is_here = name in KNOWN and KNOWN[name].files and not missing_splits(name, data_dir)
+    if from_ is None and is_here and (file := find(name, "train", data_dir)) is not None:
+        say(f"{name} is here already; to download it again, remove this folder")
+        _show_got(name, file.parent, json=json)
+        return
     with Live(words("{task.fields[name]}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as view:
 
         def on_progress(done: int, total: int | None) -> None:
@@ -76,6 +83,10 @@ def get(
             progress=on_progress,
             from_file=from_,
         )
+    _show_got(name, folder, json=json)
+
+
+def _show_got(name: str, folder: Path, *, json: bool) -> None:
     if json:
         print_json({"name": name, "folder": str(folder)})
     else:

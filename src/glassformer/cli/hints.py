@@ -19,6 +19,8 @@ def add_hint(error: Exception) -> None:
         return
     if getattr(error, "possibilities", None) is not None:
         _suggest_option(error)
+    elif getattr(error, "option_name", None) == "--next" and "requires" in getattr(error, "message", ""):
+        error.message = "--next: give a number and a table, as in --next 50 more.csv"  # type: ignore[attr-defined]
     elif "valid number" in getattr(error, "message", ""):
         error.message += ". Write decimals with a point, as in 1.5"  # type: ignore[attr-defined]
 

@@ -59,8 +59,8 @@ def labels(
         typer.Option(
             "--next",
             metavar="NUMBER FILE",
-            help="From FILE, which has no labels, choose the NUMBER texts that are most worth labelling. Default of "
-            "--out: FILE-to-label.csv.",
+            help="Choose the NUMBER texts of the table FILE that are most worth labelling. Those in the labelled rows "
+            "are left out. Default of --out: FILE-to-label.csv.",
         ),
     ] = None,
     group: Group = None,

@@ -76,8 +76,8 @@ def predict(
         float | None,
         typer.Option(
             metavar="<share>",
-            help="Give this share of the answers automatically, such as 0.9. Add needs_review: whether the confidence "
-            "of an answer is lower than that of so many held-out rows.",
+            help="Give this share of the answers automatically, such as 0.9. Add needs_review: true for answers less "
+            "sure than this share of held-out rows.",
         ),
     ] = None,
     safe_csv: SafeCsv = None,

@@ -8,14 +8,19 @@ from typing import Annotated
 
 import typer
 
+from glassformer.cli.options import model_folder
 from glassformer.cli.output import print_json, say, show
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
+from glassformer.prediction.shipped import shown as name_of
 
 
 def verify(
     folder: Annotated[
-        Path, typer.Argument(help="A model, an export, word vectors, an unfinished run, or answers to shards.")
+        Path,
+        typer.Argument(
+            callback=model_folder, help="A model, an export, word vectors, an unfinished run, or answers to shards."
+        ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -30,6 +35,7 @@ def verify(
     if found.unknown and not json:
         say(f"without a checksum, so not compared: {', '.join(found.unknown)}")
     if found.damaged:
-        raise GlassformerError(
-            f"{folder}: {', '.join(found.damaged)} changed or missing since it was written; copy the folder again"
-        )
+        changed = [name for name in found.damaged if name not in found.missing]
+        parts = [f"changed since it was written: {', '.join(changed)}"] if changed else []
+        parts += [f"missing: {', '.join(found.missing)}"] if found.missing else []
+        raise GlassformerError(f"{name_of(folder)}: {'; '.join(parts)}. Copy the folder again")

@@ -328,7 +328,7 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
         found = labels.numbers(candidates[:MOST_COLUMNS]) if labels.number is False else []
         number = f" To learn a number, name its column with `target=`: {', '.join(map(quoted, found[:5]))}."
         why = (
-            "no column looks like labels: a few different values, no dates, ids or decimal numbers. "
+            "no column looks like labels. Labels have few different values and are not dates, ids or decimal numbers. "
             f"Name the column with `label=`.{number if found else ''} {rest}"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))

@@ -160,6 +160,11 @@ def find(name: str, split: str, data_dir: Path | None = None) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def missing_splits(name: str, data_dir: Path | None = None) -> list[str]:
+    """Return the splits of a known data set that are not on this machine."""
+    return [split for split in KNOWN[name].files if find(name, split, data_dir) is None]
+
+
 def download(name: str, data_dir: Path | None = None, *, progress: Progress, from_file: Path | None = None) -> Path:
     """Download a known data set, verify it, write it to `<data_dir or the cache>/<name>/`, and return that folder.
 

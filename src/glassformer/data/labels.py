@@ -126,7 +126,7 @@ def _is_it_the_column(table: Table) -> str:
     instead = (
         f"Name a column that looks like labels with `label=`: {others}."
         if others
-        else ("No other column looks like labels: a few different values, each in several rows.")
+        else ("No other column looks like labels. Labels have few different values, each in several rows.")
     )
     return f"The column holds numbers with decimals, not classes. {instead} Or learn the number: `task='number'`"
 

@@ -22,11 +22,11 @@ def shards_in(folder: Path) -> list[Path]:
     except OSError as error:
         raise UsageError(f"{quoted(folder)} cannot be read: {error.strerror}.") from error
     if not inside:
-        raise UsageError(f"{folder} is a folder without files; name a table, or a folder of Parquet files.")
+        raise UsageError(f"{folder} is a folder without files; name a table, or a folder of tables.")
     if deeper := next((path.name for path in inside if path.is_dir()), None):
         raise UsageError(
             f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "
-            "name a folder of Parquet files, a file, or a folder that holds a folder of text files for each class."
+            "name a folder of tables, a file, or a folder that holds a folder of text files for each class."
         )
     try:
         formats = {path: format_of(path) for path in inside}

@@ -111,7 +111,8 @@ def which_reader_decides(
     if len(asked) == 1:
         return f"The model answers by {asked[0]} alone: {unshown}"
     sentence = _of_several(asked, model, alone, comparisons)
-    return f"{sentence} Nothing else is asked: {unshown}" if silent else sentence
+    unused = f"{capital(' and '.join(silent))} {'is' if len(silent) == 1 else 'are'} not used"
+    return f"{sentence} {unused}: held-out rows showed no gain." if silent else sentence
 
 
 def _of_several(

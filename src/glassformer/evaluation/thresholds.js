@@ -8,10 +8,10 @@ const whole = (value) => value.toLocaleString("en");
 const kind = el("select", {}, ...data.classes.map(({ name }, number) => el("option", { value: number }, name)));
 const cost = el("input", { type: "number", min: 0.01, step: "any", value: data.classes[0].cost });
 const slider = el("input", { type: "range", min: 0 });
-const said = el("output");
+const said = el("output"), wrong = el("span");
 chooser.append(
   el("label", { hidden: data.classes.length < 2 }, "Class ", kind),
-  el("label", {}, "A missed row costs as much as ", cost, " wrong ones"),
+  el("label", {}, "A missed row costs as much as ", cost, " ", wrong),
   el("label", {}, "Threshold ", slider),
   said,
 );
@@ -19,6 +19,7 @@ chooser.append(
 const chosen = () => data.classes[Number(kind.value)];
 
 function cheapest() {
+  wrong.textContent = Number(cost.value) === 1 ? "wrong one" : "wrong ones";
   const { rows, points } = chosen();
   const price = ([, right, found]) => Number(cost.value) * (rows - right) + found - right;
   slider.max = points.length - 1;

@@ -10,7 +10,7 @@ from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
-ALIKE = "both count words and add up weights, so neither is simpler: keep the model"
+ALIKE = "neither is simpler, so keep the model"
 _RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
 _NAMED = 3
 

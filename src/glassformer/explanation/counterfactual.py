@@ -252,8 +252,9 @@ def _described(question: Question, found: Changes, goal: Goal, answers: int, bud
         f"replace {change.before!r} by {change.after!r}" if change.after else f"drop {change.before!r}"
         for change in changes
     ]
+    all_done = " and ".join(filter(None, [", ".join(done[:-1]), *done[-1:]]))
     sentence = (
-        f"The answer {goal.reached} if you {', '.join(done)} ({answers} changed texts were answered)."
+        f"The answer {goal.reached} if you {all_done} ({answers} changed texts were answered)."
         if done
         else f"No change of words was found that {asked.wanted}: {answers} changed texts were answered, of at most "
         f"{budget}."

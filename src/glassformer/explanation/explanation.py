@@ -136,7 +136,7 @@ class Explanation:
     @property
     def rest(self) -> list[tuple[str, float]]:
         """What the margin holds besides the words, unless it is 0, and the margin: each with its name."""
-        rest = (("without known words", self.without_known_words), ("not explained", self.unexplained))
+        rest = (("if all words were unknown", self.without_known_words), ("not explained", self.unexplained))
         return [(name, value) for name, value in rest if not self.asked.is_nothing(value)] + [("sum", self.margin)]
 
     @property

@@ -120,5 +120,5 @@ def read_text(predictor: Answering, text: str | Mapping[str, Any]) -> str:
     if half_of_pair(text) is not None:
         raise InputError(f"the text {brief_value(text)} holds half of a surrogate pair, which is not a character")
     if not text.strip():
-        raise InputError("the text is empty, so there is nothing to explain")
+        raise InputError("the text is empty; give one with words")
     return text

@@ -127,7 +127,7 @@ def _rows(trained: TrainedModel) -> _Rows:
     """Return the rows that answers are compared on."""
     seen = seen_rows(trained.config, None)
     if isinstance(seen, str):
-        raise Int8RefusedError(f"int8 must be checked on validation rows. {seen}")
+        raise Int8RefusedError(f"int8 must be checked on validation rows, which a model folder does not hold. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"
     whose = "" if trained.config.learner == "the model" else f" of {trained.config.learner}"
     return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")

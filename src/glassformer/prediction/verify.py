@@ -20,11 +20,13 @@ class Verified:
     Attributes:
         whole: those that are as they were written.
         damaged: those that were changed or are missing.
+        missing: those of them that are missing.
         unknown: those without a checksum: they were added later.
     """
 
     whole: list[str] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
 
@@ -43,9 +45,11 @@ def verify(folder: Path) -> Verified:
     if not found:
         raise UsageError(f"no file of {folder} has a checksum: it is not of glassformer, or was made by an older one")
     files = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    damaged = sorted(name for name, whole in found.items() if not whole)
     return Verified(
         whole=sorted(name for name, whole in found.items() if whole),
-        damaged=sorted(name for name, whole in found.items() if not whole),
+        damaged=damaged,
+        missing=[name for name in damaged if not (folder / name).is_file()],
         unknown=[name for name in files if name not in found and Path(name).name not in (SUMS_FILE, MANIFEST)],
     )
 

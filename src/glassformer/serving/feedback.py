@@ -88,7 +88,9 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
     async def feedback(request: Request, body: FeedbackRequest) -> dict[str, str]:
         """Keep a text with its right label, and with the answer of the model, as a row of its training table."""
         if file is None:
-            raise RefusedError(404, "this server keeps no feedback; `glassformer serve` keeps it in a file if told to")
+            raise RefusedError(
+                404, "this server keeps no feedback; start it with `keep_feedback=feedback.jsonl` to keep it there"
+            )
         model = named(service.models, body.model)
         text = model.read(body.text)
         service.limits.check_texts([text])

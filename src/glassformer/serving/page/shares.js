@@ -9,7 +9,7 @@ export function drawShares({ model, reasons }) {
   const named = ({ word, input, column }) => (several && !column ? `${word} (${input})` : word);
   const rows = reasons.words.map((word) => [named(word), ...readers.map((name) => written(word[name])), written(word.total)]);
   const last = readers.length ? (readers.length > 2 ? "all" : "both") : "share";
-  const foot = [["without known words", reasons.without_known_words], ["not explained", reasons.unexplained], [`sum: the ${whole}`, reasons.margin]];
+  const foot = [["if all words were unknown", reasons.without_known_words], ["not explained", reasons.unexplained], [`sum: the ${whole}`, reasons.margin]];
   return el("details", {},
     el("summary", {}, "Word by word"),
     table(`What each word adds to the ${whole}${unit}`, ["word", ...readers, last], rows,

@@ -85,13 +85,12 @@ def _of_the_surest(review: Review) -> str:
 
 
 def _what_they_cost(costs: CostFigures, rows: int) -> str:
-    """Say what a row costs, and how much more it would cost with the most probable answers."""
+    """Say what a row costs, and how much more it would cost if the answers were the most probable ones."""
     other = costs.others[0]
     asked = f"; a person is asked about {costs.asked / rows:.1%} of the rows" if costs.asked else ""
     return (
-        f"an answer costs {share(costs.mean.value)} ({interval(costs.mean)}); {other.name} cost "
-        f"{share(other.mean.value)}, {signed(other.more.value)} (95% interval {signed(other.more.low)} to "
-        f"{signed(other.more.high)}){asked}"
+        f"mean cost {share(costs.mean.value)} ({interval(costs.mean)}); without your costs {share(other.mean.value)} "
+        f"({signed(other.more.value)}, 95% interval {signed(other.more.low)} to {signed(other.more.high)}){asked}"
     )
 
 
