@@ -9,6 +9,7 @@ little.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -28,6 +29,7 @@ from glassformer.prediction.folder_names import STATE_FILE
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.readers.reader import Fold
 from glassformer.training.loop import NotANumberError, Observer, StepReport, Trainer
+from glassformer.training.order import passes_per_epoch
 from glassformer.training.preparation import Prepared
 from glassformer.training.processes import leader_first
 from glassformer.training.readers import GAIN, LearnedReaders
@@ -70,7 +72,7 @@ class Promise(BaseModel):
     def __str__(self) -> str:
         gain, expected = max(0.0, self.gain), max(0.0, self.expected)
         return (
-            f"after {counted(self.epoch, 'epoch')} of training {self.training}, the transformer raised the log "
+            f"in epoch {self.epoch} of training {self.training}, the transformer raised the log "
             f"likelihood of {counted(self.rows, 'held-out row')} by {gain:.2f} nats. For all rows "
             f"that makes {expected:.2f}, and more than {GAIN} are needed"
         )
@@ -181,20 +183,39 @@ def _fit(
         observer=observer,
         processes=part.processes,
     )
+    steps_of_pass = math.ceil(
+        len(trainer.task.steps(0)) / passes_per_epoch(part.data.train.lengths, prepared.training, max_seq_len=window)
+    )
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
 
     def answers() -> FloatArray:
         return score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
 
-    def look(row: dict[str, float]) -> None:
+    def look(row: dict[str, float], history: list[dict[str, float]], begun: float) -> None:
+        """End the training if it knows its rows by now, and yet helps too little with those that are held out."""
         (row["gain"],) = part.processes.agree(judge.gain_with(answers()))  # in the checkpoint, as `history` is
-        history = trainer.state.history
         promise = judge.promise(history)
-        learned = row["train_loss"] <= _LEARNED * history[0]["train_loss"]
+        learned = row["train_loss"] <= _LEARNED * begun
         if learned and promise.rows >= _FEWEST_ROWS and not promise.enough:
             trainer.end()
 
-    observer.look = look
+    def look_after(row: dict[str, float]) -> None:
+        look(row, trainer.state.history, trainer.state.history[0]["train_loss"])
+
+    def look_within() -> None:
+        """Look once within an epoch too: after the first pass over the rows that has made them known."""
+        history, batch, sums = trainer.state.history, trainer.state.batch, trainer.state.sums
+        if batch == 0 or batch % steps_of_pass or "looked" in sums:
+            return
+        loss = sums["loss"] / sums["weight"]
+        begun = history[0]["train_loss"] if history else sums.setdefault("begun", loss)
+        if loss <= _LEARNED * begun:
+            sums["looked"] = 1.0  # in the checkpoint, too
+            row = {"train_loss": loss}
+            look(row, [*history, row], begun)
+            model.train()
+
+    observer.look, trainer.before_step = look_after, look_within
     if trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
     try:

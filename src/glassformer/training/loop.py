@@ -134,6 +134,7 @@ class Trainer(Generic[Model]):
         self.device = next(model.parameters()).device
         freeze(model, config.freeze)
         self.state = RunState()
+        self.before_step: Callable[[], None] = lambda: None
         self.best: dict[str, Tensor] = {}
         self.bfloat16 = computes_in_bfloat16(config, self.device)
         self._last_saved, self._warned = time.perf_counter(), False
@@ -173,9 +174,8 @@ class Trainer(Generic[Model]):
         return self.state.history
 
     def end(self) -> None:
-        """Begin no other epoch."""
-        over = {"epochs": self.state.epoch, "max_steps": None, "max_seconds": None}
-        self.config = self.config.model_copy(update=over)
+        """Take no other step."""
+        self.config = self.config.model_copy(update={"max_steps": self.state.step, "max_seconds": None})
 
     def _over(self) -> bool:
         if self.config.max_steps is not None or self.config.max_seconds is not None:
@@ -209,6 +209,7 @@ class Trainer(Generic[Model]):
             self.state.sums = {"loss": 0.0, "correct": 0.0, "count": 0.0, "weight": 0.0}
         counted_here = 0
         for assemble in steps[self.state.batch :]:
+            self.before_step()
             if self._budget_spent():
                 break
             batches = assemble()
