@@ -42,7 +42,7 @@ def command_of(doubting: Trained) -> str:
 def test_train_names_rows_and_the_command_that_checks_all(doubting: Trained, tmp_path: Path) -> None:
     (said,) = (line for line in doubting.outcome.err.splitlines() if line.startswith("labels: "))
     assert " of 240 rows have a label that the model doubts (rows " in said
-    assert said.endswith(f"; `{command_of(doubting)}` checks all rows")
+    assert said.endswith(f"; to look at such rows and mend them: `{command_of(doubting)}`")
     checked = glassformer(*shlex.split(command_of(doubting))[1:], "--out", tmp_path / "check.csv")
     assert checked.code == 0
 

@@ -59,7 +59,9 @@ def test_requests_need_the_key(client: TestClient, sent: bytes, status: int) -> 
             assert answer.json() == {
                 "reason": "this server asks for a key; send it in the header `Authorization: Bearer KEY`"
             }
-            assert answer.headers["www-authenticate"].startswith("Basic "), "a browser then asks for it"
+            assert answer.headers["www-authenticate"].startswith(
+                'Basic realm="any user name, and the API key as the password"'
+            ), "a browser then asks for it"
 
 
 def test_a_browser_sends_the_key_as_a_password(client: TestClient) -> None:

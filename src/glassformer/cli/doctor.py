@@ -103,4 +103,5 @@ def _show(diagnosis: Diagnosis) -> None:
                 show(f"    → {finding.advice}")
     for limit in diagnosis.limits:
         say(f"to save time, {limit}")
+    say("not looked at: counting, the body, and whether the transformer helps, which `glassformer train` finds out")
     say(f"checked in {duration(diagnosis.seconds)}")

@@ -254,7 +254,7 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
     from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
-    show(f"Each row was answered by a model that has not seen it. {truth.agreement_in_words(check)}")
+    show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
     if check.knows_nothing:
         show(
             f"This model is not clearly better than always giving {truth.one_answer}, so it cannot tell which rows are "

@@ -361,5 +361,5 @@ def _say_doubts(trained: TrainedModel, said: Said) -> None:
     numbers = [each.row for each in doubts.listed]
     first = row_list(numbers + [0] * (doubts.doubtful - len(numbers)), most=3)
     command = labels_command(trained.config)
-    more = "" if command is None else f"; `{as_flags(command)}` checks all rows"
+    more = "" if command is None else f"; to look at such rows and mend them: `{as_flags(command)}`"
     say(f"{said.column}s: {doubts.doubtful:,} of {counted(doubts.rows, kind)}{where} {have} {why} ({first}){more}")

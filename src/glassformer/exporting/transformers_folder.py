@@ -54,7 +54,8 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         default = {*config.asked} <= {"counting", "body"} and getattr(config.model, "body", "auto") in ("auto", "none")
         alone = "with `model.counting='none'`" if default else "a transformer alone"
         raise UsageError(
-            f"it answers by {config.asked_in_words} alone, and transformers has no such reader; train {alone}"
+            f"it answers by {config.asked_in_words} alone, and transformers has no such reader; `format='onnx'` "
+            f"exports it. Or train {alone}: without all other readers, such a model is usually less accurate"
         )
     scale, shift = expressed(config).line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)

@@ -31,7 +31,7 @@ _HEADERS = {
     "cache-control": "no-store",  # answers may hold private texts
 }
 # A browser asks for the key once, and then sends it with every request of the page.
-_ASK_FOR_KEY = {"www-authenticate": 'Basic realm="glassformer", charset="UTF-8"'}
+_ASK_FOR_KEY = {"www-authenticate": 'Basic realm="any user name, and the API key as the password", charset="UTF-8"'}
 _WITHOUT_KEY = ("/health", "/ready", "/v2/health/live", "/v2/health/ready")  # for what watches over the server
 
 

@@ -34,7 +34,7 @@ def _readers(trained: TrainedModel) -> list[str]:
         return []
     why = "the held-out rows do not show that the transformer helps"
     if readers["transformer_accuracy"] is None:
-        why = "the first held-out rows promised too little of a transformer"
+        why = "a transformer did not help on the first held-out rows"
         if "promise" not in readers:
             why = "no transformer was trained"
     if config.answers_by_counting:

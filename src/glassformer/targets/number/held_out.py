@@ -71,7 +71,7 @@ class HeldOutNumbers(BaseModel):
     readers: dict[str, ReaderAlone]
     """Each reader that answered the held-out rows."""
     cut_short: bool = Field(default=False, exclude_if=lambda cut: not cut)
-    """Whether the training of the transformer ended early, as the first of these rows promised too little of it."""
+    """Whether the training of the transformer ended early, as it did not help on the first of these rows."""
     known: int | None = Field(default=None, exclude_if=lambda known: known is None)
     """Of how many rows the right number is known. None: all. Of a student, the figures compare with its teacher."""
     distances: Distances
