@@ -71,6 +71,22 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     assert store.counts() == {"praise": 4}
 
 
+@pytest.mark.parametrize(("probability", "said"), [(0.75, "Among the least sure left"), (0.99, "")])
+def test_a_text_is_called_unsure_only_if_its_suggestion_is(
+    browser: Browser, tmp_path: Path, probability: float, said: str
+) -> None:
+    project = project_of(tmp_path, some_texts(20))
+    suggested = {"id": list(range(1, 21)), "label": "praise", "probability": probability, "place": list(range(20))}
+    project.store.suggest(pl.DataFrame(suggested), number=1)
+    with labelling(browser, project) as page:
+        expect(page.locator(".work .soft").first).to_contain_text("Drawn at random")
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".suggestion")).to_be_visible()
+        why = str(page.locator(".work .soft").first.text_content())
+        assert re.fullmatch(r"Text \d+( · (.*))?", why)
+        assert why.partition(" · ")[2] == said
+
+
 def test_a_class_that_may_be_misspelled_is_asked_for(page: Page, desk: Desk) -> None:
     given, keys, store, said = page.locator("#given"), page.keyboard, desk.rounds.project.store, page.locator("#alert")
     store.add_classes(["delivery", "level 1"])
@@ -213,7 +229,7 @@ def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk)
     page.goto(page.url.split("#")[0] + "#mend")
     items = page.locator("section > ol").last.locator("li")
     expect(items).to_have_count(3)
-    expect(items.first).to_contain_text("praise has text 3: good film number 2")
+    expect(items.first).to_contain_text("Text 3, labelled praise: good film number 2")
     offered = ["keep delay", "change to praise", "leave out"]
     assert items.first.get_by_role("button").all_inner_texts() == offered
     page.get_by_role("button", name="change to praise").first.click()
@@ -406,6 +422,7 @@ def test_a_label_of_one_tab_is_seen_in_another(page: Page, desk: Desk, browser: 
     expect(other.locator("#given")).to_have_text(second)  # what is being typed stays
     other.locator("#typed").fill("blame")
     other.keyboard.press("Enter")
+    expect(other.locator("#given")).not_to_have_text(second)
     expect(page.get_by_text("2 labels, 398 texts left")).to_be_visible()
     assert project.store.counts() == {"praise": 1, "blame": 1}
     assert project.store.value("SELECT count(*) FROM decisions") == 3, "no decision is lost"

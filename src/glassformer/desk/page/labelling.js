@@ -8,6 +8,7 @@ import { giving as givingNumber } from "./giving_number.js";
 import { ask, get, labelOf, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
+const SURE = 0.9;
 const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
 
 export function labelling(desk) {
@@ -85,7 +86,8 @@ export function labelling(desk) {
     beside.hidden = !found.beside;
     beside.replaceChildren(...Object.entries(found.beside ?? {}).flatMap(([column, value]) => [el("dt", { dir: "auto" }, column), el("dd", { dir: "auto", "data-of": column }, value ?? "–")]));
     text.scrollTop = 0;
-    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: "Among those the model is least sure of", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
+    const sure = desk.state.task !== "number" && found.probability > SURE; // the least sure one may be
+    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: sure ? "" : "Among the least sure left", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     const repeats = found.repeats ? `${counted(found.repeats, "row")} with the same text ${found.repeats === 1 ? "is" : "are"} labelled with it` : "";
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], repeats, found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
     suggest(found);

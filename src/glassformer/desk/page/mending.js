@@ -62,7 +62,7 @@ export function mending(desk) {
     const button = deciding(id, "doubt");
     const others = new Set([suggested, other?.label].filter((each) => each !== label && (each ?? null) !== null));
     return el("li", {}, el("p", { dir: "auto" }, text),
-      other ? el("p", { className: "soft", dir: "auto" }, `${labelOf(other.label)} has text ${other.id}: ${other.text}`) : "",
+      other ? el("p", { className: "soft", dir: "auto" }, `Text ${other.id}, labelled ${labelOf(other.label)}: ${other.text}`) : "",
       el("p", { className: "soft" }, `${id} · ${why} · `,
         button(`keep ${labelOf(label)}`, "label", label), " ", ...[...others].flatMap((each) => [button(`change to ${labelOf(each)}`, "label", each), " "]), button("leave out", "drop", null), " ",
         el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "another")));
