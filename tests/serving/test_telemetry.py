@@ -1,7 +1,9 @@
 """Spans and metrics of OpenTelemetry, which hold no text."""
 
+import socket
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -122,6 +124,17 @@ def test_variables_say_where_spans_and_metrics_go(monkeypatch: pytest.MonkeyPatc
     assert {path: team for path, (team, _) in sent.items()} == {"/v1/traces": "words", "/v1/metrics": "words"}
     assert all(b"reviews-server" in body for _, body in sent.values())
     assert b"POST /predict" in sent["/v1/traces"][1]
+
+
+def test_a_collector_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        sends = telemetry.Telemetry.from_environment()
+        with TestClient(create_app(served(), telemetry=sends)) as client:
+            client.post("/predict", json={"text": "a"})
+        began = time.monotonic()
+        sends.stop()
+        assert time.monotonic() - began < 3
 
 
 def test_nothing_is_sent_if_a_variable_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any
@@ -22,6 +24,7 @@ from glassformer.errors import UsageError
 from glassformer.serving.worker import Batch
 
 _DEFAULT = "otlp_proto_http"
+_SECONDS_TO_STOP = 2.5
 _BY_SHORT_NAME = {"": _DEFAULT, "otlp": _DEFAULT}
 
 
@@ -47,15 +50,20 @@ class Telemetry:
         """
         os.environ.setdefault("OTEL_SERVICE_NAME", "glassformer")
         spans, metrics = _exporter("traces"), _exporter("metrics")
-        traces = TracerProvider()
+        traces = TracerProvider(shutdown_on_exit=False)  # `stop` does
         if spans is not None:
             traces.add_span_processor(BatchSpanProcessor(spans))
-        return cls(traces, MeterProvider([] if metrics is None else [PeriodicExportingMetricReader(metrics)]))
+        readers = [] if metrics is None else [PeriodicExportingMetricReader(metrics)]
+        return cls(traces, MeterProvider(readers, shutdown_on_exit=False))
 
     def stop(self) -> None:
-        """Send the rest."""
-        for provider in self._providers:
-            provider.shutdown()
+        """Send the rest. A collector that does not answer is not waited for."""
+        ends = time.monotonic() + _SECONDS_TO_STOP
+        sending = [threading.Thread(target=provider.shutdown, daemon=True) for provider in self._providers]
+        for each in sending:
+            each.start()
+        for each in sending:
+            each.join(max(0.0, ends - time.monotonic()))
 
     def show_waiting(self, waiting: Callable[[], int]) -> None:
         """Show how many requests wait."""
