@@ -1,7 +1,7 @@
 """Build what a release consists of into dist/, from the last commit, and see that a second build has the same bytes.
 
-`make release` runs this, then `check.py`. Beside the packages, dist/ gets the list of dependencies with their hashes
-(CycloneDX), and SHA256SUMS.
+`make release` runs this, then `check.py`, which writes SHA256SUMS. Beside the packages, dist/ gets the list of
+dependencies with their hashes (CycloneDX).
 """
 
 import hashlib
@@ -42,8 +42,6 @@ def main() -> None:
         for file in made:
             shutil.copy(file, DIST)
     write_sbom()
-    lines = [f"{digest(file)}  {file.name}\n" for file in sorted(DIST.iterdir())]
-    (DIST / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     for file in sorted(DIST.iterdir()):
         print(f"{file.relative_to(ROOT)}  {file.stat().st_size / 1e6:.2f} MB")
 

@@ -1,9 +1,11 @@
 """Install the wheel of dist/ where nothing of the checkout is to be seen, and do the main job with it.
 
 Train, evaluate, predict, explain, export, answer from the export and over HTTP. `make release` runs this after
-`build.py`. It writes the licences of the installed packages to dist/LICENCES.md.
+`build.py`. It writes the licences of the installed packages to dist/LICENCES.md, and the checksums of all files to
+dist/SHA256SUMS.
 """
 
+import hashlib
 import json
 import os
 import subprocess
@@ -16,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
+SUMS = "SHA256SUMS"
 TINY = ("--preset", "tiny", "--set", "training.epochs=1", "--set", "training.min_steps_per_epoch=5")
 ADDRESS = "http://127.0.0.1:8917"
 TEXT = "the plot is thin but i loved it"
@@ -33,6 +36,7 @@ def main() -> None:
         work.mkdir()
         main_job(bin_folder, work, version)
         licences(bin_folder / "python")
+    write_sums()
     print(f"{wheel.name}: installed without the checkout; trained, evaluated, explained, exported and served")
 
 
@@ -99,6 +103,12 @@ def licences(python: Path) -> None:
     command = [Path(sys.executable).parent / "pip-licenses", "--python", python]
     out = DIST / "LICENCES.md"
     run([*command, "--format", "markdown", "--with-urls", "--output-file", out, "--ignore-packages", "glassformer"])
+
+
+def write_sums() -> None:
+    files = [file for file in sorted(DIST.iterdir()) if file.name != SUMS]
+    lines = [f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files]
+    (DIST / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
 def run(command: list[str | Path], cwd: Path | None = None) -> str:
