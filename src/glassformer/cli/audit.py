@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.flags import as_flags
+from glassformer.cli.findings import said_with_flags, show_findings
 from glassformer.cli.options import Measuring, Model
 from glassformer.cli.output import doing, print_table, say, show, write_json
 from glassformer.cli.writers import check_folder, check_replaced
@@ -17,7 +17,6 @@ from glassformer.prediction.shipped import is_shipped
 
 if TYPE_CHECKING:
     from glassformer.audit.result import Audit, FileAudit
-    from glassformer.doctor.findings import Finding
 
 
 def audit(
@@ -37,7 +36,7 @@ def audit(
         check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
     found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=_announce)
-    found = found.model_copy(update={"findings": tuple(map(_with_flags, found.findings))})
+    found = found.model_copy(update={"findings": said_with_flags(found.findings)})
     doing("writing the audit")
     folder = out or model
     write_audit(folder, found)
@@ -53,21 +52,9 @@ def _announce(what: str) -> None:
     doing(what)
 
 
-def _with_flags(finding: Finding) -> Finding:
-    return finding.model_copy(update={"found": as_flags(finding.found), "advice": as_flags(finding.advice)})
-
-
 def _show(found: Audit) -> None:
-    from glassformer.doctor.findings import LEVELS
-
     show(f"{found.model}: {found.verdict}")
-    for level in LEVELS:
-        at_level = [finding for finding in found.findings if finding.level == level]
-        show(f"\n{level}: {len(at_level) or 'none'}")
-        for finding in at_level:
-            show(f"  {finding.check}: {finding.found}")
-            if finding.advice:
-                show(f"    → {finding.advice}")
+    show_findings(found.findings)
     show("")
     print_table([("file", "to others", "found in it"), *map(_cells, found.files)], others=str.ljust)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.flags import as_flags
+from glassformer.cli.findings import said_with_flags, show_findings
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import (
     FromRecipe,
@@ -25,7 +25,7 @@ from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
-    from glassformer.doctor.findings import Diagnosis, Finding
+    from glassformer.doctor.findings import Diagnosis
 
 
 def doctor(
@@ -66,7 +66,7 @@ def doctor(
     sources = read_sources(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
     say_how_read(sources.train, source.task)
     diagnosis = diagnose(sources, chosen, task=source.task, device=place, init=start, on_check=_announce)
-    diagnosis = diagnosis.model_copy(update={"findings": tuple(map(_with_flags, diagnosis.findings))})
+    diagnosis = diagnosis.model_copy(update={"findings": said_with_flags(diagnosis.findings)})
     if out is not None:
         write_diagnosis(out, diagnosis)
     if run.json:
@@ -77,10 +77,6 @@ def doctor(
         say(f"report: {out / 'report.html'}")
 
 
-def _with_flags(finding: Finding) -> Finding:
-    return finding.model_copy(update={"found": as_flags(finding.found), "advice": as_flags(finding.advice)})
-
-
 def _announce(check: str) -> None:
     say(f"checking {check}")
     doing(f"checking {check}")
@@ -88,19 +84,12 @@ def _announce(check: str) -> None:
 
 def _show(diagnosis: Diagnosis) -> None:
     from glassformer.data.wording import counted
-    from glassformer.doctor.findings import LEVELS
 
     show(
         f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "
         f"{human_count(diagnosis.parameters)} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
-    for level in LEVELS:
-        found = diagnosis.at(level)
-        show(f"\n{level}: {len(found) or 'none'}")
-        for finding in found:
-            show(f"  {finding.check}: {finding.found}")
-            if finding.advice:
-                show(f"    → {finding.advice}")
+    show_findings(diagnosis.findings)
     for limit in diagnosis.limits:
         say(f"to save time, {limit}")
     say("not looked at: counting, the body, and whether the transformer helps, which `glassformer train` finds out")

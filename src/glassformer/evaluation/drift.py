@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from glassformer.data.arrays import Array
 from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
 from glassformer.evaluation.record import Record
@@ -45,6 +47,17 @@ def compared(figure: Followed, rows: int) -> Compared:
     # What is kept of the held-out rows has six decimals.
     moved = abs(recent - usual.mean) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
     return Compared(name=figure.name, recent=round(recent, 6), held_out=usual.mean, moved=moved)
+
+
+class LabelFigures(NamedTuple):
+    """Right answers as figures that are compared with those of other rows.
+
+    Attributes:
+        of: (rows,) each, by name: the numbers, or whether a row has a label.
+    """
+
+    kind: Literal["label", "number"]
+    of: Mapping[str, Array]
 
 
 class Moved(Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from scipy.special import ndtri
 from glassformer.data.arrays import Array
 from glassformer.data.table import Table, text_keys
 from glassformer.errors import quoted
-from glassformer.evaluation.drift import FEWEST, DriftTable, Moved, compared
+from glassformer.evaluation.drift import FEWEST, DriftTable, LabelFigures, Moved, compared
 from glassformer.targets.number.held_out import Mean
 from glassformer.targets.probabilities import one_hot
 from glassformer.targets.target import Followed
@@ -26,14 +26,10 @@ _WORD = r"\p{L}[\p{L}\p{M}\p{N}'’_-]*"
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """Some rows that are compared.
-
-    Attributes:
-        labels: the figures of their labels by name: (rows,) each.
-    """
+    """Some rows that are compared."""
 
     texts: pl.Series
-    labels: Mapping[str, Array]
+    labels: LabelFigures
 
 
 def some_rows(table: Table) -> Table:
@@ -41,10 +37,10 @@ def some_rows(table: Table) -> Table:
     return replace(table, frame=table.frame.gather_every(max(1, -(-table.frame.height // _MOST_ROWS))))
 
 
-def label_figures(names: Sequence[str], encoded: Array) -> dict[str, Array]:
-    """Return for each label whether rows have it, by its name: (rows,)."""
+def label_figures(names: Sequence[str], encoded: Array) -> LabelFigures:
+    """Return for each label whether rows have it."""
     has = one_hot(encoded, len(names)).astype(np.bool_)
-    return {f"label {quoted(name)}": each for name, each in zip(names, has.T, strict=True)}
+    return LabelFigures("label", {f"label {quoted(name)}": each for name, each in zip(names, has.T, strict=True)})
 
 
 def drift_table(earlier: Side, later: Side, unseen: Followed | None, rows: int, names: tuple[str, str]) -> DriftTable:
@@ -54,8 +50,7 @@ def drift_table(earlier: Side, later: Side, unseen: Followed | None, rows: int, 
         unseen: the unseen shares of the later texts, beside the mean of `rows` rows of before.
     """
     figures = [
-        _moved("number" if name == "number" else "label", name, later.labels[name], values)
-        for name, values in earlier.labels.items()
+        _moved(earlier.labels.kind, name, later.labels.of[name], values) for name, values in earlier.labels.of.items()
     ]
     figures.append(_moved("length", "words per text", _lengths(later.texts), _lengths(earlier.texts)))
     if unseen is not None and unseen.usual is not None:

@@ -15,6 +15,7 @@ from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import RESAMPLES
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
@@ -206,8 +207,8 @@ class MeasuredRows(ABC):
 
     @classmethod
     @abstractmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> dict[str, Array]:
-        """Return the figures of right answers that are compared with those of other rows, by name: (rows,) each."""
+    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
+        """Return the figures of right answers that are compared with those of other rows."""
 
     @classmethod
     @abstractmethod

@@ -23,7 +23,7 @@ from glassformer.data.table import Table
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, brief_value
-from glassformer.evaluation.drift import DriftTable
+from glassformer.evaluation.drift import DriftTable, LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
@@ -166,8 +166,8 @@ class Prepared:
         """Return the labels of a table as numbers."""
         return self.labels.encode(table)
 
-    def label_figures(self, table: Table) -> dict[str, Array]:
-        """Return for each label whether rows have it, by its name: (rows,)."""
+    def label_figures(self, table: Table) -> LabelFigures:
+        """Return the labels of a table as figures that are compared with those of other rows."""
         return label_figures(self.labels.names, self.encoded(table))
 
     @cached_property
@@ -327,7 +327,7 @@ def rules_of(model: DesignConfig, saying: Saying) -> RulesReader | None:
     file = Path(model.rules)
     reader = RulesReader.of(read_rules(file), saying, str(file))
     for number, rule in enumerate(reader.rules):
-        saying.check(rule, f"{file}: {reader.named(number)}")
+        saying.check(rule, f"{file}, {reader.named(number)}")
     return reader
 
 

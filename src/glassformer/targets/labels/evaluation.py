@@ -18,6 +18,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.doubtful_rows import doubtful_rows
+from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
@@ -272,7 +273,7 @@ class LabelledRows(MeasuredRows):
         return config.label_set.encode(table)
 
     @classmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> dict[str, Array]:
+    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
         return label_figures(config.label_set.names, truth)
 
     @classmethod

@@ -17,6 +17,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
 from glassformer.evaluation.doubtful_rows import doubtful_rows
+from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
 from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
 from glassformer.evaluation.record import Estimate
@@ -247,8 +248,8 @@ class NumberedRows(MeasuredRows):
         return numbers_of(table)
 
     @classmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> dict[str, Array]:  # noqa: ARG003
-        return {"number": truth}
+    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:  # noqa: ARG003
+        return LabelFigures("number", {"number": truth})
 
     @classmethod
     def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:

@@ -13,7 +13,7 @@ import torch
 from scipy.stats import spearmanr
 from torch import Tensor
 
-from glassformer.data.arrays import Array, FloatArray, Numbers
+from glassformer.data.arrays import FloatArray, Numbers
 from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import check_varies, numbers_of
 from glassformer.data.sources import SourceConfig, Sources
@@ -21,6 +21,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, figure, short
 from glassformer.errors import UsageError
+from glassformer.evaluation.drift import LabelFigures
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
@@ -65,8 +66,8 @@ class PreparedNumber(Prepared):
         """Return the numbers as the readers learn them: (rows,), float32."""
         return ((numbers_of(table) - self.scale.mean) / self.scale.deviation).astype(np.float32)
 
-    def label_figures(self, table: Table) -> dict[str, Array]:
-        return {"number": numbers_of(table)}
+    def label_figures(self, table: Table) -> LabelFigures:
+        return LabelFigures("number", {"number": numbers_of(table)})
 
     @property
     def scored(self) -> Scored:
