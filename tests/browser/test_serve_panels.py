@@ -231,7 +231,7 @@ def test_the_rules_that_match_are_named_and_those_alone(browser: Browser) -> Non
         typed(page)
         cells = page.locator(".panel.rules tbody tr")
         expect(cells).to_have_count(2)
-        expect(cells.nth(0)).to_contain_text('rule 1: "good" -> good')
+        expect(cells.nth(0)).to_contain_text('line 1: "good" -> good')
         expect(cells.nth(0)).to_contain_text("+1.50")
         check_it_can_be_read(page, (".panel.rules th", ".panel.rules td"))
         typed(page, "the plot")

@@ -41,5 +41,5 @@ def test_it_lists_rules_that_contradict_each_other_and_which_one_decides() -> No
 def test_of_several_labels_only_rules_about_the_same_label_contradict_each_other() -> None:
     truth = np.zeros((7, 3), int)
     found = measure_rules(reader(several=True), TEXTS, truth, truth > 0, truth > 0)
-    assert [each.rules[0][:6] + each.rules[1][:6] for each in found.contradictions] == ["rule 1rule 3"]
+    assert [each.rules[0][:6] + each.rules[1][:6] for each in found.contradictions] == ["line 1line 3"]
     assert [each.right for each in found.rules] == [0, 0, 2, 0, 0, 0]

@@ -33,13 +33,13 @@ def rules(*lines: str) -> RulesReader:
 def test_a_pattern_that_a_browser_may_read_otherwise_is_refused_by_name(pattern: str, holds: str) -> None:
     with pytest.raises(UsageError) as refusal:
         page_rules(rules('"ok" -> a', f"/{pattern}/ -> a"))
-    assert f"1 pattern may mean something else in a browser: rule 2: /{pattern}/ -> a (it holds {holds})" in (
+    assert f"1 pattern may mean something else in a browser: line 2: /{pattern}/ -> a (it holds {holds})" in (
         refusal.value.message
     )
 
 
 def test_few_of_many_refused_patterns_are_named() -> None:
-    with pytest.raises(UsageError, match=r"7 patterns may mean .*: rule 1: .*rule 5: [^;]* and 2 more\. Write them"):
+    with pytest.raises(UsageError, match=r"7 patterns may mean .*: line 1: .*line 5: [^;]* and 2 more\. Write them"):
         page_rules(rules(*(f"/[[:alpha:]]{number}/ -> a" for number in range(7))))
 
 

@@ -211,7 +211,7 @@ def test_rules_are_named_and_add_up() -> None:
         with_rules(two_readers(), f'"plot" -> {names[0]} 1.5\n"zzz" -> {names[0]}\n/th.n/ -> not {names[1]} 2')
     )
     found = trace(predictor, TEXT)
-    assert found.rules == (f'rule 1: "plot" -> {names[0]}', f"rule 3: /th.n/ -> not {names[1]}")
+    assert found.rules == (f'line 1: "plot" -> {names[0]}', f"line 3: /th.n/ -> not {names[1]}")
     np.testing.assert_array_equal(found["rules.matched"], [[1.5, 0, 0], [0, -2, 0]])
     np.testing.assert_array_equal(found["rules.scores"], [1.5, -2, 0])
     np.testing.assert_allclose(found["probabilities"], predictor.answer([TEXT]).probs[0], atol=1e-6)

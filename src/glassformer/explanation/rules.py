@@ -18,7 +18,7 @@ class MatchedRule:
     """A rule that matches the text.
 
     Attributes:
-        rule: in words, with its number in the file.
+        rule: in words, with its line in the file.
         effect: what it does: the score that it adds to its label, or that it decides, or which rule silences it.
     """
 
@@ -58,7 +58,7 @@ class RuledShares:
                 share=self._added[rule] * float(direction[self.reader.rules[rule].label]),
                 effect="decides"
                 if silencing.get(rule) == rule
-                else f"silent, as rule {silencing[rule] + 1} decides"
+                else f"silent, as line {self.reader.rules[silencing[rule]].line} decides"
                 if rule in silencing
                 else self.reader.saying.adds or signed(self._added[rule]),
             )

@@ -57,12 +57,12 @@ def test_a_rule_decides_whatever_the_other_readers_say(place: Path) -> None:
 
 def test_an_explanation_names_the_rules_and_adds_up(place: Path) -> None:
     shown = explained(place, TEXT).out
-    assert 'rule 3: "film" -> very good, +1.50\n' in shown
-    assert "rule 2: /\\bXX-\\d+\\b/ -> very good, +" in shown
+    assert 'line 4: "film" -> very good, +1.50\n' in shown
+    assert "line 3: /\\bXX-\\d+\\b/ -> very good, +" in shown
     found = explained(place, TEXT, "--json").document
     assert [each["rule"] for each in found["rules"]] == [
-        "rule 2: /\\bXX-\\d+\\b/ -> very good",
-        'rule 3: "film" -> very good',
+        "line 3: /\\bXX-\\d+\\b/ -> very good",
+        'line 4: "film" -> very good',
     ]
     assert sum(each["share"] for each in found["rules"]) == pytest.approx(sum(w["rules"] for w in found["words"]))
     by_word = {each["word"]: each["rules"] for each in found["words"]}
@@ -74,9 +74,9 @@ def test_an_explanation_names_the_rules_and_adds_up(place: Path) -> None:
 
 def test_an_explanation_says_which_rule_decides_and_which_is_silent(place: Path) -> None:
     shown = explained(place, "a sad day, film").out
-    assert 'rule 1: "a sad day" -> not, good always, decides\n' in shown
-    assert 'rule 3: "film" -> very good, silent, as rule 1 decides\n' in shown
-    assert 'rule 4: "day" -> very good always, silent, as rule 1 decides\n' in shown
+    assert 'line 2: "a sad day" -> not, good always, decides\n' in shown
+    assert 'line 4: "film" -> very good, silent, as line 2 decides\n' in shown
+    assert 'line 5: "day" -> very good always, silent, as line 2 decides\n' in shown
 
 
 def test_python_trains_explains_and_loads_with_rules(place: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_python_trains_explains_and_loads_with_rules(place: Path, tmp_path: Path
     model = TextClassifier("tiny", rules=str(place / "rules.txt"), settings=settings, device="cpu").fit(texts, labels)
     found = model.explain("a sad day")
     assert found.rules[0].effect == "decides"
-    assert "rule 1:" in str(found)
+    assert "line 2:" in str(found)
     assert "What each rule adds" in found._repr_html_()
     model.save(tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").predict(["good, a sad day"]) == [NEGATIVE]
@@ -170,9 +170,9 @@ def test_a_rule_for_a_number_decides_or_adds_in_its_unit(priced: Path) -> None:
 
 def test_of_a_number_an_explanation_and_a_trace_name_the_rules_and_add_up(priced: Path) -> None:
     shown = glassformer("explain", priced / "m", "a free coat, used").out
-    assert 'rule 1: "free" -> 0 always, decides\n' in shown
-    assert 'rule 3: "coat" -> +2, silent, as rule 1 decides\n' in shown
-    assert 'rule 3: "coat" -> +2, added\n' in glassformer("explain", priced / "m", "a fair coat").out
+    assert 'line 1: "free" -> 0 always, decides\n' in shown
+    assert 'line 3: "coat" -> +2, silent, as line 1 decides\n' in shown
+    assert 'line 3: "coat" -> +2, added\n' in glassformer("explain", priced / "m", "a fair coat").out
     for text, value in (("a free coat, used", 0), ("a fair coat, used", None)):
         found = glassformer("explain", priced / "m", text, "--json").document
         assert found["unexplained"] == pytest.approx(0, abs=1e-4)
@@ -199,8 +199,8 @@ def test_the_reports_say_how_far_off_a_number_is_with_rules_and_without(priced: 
 def test_a_mistake_in_the_rules_for_a_number_is_named(priced: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.txt").write_text('"fine" -> +1\n"bad" -> 1000000 always')
     train = ("train", priced / "t.csv", "--out", tmp_path / "m", *NUMBER, *QUICK)
-    far = 'rule 2: "bad" -> 1000000 always is more than 500 standard deviations'
-    misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt: {far}")
+    far = 'line 2: "bad" -> 1000000 always is more than 500 standard deviations'
+    misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt, {far}")
     misused(
         glassformer(*train, "--rules", Path(__file__)), 'is not a rule; write "a phrase" -> +2, or /a pattern/ -> +2'
     )
@@ -218,7 +218,7 @@ def test_rules_may_answer_a_number_alone(priced: Path, tmp_path: Path) -> None:
 def test_the_reports_of_training_and_of_evaluate_measure_each_rule(place: Path, tmp_path: Path) -> None:
     of_training = (place / "m" / "report.html").read_text()
     assert "Rule by rule" in of_training
-    assert "rule 3: &#34;film&#34; -&gt; very good</th><td>+1.50</td>" in of_training
+    assert "line 4: &#34;film&#34; -&gt; very good</th><td>+1.50</td>" in of_training
     rows = [("good film", POSITIVE), ("bad film", NEGATIVE), ("great, a sad day", POSITIVE), ("a fine book", POSITIVE)]
     table = write_csv(tmp_path / "test.csv", rows)
     out = tmp_path / "evaluation"

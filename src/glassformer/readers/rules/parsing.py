@@ -34,11 +34,13 @@ class Rule(Said):
     """A line of the file.
 
     Attributes:
+        line: its number, from 1 on.
         written: the phrase or the pattern as it stands in the file.
         phrase: its words (`words_of`). Empty if the rule has a pattern.
         pattern: a regular expression of Rust, whose search takes time in proportion to the text.
     """
 
+    line: int
     written: str
     phrase: tuple[str, ...]
     pattern: str
@@ -96,7 +98,7 @@ def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
         said = saying.read(found["answer"], at)
         phrase = () if found["phrase"] is None else _phrase(found["phrase"], at)
         pattern = "" if found["pattern"] is None else _pattern(found["pattern"], found["flag"], at)
-        yield Rule(written=found["quoted"], phrase=phrase, pattern=pattern, **vars(said))
+        yield Rule(line=number, written=found["quoted"], phrase=phrase, pattern=pattern, **vars(said))
 
 
 def _phrase(written: str, at: str) -> tuple[str, ...]:

@@ -102,9 +102,9 @@ class RulesReader(Reader):
         return {rule: first[own[rule]] for rule in matched if own[rule] in first}
 
     def named(self, rule: int) -> str:
-        """Return a rule in words: `rule 3: "refund" -> billing`."""
+        """Return a rule in words: `line 3: "refund" -> billing`."""
         found = self.rules[rule]
-        return f"rule {rule + 1}: {found.written} -> {self.saying.named(found)}"
+        return f"line {found.line}: {found.written} -> {self.saying.named(found)}"
 
     def save(self, folder: Path) -> None:
         """Write `rules.txt`, which is the file as it was given, and `rules.json`, which holds the weights."""
