@@ -4,8 +4,9 @@
 
 The tweets are generated: word frequencies by Zipf's law, handles, addresses, emoji, quotes, and duplicates. Each word
 leans to one of two labels. A process for each table does what a run does until its first steps, and notes the peak of
-resident memory of each phase (Linux: the kernel's high-water mark, reset before each phase). At last, a table is split
-by 400,000 groups.
+resident memory of each phase (Linux: the kernel's high-water mark, reset before each phase). Another one watches its
+anonymous memory: that of mapped files, which the kernel may drop, is not counted. At last, a table is split by 400,000
+groups.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,32 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> dict[str, Any]:
         file = folder / f"{n_rows}.parquet"
         some = whole.head(n_rows)
         some.write_parquet(file)
-        done = subprocess.run([sys.executable, "-c", PHASES, str(file)], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        phases = watched([sys.executable, "-c", PHASES, str(file)])
         texts_mb = round(int(some["text"].str.len_bytes().sum()) / 1e6, 2)
-        lines.append({"rows": n_rows, "texts_mb": texts_mb, "phases": json.loads(done.stdout)})
+        lines.append({"rows": n_rows, "texts_mb": texts_mb, "phases": phases})
     return {"lines": lines, "table": describe(whole["text"])}
+
+
+def watched(command: list[str]) -> list[dict[str, Any]]:
+    """Return the phases that a process prints, with the peak of its anonymous memory in each."""
+    seen: list[tuple[float, int]] = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        status = Path(f"/proc/{process.pid}/status")
+        while process.poll() is None:
+            kib = [int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("RssAnon")]
+            seen += [(time.monotonic(), each) for each in kib]  # there is none after the end
+            time.sleep(0.02)
+        assert process.stdout is not None
+        phases = json.loads(process.stdout.read())
+    return with_peaks(phases, seen)
+
+
+def with_peaks(phases: list[dict[str, Any]], seen: Sequence[tuple[float, int]]) -> list[dict[str, Any]]:
+    """Return phases with the largest of the KiB that were seen between their begin and their end."""
+    for phase in phases:
+        began, ended = phase.pop("began"), phase.pop("ended")
+        phase["anonymous_mib"] = max((kib for at, kib in seen if began <= at <= ended), default=0) // 1024
+    return phases
 
 
 def describe(texts: pl.Series) -> dict[str, Any]:
@@ -128,10 +151,11 @@ def run_phases(path: str) -> list[dict[str, Any]]:
 
     def phase(name: str, work: Callable[[], Any]) -> Any:
         Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark to what is resident now
-        began, computed = time.perf_counter(), time.process_time()
+        began, computed = time.monotonic(), time.process_time()
         result = work()
-        seconds = {"seconds": time.perf_counter() - began, "core_seconds": time.process_time() - computed}
-        phases.append({"phase": name} | {key: round(value, 2) for key, value in seconds.items()} | _resident())
+        ended = time.monotonic()
+        seconds = {"seconds": round(ended - began, 2), "core_seconds": round(time.process_time() - computed, 2)}
+        phases.append({"phase": name, "began": began, "ended": ended} | seconds | _resident())
         return result
 
     phase("import", lambda: import_module("glassformer.training.run"))

@@ -29,7 +29,7 @@ def rows_tables(found: Document) -> Iterator[str]:
     together = [sum(each[name]["core_seconds"] for name in _IN_WORDS if name != "import") for each in phases]
     nothing = ["–"] * len(lines)
     sizes = [f"{line['texts_mb'] / 1.048576:.0f}" for line in lines]
-    yield "Seconds of a core, and the peak of resident memory in MiB:"
+    yield "Seconds of a core, and the peak of memory in MiB, without that of mapped files, which the system may drop:"
     yield markdown(
         [
             ["phase", *(f"{head}, s" for head in heads), *(f"{head}, MiB" for head in heads)],
@@ -52,7 +52,7 @@ def _seconds(of_lines: Sequence[dict[str, Document]], name: str) -> list[str]:
 
 
 def _peaks(of_lines: Sequence[dict[str, Document]], name: str) -> list[str]:
-    return [f"{phases[name]['peak_mib']:,}" for phases in of_lines]
+    return [f"{phases[name]['anonymous_mib']:,}" for phases in of_lines]
 
 
 def _in_words(found: Document) -> str:

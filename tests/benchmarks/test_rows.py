@@ -23,9 +23,11 @@ def test_every_phase_is_measured_and_shown(tmp_path: Path, monkeypatch: pytest.M
     table = tmp_path / "a.parquet"
     pl.concat(list(rows.generate(2_100))).write_parquet(table)
     phases = rows.run_phases(str(table))
+    phases = rows.with_peaks(phases, [(phase["began"], 1024 * (200 + n)) for n, phase in enumerate(phases)])
     assert [phase["phase"] for phase in phases][-3:] == ["counting", "unlike", "steps"]
     assert all(phase["peak_mib"] >= phase["after_mib"] > 100 for phase in phases)
-    assert phases[-1]["steps_per_second"] > 1
+    assert [phase["anonymous_mib"] for phase in phases] == [*range(200, 208)]
+    assert phases[-1]["steps_per_second"] > 0
     groups = rows.split_by_groups(3_000)
     assert groups["held_out"] == pytest.approx(0.1, abs=0.01)
     assert groups["positive"][0] == pytest.approx(groups["positive"][1], abs=0.01)
@@ -38,5 +40,21 @@ def test_every_phase_is_measured_and_shown(tmp_path: Path, monkeypatch: pytest.M
     }
     shown = "\n".join(rows_tables(found))
     assert "| phase | 2,100 rows, s | 2,100 rows, MiB |" in shown
+    assert shown.count("| 205 |") == 1
     assert "| encoding the texts | " in shown
     assert "A split by 3,000 groups" in shown
+
+
+HOLDING = """
+import json, time
+began, held = time.monotonic(), b"a" * (80 << 20)
+time.sleep(0.5)
+print(json.dumps([{"phase": "a", "began": began, "ended": time.monotonic()}]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells it")
+def test_the_memory_of_another_process_is_watched() -> None:
+    (phase,) = rows.watched([sys.executable, "-c", HOLDING])
+    assert 80 <= phase.pop("anonymous_mib") < 200
+    assert phase == {"phase": "a"}
