@@ -71,6 +71,18 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     assert store.counts() == {"praise": 4}
 
 
+def test_the_last_text_can_be_undone(browser: Browser, tmp_path: Path) -> None:
+    with labelling(browser, project_of(tmp_path, ["a film"])) as page:
+        expect(page.locator("#typed")).to_be_focused()
+        page.keyboard.type("praise")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Every text has been decided.")).to_be_visible()
+        page.keyboard.press("1")
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#given")).to_have_text("a film")
+        expect(page.get_by_text("0 labels, 1 text left")).to_be_visible()
+
+
 @pytest.mark.parametrize(("probability", "said"), [(0.75, "Among the least sure left"), (0.99, "")])
 def test_a_text_is_called_unsure_only_if_its_suggestion_is(
     browser: Browser, tmp_path: Path, probability: float, said: str

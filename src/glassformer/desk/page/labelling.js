@@ -152,7 +152,8 @@ export function labelling(desk) {
 
   /** Keys count wherever the focus is, but not in other fields. What is typed goes into the field of the labels. */
   function onAnyKey(event) {
-    if (!place.isConnected || work.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!place.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (work.hidden && event.key !== "ArrowLeft") return; // the last text can be undone
     if (event.target !== panel.input) {
       if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
       if (["Enter", " "].includes(event.key) && event.target.closest("a, button, input")) return; // they press it
