@@ -28,8 +28,6 @@ class Desk {
 
   async begin() {
     await this.refresh();
-    // What was found is read first: once a label is given, the columns stay.
-    if (!STEPS.some(([key]) => `#${key}` === location.hash)) history.replaceState(null, "", `#${this.state.fixed ? "label" : "open"}`);
     addEventListener("hashchange", () => this.show());
     this.show();
   }
@@ -54,8 +52,11 @@ class Desk {
 
   async draw() {
     if (await this.room?.leave?.() === false) return history.replaceState(null, "", `#${this.key}`); // why is said there
-    const key = location.hash.slice(1);
-    this.key = this.state.texts && key in this.rooms ? key : "open";
+    const asked = location.hash.slice(1), shown = this.key;
+    // What was found is read first: once a label is given, the columns stay.
+    const first = this.state.fixed ? "label" : "open";
+    this.key = !this.state.texts ? "open" : asked in this.rooms ? asked : (asked && shown) || first; // or a place within the step
+    if (this.key === shown) return undefined;
     this.room = this.rooms[this.key];
     STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", name === this.key));
     this.say("");
