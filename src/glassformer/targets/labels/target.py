@@ -96,6 +96,14 @@ class Labels(Target):
         return None
 
     def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
+        if held_out is not None and held_out.costs != self.costs:
+            before = (
+                f"the costs that it was trained with ({in_words(held_out.costs)})" if held_out.costs else "--remove"
+            )
+            raise UsageError(
+                "this model keeps too little of its held-out rows to say how sure it is under other costs than it was "
+                f"trained with: go back to them with `glassformer costs MODEL` and {before}, or train it again"
+            )
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
                 "this model does not know how sure it was of held-out rows: it has none, or forgot them; "
