@@ -59,7 +59,11 @@ def test_held_out_rows_judge_the_answers_of_other_costs(model: Path) -> None:
     assert glassformer("predict", model, UNSURE, "--automatic", "0.9").err == before
     replace_file(model, "metrics.json", re.sub(r',\s*"kept": \{[^}]*\}', "", (model / "metrics.json").read_text()))
     glassformer("costs", model, f"{POSITIVE}=3")
-    misused(glassformer("predict", model, UNSURE, "--automatic", "0.9"), "under other costs", "costs MODEL --remove")
+    misused(
+        glassformer("predict", model, UNSURE, "--automatic", "0.9"),
+        "under other costs",
+        "which had none: go back to those",
+    )
 
 
 def test_an_export_changes_its_costs_too_and_answers_as_the_model(model: Path, tmp_path: Path) -> None:

@@ -97,12 +97,10 @@ class Labels(Target):
 
     def thresholds(self, held_out: HeldOutAnswers | None) -> Thresholds:
         if held_out is not None and held_out.costs != self.costs:
-            before = (
-                f"the costs that it was trained with ({in_words(held_out.costs)})" if held_out.costs else "--remove"
-            )
+            costs = f" ({in_words(held_out.costs)})" if held_out.costs else ", which had none"
             raise UsageError(
-                "this model keeps too little of its held-out rows to say how sure it is under other costs than it was "
-                f"trained with: go back to them with `glassformer costs MODEL` and {before}, or train it again"
+                "this model keeps too little of its held-out rows to say how sure it is under other costs than those "
+                f"of its training{costs}: go back to those by `glassformer costs`, or train it again"
             )
         if held_out is None or held_out.thresholds is None:
             raise UsageError(
