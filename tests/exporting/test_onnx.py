@@ -82,17 +82,19 @@ from contextlib import redirect_stderr, redirect_stdout
 from glassformer.cli.main import main
 found = []
 for arguments in sys.argv[1:]:
-    sys.argv, code, said = ["glassformer", *shlex.split(arguments)], 0, io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
-    with redirect_stdout(said), redirect_stderr(said):
+    sys.argv, code = ["glassformer", *shlex.split(arguments)], 0
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
+    with redirect_stdout(out), redirect_stderr(err):
         try:
             main()
         except SystemExit as ended:
             code = ended.code or 0
-    said.flush()
-    found.append([code, said.buffer.getvalue().decode()])
+    for said in (out, err):
+        said.flush()
+    found.append([code, *(said.buffer.getvalue().decode() for said in (out, err))])
 print(json.dumps(found))
 """
-"""Run several commands."""
+"""Run several commands: their codes, and what each writes to both streams."""
 SERVED = f"""{WITHOUT}
 import json
 from pathlib import Path
@@ -136,10 +138,10 @@ def test_it_answers_where_nothing_else_is_installed(folder: Path, tmp_path: Path
     command = [sys.executable, "-c", LIGHT, *(arguments.format(folder) for arguments, _, _ in SAID)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    for (arguments, code, says), (found, said) in zip(SAID, json.loads(done.stdout), strict=True):
-        assert found == code, said
-        assert says in said, arguments
-        assert "Traceback" not in said
+    for (arguments, code, says), (found, out, err) in zip(SAID, json.loads(done.stdout), strict=True):
+        assert found == code, err
+        assert says in (err if code else out), arguments
+        assert "Traceback" not in err
 
 
 def test_it_is_served_where_nothing_else_is_installed(folder: Path, tmp_path: Path) -> None:

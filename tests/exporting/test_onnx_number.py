@@ -70,9 +70,9 @@ def test_it_answers_where_torch_is_not_installed(model: Path, exported: Path, tm
     command = [sys.executable, "-c", LIGHT, f"predict {exported} '{TEXTS[0]}' --json"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 0, done.stderr
-    ((code, said),) = json.loads(done.stdout)
-    assert code == 0, said
-    (answer,) = json.JSONDecoder().raw_decode(said)[0]["answers"]  # a warning follows
+    ((code, out, err),) = json.loads(done.stdout)
+    assert code == 0, err
+    (answer,) = json.loads(out)["answers"]  # on the other stream, a slow machine says what it does
     expected = next(Predictor.load(model).answer(TEXTS[:1]).records())
     for name in ("prediction", "interval_low", "interval_high"):
         assert answer[name] == pytest.approx(expected[name], abs=1e-4)
