@@ -5,6 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from glassformer.data import databases
 from glassformer.data.addresses import local_path, with_query
 from glassformer.data.known import resolve
 from glassformer.data.rows import read_batches
@@ -80,6 +81,21 @@ def test_what_cannot_be_read_changes_nothing(shop: str, query: str, message: str
         local_path(f"{shop}#{query}")
     assert "\n" not in raised.value.message
     assert Path(shop).read_bytes() == before
+
+
+ENDLESS = "WITH RECURSIVE n(text) AS (SELECT 'a' UNION ALL SELECT text FROM n) SELECT * FROM n"
+
+
+@pytest.mark.parametrize("module", ["sqlite3", "duckdb"])
+def test_rows_without_end_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str) -> None:
+    database = pytest.importorskip(module).connect(tmp_path / "shop.db")
+    database.execute(f"CREATE VIEW endless AS {ENDLESS}")
+    database.commit()
+    database.close()
+    monkeypatch.setattr(databases, "most_of", lambda size: size + 10**6)
+    for part, named in (("#endless", "'endless'"), (f"#{ENDLESS}", '"WITH'), ("", "")):
+        with pytest.raises(UsageError, match=rf"shop\.db(: {named}.*)? gives more than 1\.\d MB of rows; ask for"):
+            local_path(f"{tmp_path / 'shop.db'}{part}")
 
 
 def test_a_query_needs_a_database_without_a_table(shop: str) -> None:

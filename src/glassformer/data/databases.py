@@ -22,7 +22,8 @@ from urllib.parse import quote
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from glassformer.data.files import written_aside
+from glassformer.data.files import megabytes, written_aside
+from glassformer.data.formats.compressions import most_of
 from glassformer.data.headers import unique_names
 from glassformer.data.installed import pip_install
 from glassformer.data.lines import LONGEST
@@ -37,6 +38,7 @@ _ROWS_AT_ONCE = 10_000
 _TABLES_SHOWN = 20
 _MOST_COUNTED = 100_000  # rows of a table that a list names; to count more may take minutes
 _SECONDS_TO_CONNECT = 10
+_MOST_OF_A_SERVER = 2**36  # bytes of rows, whose database may have any size
 _TABLES_OF_SQLITE = """
     SELECT '', name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_' ORDER BY 2"""
 _TABLES_OF_DUCKDB = """
@@ -56,11 +58,13 @@ class _Database:
     Attributes:
         listing: a statement whose rows are the schema ("" for the one that needs no name) and the name of each table.
         cursor: runs a statement; the result has `description` and `fetchmany`, as in Python's DB-API.
+        most: the bytes of memory that all rows of a result may take. A view may have rows without end.
     """
 
     listing: str
     cursor: Callable[[str], Any]
     errors: type[Exception]
+    most: int
 
     def tables(self) -> dict[str, str]:
         """Return each table that can be read: its name, and how a statement names it."""
@@ -139,7 +143,16 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
         first = cursor.fetchmany(_ROWS_AT_ONCE)
         if not first:
             raise UsageError(f"{name} has no rows" + ("." if part is None else f" in {brief(part)!r}."))
-        _write(unique_names(columns), first, lambda: cursor.fetchmany(_ROWS_AT_ONCE), target)
+
+        def more(taken: int) -> list[tuple[Any, ...]]:
+            if taken > database.most:
+                raise UsageError(
+                    f"{name}{'' if part is None else f': {brief(part)!r}'} gives more than {megabytes(database.most)} "
+                    "of rows; ask for fewer, or export them as Parquet, and name that file"
+                )
+            return list(cursor.fetchmany(_ROWS_AT_ONCE))
+
+        _write(unique_names(columns), first, more, target)
     except database.errors as error:
         query = "" if part is None else f": {brief(part)!r}"
         raise UsageError(f"{name}{query} cannot be read. The database says: {words_of(error)}") from error
@@ -170,20 +183,22 @@ def _of_table(database: _Database, table: str | None, name: str) -> str:
 
 
 def _write(
-    columns: list[str], first: list[tuple[Any, ...]], more: Callable[[], list[tuple[Any, ...]]], target: Path
+    columns: list[str], first: list[tuple[Any, ...]], more: Callable[[int], list[tuple[Any, ...]]], target: Path
 ) -> None:
-    """Write rows as Parquet while they arrive."""
+    """Write rows as Parquet while they arrive. `more` is told how many bytes of memory the rows took so far."""
     failed: list[Exception] = []
 
     def frames(*_asked: object) -> Iterator[pl.DataFrame]:
-        rows = first
+        rows, taken = first, 0
         while rows:
             values = zip(*rows, strict=True)
-            yield pl.DataFrame(
+            frame = pl.DataFrame(
                 [pl.Series(name, map(_as_text, each), pl.String) for name, each in zip(columns, values, strict=True)]
             )
+            taken += int(frame.estimated_size())
+            yield frame
             try:
-                rows = more()
+                rows = more(taken)
             except Exception as error:  # Polars would wrap it in one of its own
                 failed.append(error)
                 raise
@@ -218,7 +233,8 @@ def _sqlite(path: Path) -> Iterator[_Database]:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
     with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)  # a view makes values of any length
-        yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error)
+        most = most_of(path.stat().st_size)
+        yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error, most=most)
 
 
 @contextmanager
@@ -237,7 +253,8 @@ def _duckdb(path: Path) -> Iterator[_Database]:
         return connection.execute(statement)
 
     with closing(opened) as connection:
-        yield _Database(listing=_TABLES_OF_DUCKDB, cursor=run, errors=duckdb.Error)
+        most = most_of(path.stat().st_size)
+        yield _Database(listing=_TABLES_OF_DUCKDB, cursor=run, errors=duckdb.Error, most=most)
 
 
 @contextmanager
@@ -264,7 +281,7 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
                 connection.rollback()
                 raise
 
-        yield _Database(listing=_TABLES_OF_POSTGRESQL, cursor=run, errors=psycopg.Error)
+        yield _Database(listing=_TABLES_OF_POSTGRESQL, cursor=run, errors=psycopg.Error, most=_MOST_OF_A_SERVER)
 
 
 def _library(package: str, needed_by: str) -> Any:

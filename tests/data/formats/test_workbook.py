@@ -161,6 +161,22 @@ def test_a_workbook_that_takes_all_memory_ends_another_process(tmp_path: Path) -
         rows_of(tmp_path / "b.xlsx")
 
 
+@pytest.mark.parametrize(("times", "refused"), [(2**20, False), (2_000_000_000, True)])
+def test_a_row_that_is_repeated_beyond_any_sheet_is_refused(times: int, refused: bool, tmp_path: Path) -> None:
+    write_workbook(tmp_path / "a.ods", {"S": ROWS})
+    empty = f'<table:table-row table:number-rows-repeated="{times}"><table:table-cell/></table:table-row></table:table>'
+    with zipfile.ZipFile(tmp_path / "a.ods") as old, zipfile.ZipFile(tmp_path / "b.ods", "w") as new:
+        for member in old.namelist():
+            new.writestr(member, old.read(member).replace(b"</table:table>", empty.encode()))
+    if refused:
+        with pytest.raises(
+            UsageError, match=r"b\.ods cannot .*: a row is repeated 2,000,000,000 times, and a sheet has"
+        ):
+            rows_of(tmp_path / "b.ods")
+    else:
+        assert rows_of(tmp_path / "b.ods").height == 3
+
+
 def test_without_the_extra_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_workbook(tmp_path / "a.xlsx", {"S": ROWS})
     monkeypatch.setattr(workbook, "is_installed", lambda package: package != "python_calamine")

@@ -46,9 +46,14 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 """How a compressed file is opened, by its last extension."""
 
 
+def most_of(packed: int) -> int:
+    """Return how many bytes a table may unpack to that has so many. More may be more than memory or disk holds."""
+    return max(_MOST_SWOLLEN, _MOST_SWELLING * packed)
+
+
 def is_bomb(packed: int, unpacked: int) -> bool:
-    """Whether so many bytes unpack to far more than a table does. They may be more than the memory holds."""
-    return unpacked > _MOST_SWOLLEN and unpacked > _MOST_SWELLING * packed
+    """Whether so many bytes unpack to far more than a table does."""
+    return unpacked > most_of(packed)
 
 
 class _Bounded(io.RawIOBase):

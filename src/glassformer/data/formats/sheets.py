@@ -26,6 +26,8 @@ import python_calamine as calamine
 MOST_MEMORY = 2**32
 _ERRORS = {"#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!"}
 _WHOLE = 1e15  # from here on, a number has more digits than a spreadsheet shows
+_MOST_ROWS = 2**20
+_REPEATED = re.compile(rb"number-rows-repeated=[\"'](\d{1,99})")
 _NAMES = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
@@ -34,6 +36,7 @@ def main(path: str, asked: str) -> None:
     _bound_memory()
     try:
         with _opened(path) as book:
+            _check_repeats(path)
             _print_sheet(book, path, asked)
     except calamine.PasswordError:
         _print({"error": "is protected by a password; save it without one"})
@@ -52,6 +55,19 @@ def _opened(path: str) -> calamine.CalamineWorkbook:
             return calamine.CalamineWorkbook.from_filelike(Path(path).open("rb"))  # it closes the file
         except calamine.CalamineError:
             raise error from None
+
+
+def _check_repeats(path: str) -> None:
+    """Raise `ValueError` if a workbook of LibreOffice says that a row is repeated more often than a sheet has rows."""
+    if not zipfile.is_zipfile(path):
+        return
+    with zipfile.ZipFile(path) as archive:
+        if "content.xml" not in archive.namelist():
+            return
+        with archive.open("content.xml") as file:
+            for times in (int(found) for piece in _pieces(file) for found in _REPEATED.findall(piece)):
+                if times > _MOST_ROWS:
+                    raise ValueError(f"a row is repeated {times:,} times, and a sheet has at most {_MOST_ROWS:,} rows")
 
 
 def _bound_memory() -> None:
