@@ -171,17 +171,18 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
     kind: ServedTarget = config.target.part("serving")
     places = table.frame["row"].to_numpy() - 1
     seen = seen_rows(config, None) if baselines else "No baseline was measured."
+    scores = {
+        name: kind.scores(config.target, added)[places] / config.weights[name]
+        for name, added in answers.readers.items()
+        if config.weights[name]
+    }
     found, rows = measure_model(
         model.whole,
         model.folder,
         table,
         seen,
         split="the rows with text and label",
-        scores={
-            name: kind.scores(config.target, added)[places] / config.weights[name]
-            for name, added in answers.readers.items()
-            if config.weights[name]
-        },
+        scores=None if "rules" in scores else scores,  # where a rule decides, other readers add nothing
     )
     duel = found.duel
     contestants = [*reversed(duel.baselines), *duel.readers, duel.model]

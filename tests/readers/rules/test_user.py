@@ -1,17 +1,21 @@
 """Rules as a user meets them: in training, answers, explanations, exports and messages."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 
 from glassformer import TextClassifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.predictor import Predictor
+from glassformer.serving.api import create_app
 from glassformer.tracing.trace import trace
 from glassformer.training.unfinished import content_of_readers
 from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
+from tests.serving.samples import served
 from tests.trained import NEGATIVE, POSITIVE, review_rows, write_csv
 
 RULES = f"""# what people know
@@ -97,6 +101,7 @@ def test_rules_read_without_other_readers_too(place: Path, tmp_path: Path, trans
     how = ("--rules", place / "rules.txt", *none, *OF_FEW_ROWS[:2], *OF_FEW_ROWS[4:], *transformer, "--device", "cpu")
     outcome = glassformer("train", place / "reviews.csv", "--out", tmp_path / "m", *how)
     assert outcome.code == 0, outcome.err
+    assert ("held-out rows: the list of rules alone 0." in outcome.err) == (transformer[1] == "0")
     (answer,) = glassformer("predict", tmp_path / "m", "a sad day", "--json").document["answers"]
     assert answer["prediction"] == NEGATIVE
     assert glassformer("explain", tmp_path / "m", TEXT, "--json").document["rules"]
@@ -213,6 +218,20 @@ def test_rules_may_answer_a_number_alone(priced: Path, tmp_path: Path) -> None:
     answers = glassformer("predict", tmp_path / "m", "free", "hat", "coat", "--json").document["answers"]
     assert answers[0]["prediction"] == 0
     assert answers[2]["prediction"] == pytest.approx(answers[1]["prediction"] + 2)
+    assert re.search(r"held-out rows: the list of rules alone [0-9.−]+\. No transformer", outcome.err)
+
+
+def test_a_server_measures_readers_of_a_number_alone_where_a_rule_decides(priced: Path, tmp_path: Path) -> None:
+    rows = [(f"{('cheap', 'fair', 'dear')[n % 3]} hat {n}{' free' * (n % 2)}", f"{n % 2 or 20 * n}") for n in range(9)]
+    table = write_csv(tmp_path / "t.csv", rows)
+    glassformer("evaluate", priced / "m", table, "--out", tmp_path / "e")
+    duel = json.loads((tmp_path / "e" / "metrics.json").read_text())["duel"]
+    expected = {each["name"]: each["metrics"]["r2"]["value"] for each in (*duel["readers"], duel["model"])}
+    models = served("m", Predictor.load(priced / "m").trained, priced / "m")
+    with TestClient(create_app(models)) as client:
+        said = client.post("/table", content=table.read_bytes(), params={"name": "t.csv", "label": "label"})
+    (found,) = json.loads(said.text.splitlines()[-1])["result"]["measured"]
+    assert {each["name"]: each["r2"]["value"] for each in found["contestants"]} == pytest.approx(expected)
 
 
 def test_the_reports_of_training_and_of_evaluate_measure_each_rule(place: Path, tmp_path: Path) -> None:

@@ -161,6 +161,7 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     accuracies = {name: figures[f"{name}_accuracy"] for name in readers.root}
     alone = ", ".join(f"{named(name)} alone {right:.4f}" for name, right in accuracies.items() if right is not None)
     others = " and ".join(named(name) for name, weight in readers.weights.items() if weight and name != TRANSFORMER)
+    alone = alone or f"{others} alone {figures['accuracy']:.4f}"  # rules by themselves
     if " and " in others and not readers.transformer.weight:
         alone = f"{alone}, together {figures['accuracy']:.4f}"
     if "promise" in figures:

@@ -112,6 +112,7 @@ def readers_in_words(found: HeldOutNumbers, weights: Mapping[str, float]) -> str
     """Say which reader answers, by R² on held-out rows."""
     said = ", ".join(f"{named(name)} alone {figure(alone.r2)}" for name, alone in found.readers.items())
     others = " and ".join(named(name) for name, weight in weights.items() if weight and name != TRANSFORMER)
+    said = said or f"{others} alone {figure(found.r2)}"  # rules by themselves
     if found.cut_short:
         return f"{said}. {TOO_LITTLE}, so the model answers by {others} alone"
     if TRANSFORMER not in found.readers:
