@@ -93,10 +93,11 @@ def _fitted(vectors: FloatArray, chosen: IntArray, rows: Rows, strength: float, 
     Their vectors are centred, and scaled as a whole. SciPy's optimizer, as the first one of PyTorch that a process
     makes imports its compiler, which takes seconds.
     """
-    centre = _taken(vectors, chosen, work).mean(axis=0)
-    squares = gathered((np.square(vectors[block] - centre) for block in blocks(chosen)), work)
-    scale = np.float32(max(float(np.sqrt(squares.mean())), _LEAST_SCALE))
-    known = gathered(((vectors[block] - centre) / scale for block in blocks(chosen)), work)
+    parts, size = blocks(chosen), max(1, len(chosen))
+    centre = (sum(vectors[block].sum(axis=0, dtype=np.float64) for block in parts) / size).astype(np.float32)
+    squares = sum(float(np.square(vectors[block] - centre).sum(dtype=np.float64)) for block in parts)
+    scale = np.float32(max((squares / (size * vectors.shape[1])) ** 0.5, _LEAST_SCALE))
+    known = gathered(((vectors[block] - centre) / scale for block in parts), work)
     truth, weigh = torch.from_numpy(rows.truth[chosen]), torch.from_numpy(rows.weights[chosen])
     shape = (known.shape[1] + 1, rows.width)  # the bias comes last
 

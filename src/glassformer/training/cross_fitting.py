@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict
+from torch import nn
 
 from glassformer.data.arrays import FloatArray
 from glassformer.data.files import write_aside
@@ -38,8 +39,8 @@ from glassformer.training.unfinished import keep_held_out, kept_held_out
 Gain = Callable[[LearnedReaders, FloatArray], float]
 """Returns the nats by which a transformer of these logits raises the likelihood of held-out rows over other readers."""
 _LEARNED = 0.5
-"""A transformer knows its rows if its training loss is at most this share of that of its first epoch. If it does not
-help with other rows by then, more epochs do not change that."""
+"""A transformer knows its rows if its training loss is at most this share of that of its first epoch, or, within that
+epoch, of its first pass over the rows. If it does not help with other rows by then, more epochs do not change that."""
 _FEWEST_ROWS = 25
 """Held-out rows without which no training is cut short: fewer say too little about a training that is not over."""
 _FILE = "promise.json"
@@ -49,7 +50,7 @@ class Promise(BaseModel):
     """What the held-out rows say about the transformer before all of them are answered.
 
     Attributes:
-        training, epoch: the training that answered the last of these rows, and how many epochs it took.
+        training, epoch: the training that answered the last of these rows, and the epoch in which it was looked at.
         gain: the nats by which the transformer raises their log likelihood over the other readers: in the best epoch
             of this training, as few rows can hide a gain; in its last epoch if all rows are answered.
         expected: the same for all rows, if the others are like these.
@@ -133,7 +134,7 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Judge:
-    """Says after each epoch what the held-out rows that are answered so far promise.
+    """Says what the held-out rows that are answered so far promise.
 
     Attributes:
         before: the logits of the parts that are answered by finished trainings, and the seconds of these.
@@ -155,6 +156,51 @@ class _Judge:
         found = gains[-1] if training == len(folds) else max(gains)
         expected = found * len(self.learned.truth) / rows
         return Promise(training=training, epoch=len(history), rows=rows, gain=found, expected=expected)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Watch:
+    """Ends a training that knows its rows, and yet helps too little with those that are held out.
+
+    Attributes:
+        answers: returns the logits of the held-out rows by the model as it is.
+        steps_of_pass: in which each row is read once.
+    """
+
+    trainer: Trainer[nn.Module]
+    judge: _Judge
+    answers: Callable[[], FloatArray]
+    steps_of_pass: int
+
+    def after_epoch(self, row: dict[str, float]) -> None:
+        history = self.trainer.state.history
+        self._look(row, history, history[0]["train_loss"])
+
+    def before_step(self) -> None:
+        """Look once within an epoch too: after the first pass over the rows by which they are known.
+
+        What a resumed run needs for the same decision is in the checkpoint, as `sums` is.
+        """
+        state = self.trainer.state
+        if state.batch == 0 or state.batch % self.steps_of_pass or "looked" in state.sums:
+            return
+        loss = state.sums["loss"] / state.sums["weight"]
+        begun = state.history[0]["train_loss"] if state.history else state.sums.setdefault("begun", loss)
+        if loss <= _LEARNED * begun:
+            row = {"train_loss": loss}
+            if not self._look(row, [*state.history, row], begun):
+                state.sums["looked"] = 1.0
+                self.trainer.model.train()
+
+    def _look(self, row: dict[str, float], history: list[dict[str, float]], begun: float) -> bool:
+        """Note the gain in the last row of the history. Return whether the training ends."""
+        (row["gain"],) = self.trainer.processes.agree(self.judge.gain_with(self.answers()))
+        promise = self.judge.promise(history)
+        learned = row["train_loss"] <= _LEARNED * begun
+        ends = learned and promise.rows >= _FEWEST_ROWS and not promise.enough
+        if ends:
+            self.trainer.end()
+        return ends
 
 
 def _fit(
@@ -183,39 +229,15 @@ def _fit(
         observer=observer,
         processes=part.processes,
     )
-    steps_of_pass = math.ceil(
-        len(trainer.task.steps(0)) / passes_per_epoch(part.data.train.lengths, prepared.training, max_seq_len=window)
-    )
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
 
     def answers() -> FloatArray:
         return score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
 
-    def look(row: dict[str, float], history: list[dict[str, float]], begun: float) -> None:
-        """End the training if it knows its rows by now, and yet helps too little with those that are held out."""
-        (row["gain"],) = part.processes.agree(judge.gain_with(answers()))  # in the checkpoint, as `history` is
-        promise = judge.promise(history)
-        learned = row["train_loss"] <= _LEARNED * begun
-        if learned and promise.rows >= _FEWEST_ROWS and not promise.enough:
-            trainer.end()
-
-    def look_after(row: dict[str, float]) -> None:
-        look(row, trainer.state.history, trainer.state.history[0]["train_loss"])
-
-    def look_within() -> None:
-        """Look once within an epoch too: after the first pass over the rows that has made them known."""
-        history, batch, sums = trainer.state.history, trainer.state.batch, trainer.state.sums
-        if batch == 0 or batch % steps_of_pass or "looked" in sums:
-            return
-        loss = sums["loss"] / sums["weight"]
-        begun = history[0]["train_loss"] if history else sums.setdefault("begun", loss)
-        if loss <= _LEARNED * begun:
-            sums["looked"] = 1.0  # in the checkpoint, too
-            row = {"train_loss": loss}
-            look(row, [*history, row], begun)
-            model.train()
-
-    observer.look, trainer.before_step = look_after, look_within
+    passes = passes_per_epoch(part.data.train.lengths, prepared.training, max_seq_len=window)
+    steps_of_pass = math.ceil(len(trainer.task.steps(0)) / passes)
+    watch = _Watch(trainer=trainer, judge=judge, answers=answers, steps_of_pass=steps_of_pass)
+    observer.look, trainer.before_step = watch.after_epoch, watch.before_step
     if trainer.checkpoint is not None and trainer.checkpoint.is_file():
         trainer.resume()
     try:
