@@ -105,6 +105,8 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     assert again.store.counts() == {"praise": 1}
     assert again.store.value("SELECT count(beside) FROM texts") == 0
     assert again.store.repeats([1]) == []
+    again.store.undo("me")
+    assert again.store.classes == ["praise"], "it may have been added by hand"
 
 
 def test_a_folder_is_a_table_too(tmp_path: Path) -> None:

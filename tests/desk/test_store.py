@@ -53,6 +53,24 @@ def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
     assert project.store.classes == ["praise", "other", "Praise", "blame"], "the new name is gone"
 
 
+def test_a_class_that_was_added_by_hand_stays(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(3))
+    store = project.store
+    store.add_classes(["praise", "blame"])
+    label(project, [1], "praise")
+    store.undo("me")
+    assert store.classes == ["praise", "blame"]
+    label(project, [1], "other")
+    store.move_class("other", "blame", "me")
+    store.undo("me")
+    assert store.classes == ["praise", "blame", "other"], "the class that another was joined into stays"
+    store.undo("me")
+    store.move_class("praise", "Praise", "me")
+    label(project, [1], "Praise")
+    store.undo("me")
+    assert store.classes == ["Praise", "blame"], "a new name of it stays too"
+
+
 @pytest.mark.parametrize("renamed", ["praise", "blame"])
 def test_another_name_of_a_class_settles_no_dispute(tmp_path: Path, renamed: str) -> None:
     project = project_of(tmp_path, some_texts(3))

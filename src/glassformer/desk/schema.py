@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 3
+VERSION = 4
 # `texts.decision` is the last decision about a text that is not undone. It could be looked up each time, but that takes
 # seconds with 50,000 texts. `same` is the first row with the same text and values beside it.
 _SCHEMA = """
@@ -51,5 +51,6 @@ CHANGES = {
     "CREATE INDEX repeats ON texts (same); UPDATE texts SET same = f.first FROM "
     "(SELECT text, beside, min(id) AS first FROM texts GROUP BY text, beside) f "
     "WHERE f.text = texts.text AND f.beside IS texts.beside;",
+    3: "INSERT INTO facts SELECT 'added', json_group_array(name) FROM classes;",  # which ones is unknown: all stay
 }
 """What brings a file of each version to the next one; a new file gets all at once."""

@@ -234,7 +234,7 @@ class Store:
     def undo(self, who: str) -> list[int]:
         """Undo the last decision of a person, and return its texts. They have the label of before again.
 
-        A class that only this decision named is gone again.
+        A class that only this decision named, and nobody added by hand, is gone again.
         """
         with self._change() as change:
             (batch,) = change.execute(
@@ -247,7 +247,7 @@ class Store:
             change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
             _look_up(change, batch)
             _add_classes(change, list(self.counts()))  # a class that was renamed or joined is there again
-            gone = self._named("batch = ?", batch) - self._named("undone IS NULL")
+            gone = self._named("batch = ?", batch) - self._named("undone IS NULL") - {*self._added()}
             change.executemany("DELETE FROM classes WHERE name = ?", [(name,) for name in gone])
             return [row["text"] for row in found]
 
@@ -257,9 +257,14 @@ class Store:
         return {name for row in cells for name in self.labelling.classes_of(row["label"])}
 
     def add_classes(self, names: Sequence[str]) -> None:
-        """Add classes that no text has yet."""
+        """Add classes that no text has yet. They stay if a label of theirs is undone."""
         with self._change() as change:
             _add_classes(change, names)
+            _write_facts(change, {"added": list(dict.fromkeys([*self._added(), *names]))})
+
+    def _added(self) -> list[str]:
+        """Return the classes that were added by hand."""
+        return list(self.facts.get("added", []))
 
     def raise_class(self, name: str) -> None:
         """Let a class change places with the one before it."""
@@ -281,9 +286,10 @@ class Store:
         with self._lock:
             place = self.value("SELECT place FROM classes WHERE name = ?", name)
             is_new = to not in self.classes
-            self.add_classes([to])
             if texts:
                 self.give(Decision(texts=texts, kind="label", label=to, who=who, way="class"), instead=name)
+            else:
+                self.add_classes([to])
             with self._change() as change:
                 change.execute("DELETE FROM classes WHERE name = ?", (name,))
                 if is_new:
@@ -346,7 +352,7 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
     for name in ("table", "text", "label", "task", "separator"):
         if not isinstance(facts.get(name), str | None):
             raise ValueError(f"its fact {name!r} is no text")
-    for name in ("other_texts", "columns", "found", "doubts"):
+    for name in ("other_texts", "columns", "found", "doubts", "added"):
         if not isinstance(facts.get(name, []), list):
             raise ValueError(f"its fact {name!r} is no list")
     table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
