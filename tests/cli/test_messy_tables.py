@@ -110,3 +110,18 @@ def test_one_encoding_holds_for_all_tables_of_a_command(tmp_path: Path) -> None:
     measured = glassformer("evaluate", tmp_path / "model", utf8, "--encoding", "cp866", "--out", tmp_path / "e")
     assert measured.code == 0, measured.err
     assert "note: read as UTF-8 and not as cp866, by line 2 (д)" in measured.err
+    again = ("evaluate", tmp_path / "model", train, "--out", tmp_path / "f")
+    assert (measured := glassformer(*again)).code == 0, measured.err
+    assert "60 of 60 measured texts were also in training" in measured.err
+
+
+def test_the_encoding_of_the_training_table_may_be_named_when_it_is_read_again(tmp_path: Path) -> None:
+    rows = "".join(f"дом {'хорош' if number % 2 else 'плох'} {number},{number % 2}\n" for number in range(60))
+    table, moved = tmp_path / "train.csv", tmp_path / "moved.csv"
+    table.write_text(f"text,label\n{rows}", encoding="utf-8")
+    moved.write_bytes(f"text,label\n{rows}".encode("cp866"))
+    flags = ("--preset", "tiny", "--epochs", 0, "--set", "model.body=none")
+    assert glassformer("train", table, "--out", tmp_path / "model", *flags).code == 0
+    command = ("evaluate", tmp_path / "model", table, "--train", moved, "--out", tmp_path / "e", "--encoding")
+    misused(glassformer(*command, "koi8-r"), "does not hold the rows that the model was trained on")
+    assert (measured := glassformer(*command, "cp866")).code == 0, measured.err

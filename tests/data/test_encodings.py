@@ -11,7 +11,7 @@ import pytest
 from glassformer.data.encodings import decoded_text, reading_as
 from glassformer.data.lines import text_lines
 from glassformer.data.rows import iterate_rows
-from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.sources import SourceConfig, read_like_training, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
@@ -360,6 +360,21 @@ def test_one_encoding_holds_for_every_table_of_a_run(tmp_path: Path) -> None:
     assert [table.frame["text"][0] for table in tables] == [
         f"привет {name}" for name in ("train.csv", "valid.csv", "test.csv", "new.csv")
     ]
+
+
+def test_the_tables_of_training_are_read_again_in_their_encoding(tmp_path: Path) -> None:
+    for name in ("train.csv", "new.csv", "other.csv"):
+        (tmp_path / name).write_bytes("text,été\nnaïve café,yes\nthé,no\n".encode("mac_roman"))
+    train, new, other = (str(tmp_path / name) for name in ("train.csv", "new.csv", "other.csv"))
+    source = SourceConfig(train=train, added=(new,), label="été", encoding="mac_roman")
+    for data in (train, new):
+        table = read_like_training(data, source, None, labels=("yes", "no"))
+        assert table.frame["text"].to_list() == ["naïve café", "thé"]
+    assert read_like_training(other, source, None, labels=("yes", "no")).frame["text"][0] != "naïve café"
+    with reading_as("cp437"):
+        assert read_like_training(train, source, None, labels=("yes", "no")).frame["text"][0] == "naïve café".encode(
+            "mac_roman"
+        ).decode("cp437")
 
 
 def test_an_encoding_that_is_unknown_or_of_no_text_is_refused() -> None:

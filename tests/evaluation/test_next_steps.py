@@ -116,8 +116,9 @@ def test_no_command_for_tables_that_it_cannot_check(of: FolderConfig) -> None:
 
 
 def test_the_command_reads_all_inputs() -> None:
-    of = config(text="question", other_texts=("answer",), columns=("price, net", "shop"))
+    of = config(text="question", other_texts=("answer",), columns=("price, net", "shop"), encoding="cp866")
     [command] = [step.command for step in steps_of(sample_evaluation(), of) if "labels" in (step.command or "")]
     assert command is not None
     flags = "--text question --text answer --columns '\"price, net\"' --columns shop"
     assert flags in as_flags(command)
+    assert "--encoding cp866" in as_flags(command)

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from glassformer.data.addresses import Source, local_path, with_query
+from glassformer.data.addresses import Source, local_path, with_query, without_password
 from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.dates import with_dates
 from glassformer.data.documents import Documents, rows_without_label
-from glassformer.data.encodings import reading_as
+from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.input_columns import Asked, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
@@ -257,13 +257,15 @@ def read_like_training(
     lower: tuple[str, ...] = ()
     if inputs is not None:
         text = _first_text(inputs, text)
-    if read_as and data not in KNOWN and is_there(local_path(data)):
-        text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
-    wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel, "other_texts": others, "beside": beside}
-    wanted = {**wanted, "lower": lower, "levels": None if read_as is None else read_as.levels}
-    table = resolve(data, split, data_dir, **wanted)
+    with reading_as(encoding_like_training(data, read_as)):
+        if read_as and data not in KNOWN and is_there(local_path(data)):
+            text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
+        wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel}
+        wanted = {**wanted, "other_texts": others, "beside": beside}
+        wanted = {**wanted, "lower": lower, "levels": None if read_as is None else read_as.levels}
+        table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels)):
@@ -275,6 +277,13 @@ def read_like_training(
         )
         table = replace(table, notes=(*table.notes, kept))
     return fold_labels(table, labels) if folding else table
+
+
+def encoding_like_training(data: str, read_as: SourceConfig | None) -> str | None:
+    """Return the encoding that is named for a table; else that of training, if this is one of its tables; else None."""
+    tables = () if read_as is None else (read_as.train, read_as.test, *read_as.added)
+    of_training = read_as.encoding if read_as and without_password(data) in tables else None
+    return named_encoding() or of_training
 
 
 def _first_text(inputs: Inputs, asked: str | None) -> str:

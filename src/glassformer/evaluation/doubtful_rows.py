@@ -79,5 +79,6 @@ def labels_command(config: FolderConfig) -> str | None:
         ("levels", read_as.levels),
     ]
     settings = [f"`{name}={value!r}`" for name, value in [*named, ("group", group)] if value is not None]
+    settings += [] if read_as.encoding is None else [f"`encoding={read_as.encoding!r}`"]
     settings += ["`fold_labels=True`"] if read_as.fold_labels else []
     return " ".join(["glassformer labels", shlex.quote(read_as.train), *settings])

@@ -15,10 +15,10 @@ from pydantic import JsonValue
 
 from glassformer.data.addresses import local_path, without_password
 from glassformer.data.arrays import FloatArray
-from glassformer.data.encodings import named_encoding
+from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.known import KNOWN
 from glassformer.data.languages import languages_of
-from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, read_like_training
+from glassformer.data.sources import AS_TRAINED, SourceConfig, TableOptions, encoding_like_training, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table, other_columns, text_keys
@@ -71,21 +71,24 @@ def evaluate_model(
     trained, config = predictor.trained, predictor.trained.config
     table = read_measured(config, data, data_dir, options)
     remembered = config.remembered
+    with reading_as(encoding_like_training(data, remembered.read_as)):
+        columns = None if data in KNOWN else other_columns(local_path(data), table)
     if train is None:
         seen = seen_rows(config, data_dir)
         if isinstance(seen, str):
             seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
     else:
         read = replace(options, fold_labels=remembered.fold_labels)
-        source = remembered.read_as or SourceConfig(train=train, encoding=named_encoding(), **vars(read))
-        seen = _named_rows(config, source.model_copy(update={"train": without_password(train)}), data_dir)
+        source = remembered.read_as or SourceConfig(train=train, **vars(read))
+        given = {"train": without_password(train), "encoding": named_encoding() or source.encoding}
+        seen = _named_rows(config, source.model_copy(update=given), data_dir)
     found, rows = measure_model(
         predictor,
         folder,
         table,
         seen,
         split="test" if data in KNOWN else "the rows with text and label" if table.dropped else "the whole table",
-        columns=None if data in KNOWN else other_columns(local_path(data), table),
+        columns=columns,
         command=command,
         say=say,
         on_progress=on_progress,
