@@ -3,11 +3,20 @@
 The command line prints the message without a traceback, and exits with the `exit_code` of the class.
 """
 
+import errno
+import re
 import reprlib
 from collections.abc import Sequence
 
 _LONGEST = 80
 _NAMED: dict[str, str] = {}
+# Messages of torch's allocators, oneDNN, CUDA's libraries, C++, Rust and the loader of libraries. With "a primitive
+# descriptor", oneDNN means that it does not support an operation.
+_NO_MEMORY = re.compile(
+    r"can't allocate memory|[Cc]annot allocate memory|failed to allocate|not enough memory|out of memory|bad_alloc"
+    r"|ALLOC_FAILED|could not create a (?:memory|primitive(?! descriptor))|failed to map segment"
+)
+_RUST = ("polars", "pyo3_runtime")  # the modules of its errors
 _BRIEF = reprlib.Repr()
 _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _LONGEST
 
@@ -28,6 +37,14 @@ def brief(text: str) -> str:
     """What others wrote, for a message: its beginning, on one line."""
     beginning = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     return beginning if beginning.isprintable() else repr(beginning)[1:-1]
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether Python, torch (on any device) or another library ran out of memory."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno == errno.ENOMEM
+    of_library = isinstance(error, OSError | RuntimeError | ImportError) or type(error).__module__.startswith(_RUST)
+    return isinstance(error, MemoryError) or (of_library and _NO_MEMORY.search(str(error)) is not None)
 
 
 def brief_value(value: object) -> str:

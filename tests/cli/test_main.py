@@ -1,4 +1,5 @@
 import ast
+import errno
 import math
 import os
 import re
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer import __version__
@@ -219,3 +221,27 @@ def test_head_ends_a_command_quietly(light: Path, tmp_path: Path) -> None:
 def test_json_never_holds_what_is_no_number(figure: float) -> None:
     with pytest.raises(GlassformerError, match="NaN or infinite"):
         print_json({"loss": [figure]})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        pl.exceptions.ComputeError("Cannot allocate memory (os error 12)"),
+        pl.exceptions.PanicException("failed to allocate 8 bytes"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_lack_of_memory_is_said(error: BaseException, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("glassformer.data.rows._of_one", fail)
+    table = tmp_path / "a.csv"
+    table.write_text("text,label\na,b\n")
+    said = glassformer("train", table, "--out", tmp_path / "m")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.endswith(
+        "error: out of memory; close other programs, or use a smaller model, shorter texts or fewer texts\n"
+    )

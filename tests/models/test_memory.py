@@ -4,15 +4,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import torch
 from torch import nn
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, is_out_of_memory
 from glassformer.models import memory
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.classifier import Classifier
-from glassformer.models.memory import check_fits, is_out_of_memory, keep_large_buffers, machine_memory, shapes_only
+from glassformer.models.memory import check_fits, keep_large_buffers, machine_memory, shapes_only
 from glassformer.models.model_config import PRESETS, LanguageModelConfig, ModelConfig
 from glassformer.models.published.bui_dang import BuiDangRowsConfig
 
@@ -37,6 +38,10 @@ from glassformer.models.published.bui_dang import BuiDangRowsConfig
         (RuntimeError("could not create a primitive descriptor for a matmul primitive"), False),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
         (ValueError("out of memory"), False),
+        (ImportError("a.so: failed to map segment from shared object"), True),
+        (pl.exceptions.ComputeError("Cannot allocate memory (os error 12)"), True),
+        (pl.exceptions.PanicException("failed to allocate 8 bytes"), True),
+        (pl.exceptions.ComputeError("a.csv: row 3 has 4 fields"), False),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -48,7 +48,7 @@ from glassformer.cli.output import insist, one_line, open_streams, progressing, 
 from glassformer.cli.resume import Stopped
 from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, let_first_speak
 from glassformer.data.stopping import watched_signals
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, is_out_of_memory
 
 _CTRL_C = 130  # the exit code of typer and of shells
 _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them
@@ -150,7 +150,7 @@ def main() -> None:
             if isinstance(ended, Stopped) or (isinstance(ended, SystemExit) and ended.code != _CTRL_C):
                 raise
             _stop(stopped_by)
-        except Exception as error:
+        except BaseException as error:  # that of a library in Rust is no `Exception`
             if stopped_by and not has_lost_a_process():
                 _stop(stopped_by)
             let_first_speak(error)
@@ -200,13 +200,16 @@ def _stop(numbers: list[int]) -> NoReturn:
     sys.exit(128 + (numbers or [signal.SIGINT])[-1])
 
 
-def _fail(error: Exception) -> NoReturn:
+def _fail(error: BaseException) -> NoReturn:
     """Say what went wrong, and exit. Raise the error again if it is a bug of ours."""
     if isinstance(error, GlassformerError):
         say_error(error.message)
         for line in error.listing:
             insist(one_line(as_flags(line)))
         sys.exit(error.exit_code)
+    if is_out_of_memory(error):
+        say_error("out of memory; close other programs, or use a smaller model, shorter texts or fewer texts")
+        sys.exit(1)
     if isinstance(error, OSError):
         reader_gone = isinstance(error, BrokenPipeError)  # `head` has seen enough
         if not reader_gone:  # no space, no permission
@@ -218,9 +221,6 @@ def _fail(error: Exception) -> NoReturn:
     if missing in _LEFT_OUT:
         say_error(_missing(missing))
         sys.exit(2)
-    if _is_out_of_memory(error):
-        say_error("out of memory; close other programs, or use a smaller model, shorter texts or fewer texts")
-        sys.exit(1)
     raise error
 
 
@@ -230,13 +230,3 @@ def _missing(package: str) -> str:
     if package == "polars":  # the only one that an extra of the light distribution adds
         return f"tables need Polars, which is not installed: {pip_install('tables')}"
     return f"this needs {package}, which is not installed; run it in an environment with glassformer"
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    from glassformer.data.installed import is_installed
-
-    if not is_installed("torch"):
-        return isinstance(error, MemoryError)
-    from glassformer.models.memory import is_out_of_memory
-
-    return is_out_of_memory(error)

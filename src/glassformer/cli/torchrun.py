@@ -76,7 +76,7 @@ def has_lost_a_process() -> bool:
     return _TORCHRUN.joined is not None and _TORCHRUN.joined.lost
 
 
-def let_first_speak(error: Exception) -> None:
+def let_first_speak(error: BaseException) -> None:
     """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent."""
     joined = _TORCHRUN.joined
     if joined is None:

@@ -27,7 +27,7 @@ from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
 from glassformer.data.parts import file_of
-from glassformer.errors import UsageError, name_as, quoted
+from glassformer.errors import UsageError, is_out_of_memory, name_as, quoted
 
 DAMAGE = (
     *(*compressions.DAMAGE, zipfile.BadZipFile, RuntimeError, NotImplementedError),
@@ -134,6 +134,8 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
             rows += batch.height
             yield batch
     except DAMAGE as error:
+        if is_out_of_memory(error):
+            raise
         raise UsageError(f"{name} cannot be read, it may be damaged: {error}") from error
     if not rows:
         raise UsageError(f"{name} has a header but no rows below it.")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,12 +20,6 @@ from glassformer.models.model_config import DesignConfig
 
 Design = TypeVar("Design", bound=DesignConfig)
 
-# Messages of torch's allocators, oneDNN, CUDA's libraries and C++. With "a primitive descriptor", oneDNN means that it
-# does not support an operation.
-_SAID = re.compile(
-    r"can't allocate memory|not enough memory|out of memory|bad_alloc|ALLOC_FAILED"
-    r"|could not create a (?:memory|primitive(?! descriptor))"
-)
 _TENSORS = {"adamw": 5, "muon": 4, "sgd": 3}
 """How many times the size of the weights is needed: weights, gradients, the weights of the best epoch, and one or two
 moments of the optimizer."""
@@ -35,15 +27,6 @@ _BYTES = 4  # float32
 _SMALL_VOCABULARY = 1_000
 _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # <malloc.h>
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether torch (on any device), a library that it uses, or Python ran out of memory."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    if isinstance(error, OSError):
-        return error.errno == errno.ENOMEM
-    return isinstance(error, RuntimeError) and _SAID.search(str(error)) is not None
 
 
 def check_fits(

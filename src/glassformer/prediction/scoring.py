@@ -13,8 +13,7 @@ from glassformer.data.arrays import BoolArray, FloatArray, IntArray
 from glassformer.data.batches import Batch, ModelInputs, covering_batches
 from glassformer.data.store import TokenStore
 from glassformer.data.windows import covering_windows
-from glassformer.errors import GlassformerError
-from glassformer.models.memory import is_out_of_memory
+from glassformer.errors import GlassformerError, is_out_of_memory
 
 Precision = TypeVar("Precision", np.float32, np.float64)
 

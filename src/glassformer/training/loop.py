@@ -18,8 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from glassformer.data.stopping import StopRequest, stop_requests
-from glassformer.errors import GlassformerError
-from glassformer.models.memory import is_out_of_memory, keep_large_buffers
+from glassformer.errors import GlassformerError, is_out_of_memory
+from glassformer.models.memory import keep_large_buffers
 from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, learning_rate, set_learning_rate
