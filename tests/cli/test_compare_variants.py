@@ -65,7 +65,7 @@ def test_another_plan_in_the_same_folder_says_which_report_it_replaces(table: Pa
 
 def test_a_file_for_a_folder_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    misused(compare(tmp_path / "no-such-table.csv", tmp_path / "file"), "file is a file; name a folder")
+    misused(compare(tmp_path / "file", tmp_path / "file"), "file is a file; name a folder")
 
 
 def test_stopped_it_says_how_to_go_on(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

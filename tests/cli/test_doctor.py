@@ -63,9 +63,10 @@ def test_the_weights_are_named(table: Path, reviews: Trained) -> None:
 
 
 def test_a_folder_of_anything_else_is_refused_before_the_table_is_read(reviews: Trained, tmp_path: Path) -> None:
-    nowhere = tmp_path / "nowhere.csv"
-    misused(glassformer("doctor", nowhere, "--out", reviews.table), f"{reviews.table} is a file; name a folder")
-    misused(glassformer("doctor", nowhere, "--out", reviews.folder), "with other files in it; choose an --out")
+    empty = tmp_path / "empty.csv"
+    empty.touch()
+    misused(glassformer("doctor", empty, "--out", reviews.table), f"{reviews.table} is a file; name a folder")
+    misused(glassformer("doctor", empty, "--out", reviews.folder), "with other files in it; choose an --out")
 
 
 def test_an_earlier_report_is_replaced_only_if_asked(table: Path, tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_an_earlier_report_is_replaced_only_if_asked(table: Path, tmp_path: Path
     out.mkdir()
     earlier = out / "findings.json"
     earlier.write_text("{}")
-    misused(glassformer("doctor", "nowhere.csv", "--out", out), "holds an earlier report", "--overwrite to replace it")
+    misused(glassformer("doctor", earlier, "--out", out), "holds an earlier report", "--overwrite to replace it")
     assert earlier.read_text() == "{}"
     assert glassformer("doctor", table, "--preset", "tiny", "--out", out, "--overwrite").code == 0
     assert {path.name for path in out.iterdir()} == {"report.html", "findings.json"}

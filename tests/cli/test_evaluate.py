@@ -292,7 +292,8 @@ def test_a_table_that_cannot_be_measured_on(
 
 
 def test_places_that_are_not_there(reviews: Trained, table: Path) -> None:
-    for command in (["evaluate", "nosuch", "nosuch.csv"], ["compare", "nosuch", "nosuch", "nosuch.csv"]):
+    models = [reviews.folder, reviews.folder]
+    for command in (["evaluate", models[0], "nosuch.csv"], ["compare", *models, "nosuch.csv"]):
         misused(glassformer(*command), "No such file: nosuch.csv")  # before a model is read
     misused(glassformer("evaluate", reviews.folder, "imbd"), "Did you mean 'imdb'?")
     misused(glassformer("evaluate", "nosuch", table), "no such model folder")

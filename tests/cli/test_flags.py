@@ -49,5 +49,5 @@ def test_every_flag_is_one_of_a_command() -> None:
 def test_the_command_line_speaks_of_flags() -> None:
     assert (
         "error: --init nosuch: no such model folder"
-        in glassformer("train", "x.csv", "--out", "m", "--init", "nosuch").err
+        in glassformer("train", __file__, "--out", "m", "--init", "nosuch").err
     )

@@ -17,7 +17,7 @@ from glassformer.cli.output import print_json
 from glassformer.errors import GlassformerError
 from tests.cli.terminal import commands, glassformer
 from tests.running import COMMAND, Running, signals_of_a_shell
-from tests.trained import Trained
+from tests.trained import Trained, write_csv
 
 
 def without_waiting(said: str) -> str:
@@ -93,13 +93,46 @@ def test_help_and_import_leave_the_heavy_libraries_alone() -> None:
     assert all(each in ([], ["pydantic"]) for each in of_commands)  # typer loads it for any command with parameters
 
 
+MISSING = """
+import sys
+from glassformer.cli.main import main
+for command in {commands!r}:
+    sys.argv = ["glassformer", *command]
+    try: main()
+    except SystemExit as ended: assert ended.code == 2, command
+    heavy = {{"torch", "sklearn", "scipy"}} & sys.modules.keys()
+    assert not heavy, (command, heavy)
+"""
+
+
+def test_a_slip_in_a_path_is_answered_before_the_heavy_libraries_load(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("good film", "good")])
+    commands = [list(map(str, command)) for command in (
+        ("evaluate", "sentiment-en", "no.csv"), ("evaluate", "none", table), ("compare", "sentiment-en", "none", table),
+        ("export", "none", "--format", "onnx", "--out", "o"), ("labels", "no.csv"),
+        ("labels", table, "--apply", "no.csv"), ("labels", table, "--next", "5", "no.csv"),
+        ("doctor", "no.csv"), ("serve", "sentiment-en", "none"),
+        ("predict", "none", "text"), ("explain", "none", "text"), ("explain", "sentiment-en", "--file", "no.csv"),
+        ("trace", "none", "text"), ("audit", "none"), ("train", "no.csv", "--out", "o"),
+        ("train", table, "--out", "o", "--test", "no.csv"), ("train", table, "--out", "o", "--validation", "no.csv"),
+        ("train", table, "--out", "o", "--unlabelled", "no.csv"), ("pretrain", "no.txt", "--out", "o"),
+    )]  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", MISSING.format(commands=commands)], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    said = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(said) == len(commands)
+    assert all("No such file: no." in line or "none: no such model folder" in line for line in said), said
+
+
 def test_version() -> None:
     assert glassformer("--version").out == f"glassformer {__version__}\n"
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("data",), ("unheard-of",), ("train",), ("train", "polarity"), ("predict", "m", "--nope"), ("evaluate", "m")],
+    [(), ("data",), ("unheard-of",), ("train",), ("train", "polarity"), ("predict", "m", "--nope"), ("evaluate", ".")],
 )
 def test_what_is_no_command_is_misuse(arguments: tuple[str, ...]) -> None:
     outcome = glassformer(*arguments)

@@ -97,7 +97,7 @@ def test_quiet_is_not_quiet_about_errors(tmp_path: Path) -> None:
         (("--epochs", 3), "training.epochs=3"),
         (("--learning-rate", 0.1), "training.learning_rate=0.2"),
         (("--seed", 3), "training.seed=4"),
-        (("--validation", "a.csv"), "validation.file=b.csv"),
+        (("--validation", __file__), "validation.file=b.csv"),
         (("--group", "a"), "validation.group=b"),
     ],
 )
@@ -111,11 +111,11 @@ def test_a_setting_given_twice_is_refused(
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
-        (("train", "t.csv", "--out", "m", "--set", "training.lr=1"), "training.learning_rate"),
-        (("train", "t.csv", "--out", "m", "--set", "lr=1"), "training.learning_rate"),
-        (("train", "t.csv", "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
-        (("train", "t.csv", "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
-        (("pretrain", "t.txt", "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
+        (("train", __file__, "--out", "m", "--set", "training.lr=1"), "training.learning_rate"),
+        (("train", __file__, "--out", "m", "--set", "lr=1"), "training.learning_rate"),
+        (("train", __file__, "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
+        (("train", __file__, "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
+        (("pretrain", __file__, "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
         (("align", "sft", "m", "p.jsonl", "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
         (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),
         (("train", "t.csv", "--out", "m", "--lr", "3"), "--learning-rate"),

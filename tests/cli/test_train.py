@@ -200,7 +200,7 @@ def test_a_table_that_cannot_be_learned_from(content: bytes, words: list[str], t
         (["--time", "nope"], ["no column 'nope' (--time)"]),
         (["--label", "label", "--time", "label"], ["'label' cannot be both --label and --time"]),
         (["--time", "a", "--group", "b"], ["validation.time = 'a' holds out the latest rows", "leave one out"]),
-        (["--time", "a", "--validation", "b.csv"], ["no validation.file"]),
+        (["--time", "a", "--validation", __file__], ["no validation.file"]),
         (["--preset", "huge"], ["'huge'", "tiny, small, base"]),
         (["--recipe", "defalt"], ["did you mean 'default'?"]),
         (["--set", "training.learningrate=1"], ["did you mean training.learning_rate?"]),

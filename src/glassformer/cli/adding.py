@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.output import doing, say
+from glassformer.cli.there import table
 from glassformer.data.wording import names_in
 from glassformer.errors import UsageError
 
@@ -17,7 +18,10 @@ if TYPE_CHECKING:
 
 Add = Annotated[
     str | None,
-    typer.Option(help="Train the model of --init further, on its old rows and those of this table. Labels may be new."),
+    typer.Option(
+        callback=table,
+        help="Train the model of --init further, on its old rows and those of this table. Labels may be new.",
+    ),
 ]
 Replay = Annotated[
     float | None,

@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.findings import said_with_flags, show_findings
 from glassformer.cli.options import Measuring, Model
 from glassformer.cli.output import doing, print_table, say, show, write_json
+from glassformer.cli.there import table
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 def audit(
     model: Model,
-    train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
+    train: Annotated[str | None, typer.Option(callback=table, help="The training table, if it was moved.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for audit.html and audit.json. Default: MODEL.")] = None,
     *,
     run: Measuring,

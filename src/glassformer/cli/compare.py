@@ -9,8 +9,9 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
-from glassformer.cli.options import AsTrained, Measured, Measuring, Model, model_folder
+from glassformer.cli.options import AsTrained, Measured, Measuring, Model
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.there import model_folder
 from glassformer.data.wording import counted
 
 _FLIPS_SHOWN = 5

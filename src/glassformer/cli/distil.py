@@ -16,10 +16,10 @@ from glassformer.cli.options import (
     Running,
     Settings,
     Tuned,
-    model_folder,
 )
 from glassformer.cli.output import doing, duration, human_count, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.there import model_folder, tables
 
 if TYPE_CHECKING:
     from glassformer.prediction.model_folder import TrainedModel
@@ -37,7 +37,9 @@ def distil(
     out: OutFolder,
     texts: Annotated[
         list[str] | None,
-        typer.Argument(help="Texts or rows without labels: text files, tables or folders of text files."),
+        typer.Argument(
+            callback=tables, help="Texts or rows without labels: text files, tables or folders of text files."
+        ),
     ] = None,
     labelled: Annotated[
         str | None,

@@ -12,6 +12,7 @@ import typer
 from glassformer.cli.options import Again, DataDir, Shown, TextColumn
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.there import tables
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 
@@ -28,7 +29,9 @@ _LITTLE = 300_000
 def embeddings(
     texts: Annotated[
         list[str],
-        typer.Argument(help="Text files, tables with a column of texts, or known data sets, in any language."),
+        typer.Argument(
+            callback=tables, help="Text files, tables with a column of texts, or known data sets, in any language."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     base: Annotated[

@@ -12,6 +12,7 @@ from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import AsTrained, Measured, Measuring, Model
 from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
+from glassformer.cli.there import table
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.data.files import write_aside
 from glassformer.data.json_files import read_json
@@ -34,7 +35,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
-    train: Annotated[str | None, typer.Option(help="The training table, if it was moved.")] = None,
+    train: Annotated[str | None, typer.Option(callback=table, help="The training table, if it was moved.")] = None,
     run: Measuring,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic

@@ -26,7 +26,7 @@ from glassformer.cli.output import (
     show,
     show_painted,
 )
-from glassformer.cli.rows_to_answer import given_rows, table_file
+from glassformer.cli.rows_to_answer import check_there, given_rows, table_file
 from glassformer.cli.writers import check_new, check_out
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted, label_text
@@ -117,6 +117,7 @@ def explain(
     table = table_file(file, query, encoding)
     _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
     check_new("--html", html, overwrite=overwrite)
+    check_there(table)
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=run.device)

@@ -12,6 +12,7 @@ import typer
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
+from glassformer.cli.there import table
 from glassformer.cli.writers import check_new, check_out, write_columns
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
@@ -34,7 +35,8 @@ def labels(
     apply: Annotated[
         Path | None,
         typer.Option(
-            help="Write the mended table, from a file of findings or of --next in which you filled in labels."
+            callback=table,
+            help="Write the mended table, from a file of findings or of --next in which you filled in labels.",
         ),
     ] = None,
     out: Annotated[
@@ -59,6 +61,7 @@ def labels(
         typer.Option(
             "--next",
             metavar="NUMBER FILE",
+            callback=lambda wanted: wanted and (wanted[0], table(wanted[1])),
             help="Choose the NUMBER texts of the table FILE that are most worth labelling. Those in the labelled rows "
             "are left out. Default of --out: FILE-to-label.csv.",
         ),

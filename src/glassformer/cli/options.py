@@ -13,18 +13,13 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.output import hush, say
+from glassformer.cli.there import model_folder, table
 from glassformer.data.wording import names_in
 from glassformer.errors import UsageError
-from glassformer.prediction.shipped import folder_of
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, TableOptions
     from glassformer.training.initial_weights import InitialWeights
-
-
-def model_folder(model: Path) -> Path:
-    """Return the folder of a model that the user named."""
-    return folder_of(model)
 
 
 def _hush(quiet: bool) -> bool:
@@ -74,9 +69,13 @@ FoldLabels = Annotated[
     typer.Option("--fold-labels", help="Read labels that differ only by case or spaces, such as Bug, as the same."),
 ]
 OutFolder = Annotated[Path, typer.Option(help="The model folder to write.")]
-Learned = Annotated[str, typer.Argument(help="A labelled table, or a known data set (its training split).")]
-Measured = Annotated[str, typer.Argument(help="A labelled table, or a known data set (its test split).")]
-Test = Annotated[str | None, typer.Option(help="Your test table. Its texts are left out of training.")]
+Learned = Annotated[
+    str, typer.Argument(callback=table, help="A labelled table, or a known data set (its training split).")
+]
+Measured = Annotated[
+    str, typer.Argument(callback=table, help="A labelled table, or a known data set (its test split).")
+]
+Test = Annotated[str | None, typer.Option(callback=table, help="Your test table. Its texts are left out of training.")]
 Group = Annotated[
     str | None,
     typer.Option(help="Column with groups, such as authors. All rows of a group are on one side of the split."),
@@ -174,7 +173,8 @@ class HeldOut:
     """The rows to validate on."""
 
     validation: Annotated[
-        str | None, typer.Option(help="Your own validation table. Default: some training rows are held out.")
+        str | None,
+        typer.Option(callback=table, help="Your own validation table. Default: some training rows are held out."),
     ] = None
     group: Group = None
     time: Annotated[

@@ -18,6 +18,7 @@ from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.rows_to_answer import (
     Misread,
     check_has_columns,
+    check_there,
     given_rows,
     table_file,
     table_in_batches,
@@ -145,10 +146,7 @@ def _check(
     if jsonl and (json or out is not None):
         other = "--json, which prints one document" if json else "--out, whose ending says what is written"
         raise UsageError(f"--jsonl does not go with {other}; leave one out")
-    if file is not None and file != Path("-") and not file.exists():
-        from glassformer.data.rows import check_file
-
-        check_file(file)  # it says what is near
+    check_there(file)
     if file is not None and file.is_file():
         check_has_columns(model, file)
     if _is_folder(file):

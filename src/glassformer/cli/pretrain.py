@@ -13,6 +13,7 @@ from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, Tuned
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.there import table
 from glassformer.cli.torchrun import join
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
@@ -30,7 +31,9 @@ _OBJECTIVES: dict[str, dict[str, Any]] = {
 
 
 def pretrain(
-    data: Annotated[str, typer.Argument(help="A text file, a table with a column of texts, or a known data set.")],
+    data: Annotated[
+        str, typer.Argument(callback=table, help="A text file, a table with a column of texts, or a known data set.")
+    ],
     out: OutFolder,
     objective: Annotated[
         str | None,

@@ -50,6 +50,14 @@ def table_file(file: str | None, query: str | None, encoding: str | None) -> Pat
     return path
 
 
+def check_there(file: Path | None) -> None:
+    """Refuse a table that is not there, before a model is loaded."""
+    if file is not None and file != Path("-") and not file.exists():
+        from glassformer.data.rows import check_file
+
+        check_file(file)  # it says what is near
+
+
 def check_has_columns(model: Path, file: Path) -> None:
     """Refuse a file of texts alone, which a pipe answers."""
     if file.suffix != ".txt":

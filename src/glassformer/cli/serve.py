@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.options import Asking, model_folder
+from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, insist, print_json, say, show
+from glassformer.cli.there import model_folders
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def serve(
         list[Path],
         typer.Argument(
             metavar="MODEL...",
-            callback=lambda folders: [model_folder(folder) for folder in folders],
+            callback=model_folders,
             help="Model folders, or sentiment-en, which comes with glassformer. They answer side by side.",
         ),
     ],

@@ -17,6 +17,7 @@ from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.there import table, tables
 from glassformer.cli.torchrun import join
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
@@ -39,8 +40,9 @@ if TYPE_CHECKING:
 LabelledTable = Annotated[
     str | None,
     typer.Argument(
+        callback=table,
         help="A CSV, TSV, JSON lines, Parquet or Arrow file, a workbook (book.xlsx#Sheet2), a folder or .zip of such "
-        "files, or the name of a known data set."
+        "files, or the name of a known data set.",
     ),
 ]
 
@@ -60,6 +62,7 @@ class _WithoutLabels:
         list[str] | None,
         typer.Option(
             metavar="<source>",
+            callback=tables,
             help="Texts without labels, for the word vectors of the body and for --pretrain: a text file, a table or a "
             "folder of text files. May be repeated.",
         ),

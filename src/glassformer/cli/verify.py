@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from glassformer.cli.options import model_folder
 from glassformer.cli.output import print_json, say, show
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError
+from glassformer.prediction.shipped import folder_of
 from glassformer.prediction.shipped import shown as name_of
 
 
@@ -19,7 +19,7 @@ def verify(
     folder: Annotated[
         Path,
         typer.Argument(
-            callback=model_folder, help="A model, an export, word vectors, an unfinished run, or answers to shards."
+            callback=folder_of, help="A model, an export, word vectors, an unfinished run, or answers to shards."
         ),
     ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
