@@ -279,7 +279,6 @@ def _with_unlabelled(sources: Sources, unlabelled: list[str], data_dir: Path | N
 
 def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginning, device: str) -> None:
     from glassformer.data.languages import in_words, languages_of
-    from glassformer.data.table import text_keys
 
     splits, recipe = prepared.splits, begun.recipe
     train, held_out = splits.train, splits.validation
@@ -287,7 +286,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
     for note in [*train.notes, *splits.notes]:
         tell(f"  {as_flags(note)}")
     tell(f"  {prepared.in_words}")
-    if languages := in_words(languages_of(text_keys(train.frame["text"]))):
+    if languages := in_words(languages_of(train.frame["text"])):
         tell(f"  language: {languages}")
     if (names := prepared.labels).ordered:
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))

@@ -57,5 +57,5 @@ class Gathered:
             return np.concatenate(parts)
         empty = self._parts[0]
         with self._file:  # the map keeps what it needs of it
-            flat = np.memmap(self._file, empty.dtype, "c")  # what is written to it stays in memory
+            flat = np.memmap(self._file, empty.dtype, "r+")
         return np.asarray(flat).reshape(-1, *empty.shape[1:])

@@ -6,6 +6,8 @@ from collections import Counter
 
 import polars as pl
 
+from glassformer.data.table import text_keys
+
 _NAMES = {
     "ar": "Arabic", "be": "Belarusian", "bg": "Bulgarian", "br": "Breton", "cs": "Czech", "cy": "Welsh", "da": "Danish",
     "de": "German", "el": "Greek", "en": "English", "eo": "Esperanto", "es": "Spanish", "et": "Estonian",
@@ -16,6 +18,7 @@ _NAMES = {
     "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish", "tg": "Tajik", "th": "Thai",
     "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
 }  # fmt: skip
+_MOST_LOOKED_AT = 4_000  # in a large table, a copy of all would take long
 _MOST_TEXTS, _MOST_CHARACTERS = 400, 500  # half a millisecond each
 _FEWEST_TEXTS = 20
 _FEWEST_LETTERS = 15  # shorter texts are often taken for another language
@@ -30,6 +33,7 @@ def languages_of(texts: pl.Series) -> dict[str, float]:
     """
     import chardet  # it takes a tenth of a second
 
+    texts = text_keys(texts.gather_every(max(1, len(texts) // _MOST_LOOKED_AT)))
     long = texts.filter(texts.str.count_matches(r"\p{L}") >= _FEWEST_LETTERS)
     if long.is_empty():
         return {}

@@ -82,7 +82,7 @@ def check_stand_ins(table: Table) -> list[Finding]:
 
 def check_languages(table: Table) -> list[Finding]:
     """Say in which languages the texts are."""
-    shares = languages_of(text_keys(table.frame["text"]))
+    shares = languages_of(table.frame["text"])
     if not shares:
         return []
     level: Level = "good" if len(shares) == 1 else "worth knowing"

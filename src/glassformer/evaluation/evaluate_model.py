@@ -180,7 +180,7 @@ def measure_model(
             split=split,
             rows=len(texts),
             sha256=fingerprint(table),
-            languages=languages_of(text_keys(table.frame["text"])),
+            languages=languages_of(table.frame["text"]),
             trained_on=config.remembered.data.source,
             training_rows=config.remembered.data.rows,
         ),

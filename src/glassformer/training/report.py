@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from glassformer.data.arrays import Array, some_of
 from glassformer.data.languages import languages_of
 from glassformer.data.splits import fingerprint
-from glassformer.data.table import Table, text_keys
+from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
@@ -99,7 +99,7 @@ def measure_held_out(
             split="held out from training" if splits.validation is not None else "cross-validation",
             rows=table.frame.height,
             sha256=fingerprint(table),
-            languages=languages_of(text_keys(table.frame["text"])),
+            languages=languages_of(table.frame["text"]),
             trained_on=learned.source,
             training_rows=learned.rows,
         ),

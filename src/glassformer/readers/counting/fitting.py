@@ -293,8 +293,11 @@ def regression_per_output(
         scale = np.ones(values.shape[1], np.float32) if ratios is None else ratios[:, output]
         positive = 1.0 if positive_weights is None else positive_weights[output]
         weigh = row_weights * np.where(target, positive, 1.0)
-        scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
-        fitted = _fit(joined_rows(scaled, work), target, strength, weigh)
+        if ratios is None:
+            fitted = _fit(values, target, strength, weigh)
+        else:
+            scaled = (values[block] @ sparse.diags_array(scale) for block in blocks(np.arange(len(target))))
+            fitted = _fit(joined_rows(scaled, work), target, strength, weigh)
         weights[:, output], bias[output] = fitted.coef_[0] * scale, fitted.intercept_[0]
     return weights, bias
 
