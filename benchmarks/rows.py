@@ -61,15 +61,16 @@ def measure(folder: Path, sizes: tuple[int, ...]) -> dict[str, Any]:
 def watched(command: list[str]) -> list[dict[str, Any]]:
     """Return the phases that a process prints, with the peak of its anonymous memory in each."""
     seen: list[tuple[float, int]] = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+    with tempfile.TemporaryFile() as said, subprocess.Popen(command, cwd=ROOT, stdout=said) as process:
         status = Path(f"/proc/{process.pid}/status")
         while process.poll() is None:
             kib = [int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("RssAnon")]
             seen += [(time.monotonic(), each) for each in kib]  # there is none after the end
             time.sleep(0.02)
-        assert process.stdout is not None
-        phases = json.loads(process.stdout.read())
-    return with_peaks(phases, seen)
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        said.seek(0)
+        return with_peaks(json.loads(said.read()), seen)
 
 
 def with_peaks(phases: list[dict[str, Any]], seen: Sequence[tuple[float, int]]) -> list[dict[str, Any]]:

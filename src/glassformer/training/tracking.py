@@ -82,12 +82,15 @@ class _RunOfMlflow:
     def watch(self, observer: Observer) -> Observer:
         return _Watching(observer, self._try_to_write_epoch)
 
-    def _try_to_write_epoch(self, row: Mapping[str, float]) -> None:
+    def _try_to_write_epoch(self, row: Mapping[str, float]) -> str | None:
+        """Return what went wrong, once: each try takes time, so the next one is that of `write`."""
         if self._answers:
             try:
                 self._write_epoch(row)
-            except (self._mlflow.MlflowException, OSError):
-                self._answers = False  # each try takes time; `write` tries again
+            except (self._mlflow.MlflowException, OSError) as error:
+                self._answers = False
+                return f"{self._where} takes no figures now ({words_of(error)}); it gets them at the end"
+        return None
 
     def write(self, trained: TrainedModel) -> str:
         try:
@@ -121,13 +124,14 @@ class _RunOfMlflow:
 
 
 class _Watching:
-    def __init__(self, inner: Observer, write: Callable[[Mapping[str, float]], None]) -> None:
+    def __init__(self, inner: Observer, write: Callable[[Mapping[str, float]], str | None]) -> None:
         self._inner, self._write = inner, write
         self.on_step, self.on_message = inner.on_step, inner.on_message
 
     def on_epoch(self, row: dict[str, float]) -> None:
         self._inner.on_epoch(row)
-        self._write(row)
+        if said := self._write(row):
+            self._inner.on_message(f"warning: {said}")
 
 
 def _flat(record: Mapping[str, Any], before: str = "") -> dict[str, Any]:
