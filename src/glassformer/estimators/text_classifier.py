@@ -124,6 +124,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             epochs=epochs,
             learning_rate=learning_rate,
             random_state=random_state,
+            rules=rules,
             text=text,
             columns=columns,
             settings=settings,
@@ -138,7 +139,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         self.fold_labels = fold_labels
         self.order = order
         self.levels = levels
-        self.rules = rules
 
     def fit(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> Self:  # noqa: N803 (scikit-learn's)
         """Train on texts `X` and their labels `y`.
@@ -193,10 +193,6 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             fold_labels=self.fold_labels,
             label_columns=columns,
         )
-
-    def _overrides(self, training: Mapping[str, Any]) -> dict[str, Any]:
-        rules = {} if self.rules is None else {"model.rules": str(self.rules)}
-        return super()._overrides(training) | rules
 
     def _take(self, predictor: Predictor) -> None:
         super()._take(predictor)

@@ -79,6 +79,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         epochs: int | None = None,
         learning_rate: float | None = None,
         random_state: int | np.random.RandomState | None = None,
+        rules: str | None = None,
         text: str | Sequence[str] | None = None,
         columns: str | Sequence[str] | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -97,6 +98,7 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.random_state = random_state
+        self.rules = rules
         self.text = text
         self.columns = columns
         self.settings = settings
@@ -170,6 +172,8 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         if isinstance(seed, np.random.RandomState):
             seed = int(check_random_state(seed).randint(2**31 - 1))
         given = {"epochs": self.epochs, "learning_rate": self.learning_rate, "seed": seed, **training}
+        if self.rules is not None:
+            settings["model.rules"] = str(self.rules)
         if self.pretrain is not None:
             settings["pretraining.max_seconds"] = seconds_of(self.pretrain)
         return settings | {f"training.{key}": value for key, value in given.items() if value is not None}

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sklearn.base import clone
 
-from glassformer import TextClassifier
+from glassformer import TextClassifier, TextRegressor
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.serving.api import create_app
@@ -93,6 +94,15 @@ def test_python_trains_explains_and_loads_with_rules(place: Path, tmp_path: Path
     assert "What each rule adds" in found._repr_html_()
     model.save(tmp_path / "m")
     assert TextClassifier.load(tmp_path / "m").predict(["good, a sad day"]) == [NEGATIVE]
+
+
+def test_a_regressor_takes_rules_as_a_classifier_does(priced: Path) -> None:
+    texts = [f"{('cheap', 'fair', 'dear')[n % 3]} coat {n}" for n in range(30)]
+    how: dict[str, Any] = {"settings": {"training.epochs": 0, "validation.min_rows": 10}, "device": "cpu"}
+    model = TextRegressor("tiny", rules=str(priced / "rules.txt"), **how).fit(texts, [20 * (n % 3) for n in range(30)])
+    assert model.predict(["a dear coat, free"]) == [0]
+    assert 'line 3: "coat" -> +2, silent' in str(model.explain("a coat, free"))
+    assert clone(model).get_params()["rules"] == str(priced / "rules.txt")
 
 
 @pytest.mark.parametrize("transformer", [("--epochs", "0"), ("--epochs", "1")])
