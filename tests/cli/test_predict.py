@@ -240,6 +240,7 @@ def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> 
 def test_json_keeps_the_values_of_its_other_columns(reviews: Trained, tmp_path: Path) -> None:
     """Of every row, also beyond the first batch, where a key is missing, and from a pipe."""
     odd = {"id": 1, "price": 2.50, "ok": True, "tags": ["a", {"b": None}], "big": 10**30, "none": None, "code": "007"}
+    odd |= {"film": "NaN", "films": ["Infinity War", {"NaN": 1}]}
     rows = [{"text": "good film", **odd}, *({"text": "bad", "id": number} for number in range(5_000))]
     table, out = tmp_path / "new.jsonl", tmp_path / "a.jsonl"
     table.write_text("\n".join(map(json.dumps, rows)))
@@ -249,9 +250,9 @@ def test_json_keeps_the_values_of_its_other_columns(reviews: Trained, tmp_path: 
     for row, answer in zip(rows, answered, strict=True):
         assert answer["prediction"]
         assert json.dumps({key: answer[key] for key in rows[0]}) == json.dumps(dict.fromkeys(rows[0]) | row)
-    array = json.dumps([{"text": "good film", "n": 3, "odd": float("nan")}]).encode()
+    array = json.dumps([{"text": "good film", "n": 3, "odd": float("nan"), "far": [float("inf")]}]).encode()
     (piped,) = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin=array).document["answers"]
-    assert (piped["n"], piped["odd"]) == (3, None)
+    assert (piped["n"], piped["odd"], piped["far"]) == (3, None, "[Infinity]")
     explained = tmp_path / "why.jsonl"
     table.write_text("\n".join(map(json.dumps, [rows[0]] * 9)))
     assert glassformer("explain", reviews.folder, "--file", table, "--out", explained).code == 0

@@ -120,6 +120,16 @@ def test_an_array_over_many_lines_is_not_decoded_again_for_each_line(
     assert Counting.read < 6 * len(content)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_a_malformed_row_of_a_long_line_is_called_so_without_reading_on(encoding: str) -> None:
+    row = '{"text": "good", "label": "b"}'
+    content = f'[{{"text": "a" "label": "b"}}{f", {row}" * 60_000}]'.encode(encoding)
+    stream = io.BytesIO(content)
+    with pytest.raises(UsageError, match=r"row 1 \(line 1\) is malformed: Expecting ',' delimiter"):
+        list(iterate_rows(stream, rows_per_batch=10))
+    assert stream.tell() < 2**20 < len(content)
+
+
 def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
     frame = rows_of(tmp_path / "a.jsonl", b'{"a": "1", "b": "2"}\n{"b": "3"}\n{"a": "4"}\n', rows_per_batch=2)
     assert frame.rows() == [("1", "2"), (None, "3"), ("4", None)]
@@ -152,6 +162,9 @@ def test_json_keys_may_be_missing_but_not_appear_late(tmp_path: Path) -> None:
         ("a.jsonl", b'[{"a": 1}, "b"]\n', r"row 2 \(line 1\) is malformed: not an object"),
         ("a.json", b'[\n{"a": 1},\n{"a":\n tru}]', r"row 2 \(line 3\) is malformed: Expecting value"),
         ("a.json", b'[\n{"a":\n1},\n\n{"a": 2},\n["a"]\n]', r"row 3 \(line 6\) is malformed: not an object"),
+        ("a.json", b'[{"a": "\xc3\xa9"},' + b'{"a": "b"},' * 7_000 + b'{"a": "\xe9"}]', "line 1: .* and line 1 is"),
+        ("a.json", b"[" + b'{"a": "b"},' * 7_000 + b'{"a": "\xc3\xa9"},\n{"a": "\xe9"}]', "line 2: .* and line 1 is"),
+        ("a.json", b'[{"a": "b"},' + b'{"a": "b"},' * 7_000 + b'{"a": "\0"}]', "line 1: a NUL byte"),
         ("a.json", b'[{"a": 1},\n]', r"row 2 \(line 2\) is malformed: Expecting value"),
         ("a.json", b'[{"a": 1} {"a": 2}]', r"row 2 \(line 1\) is malformed: a comma or \] is expected, not {"),
         ("a.json", b'[{"a": 1},\n{"a": 2}\n', "ends after row 2, and its array does not; it may be cut short"),

@@ -194,19 +194,17 @@ class LineDecoder:
         """Whether all lines so far were ASCII."""
         return self.encoding is None
 
-    def decide(self, lines: Sequence[bytes], number: int) -> None:
-        """Find the encoding by these lines.
-
-        Args:
-            number: the number of the first of them in the file.
+    def decide(self, numbered: Sequence[tuple[int, bytes]]) -> None:
+        """Find the encoding by lines, each with its number in the file.
 
         Raises:
             UsageError: some lines are UTF-8 and others are not, or no encoding fits, or it is no text.
         """
-        if number == 1 and lines[0].startswith(codecs.BOM_UTF8):
+        lines = [line for _, line in numbered]
+        if numbered[0][0] == 1 and lines[0].startswith(codecs.BOM_UTF8):
             self._is_utf8(1, "its byte order mark")
             return
-        odd = [(at, line) for at, line in enumerate(lines, number) if not line.isascii()]
+        odd = [(at, line) for at, line in numbered if not line.isascii()]
         wrong = [(at, line) for at, line in odd if _fault(line) is not None]
         by_chance = self._named and not wrong and not _is_meant(_beyond_ascii(b"".join(lines).decode()), self._named)
         if self._named and (wrong or by_chance):
@@ -283,7 +281,8 @@ def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None
     for number, line in enumerate(lines[max(0, at - _LINES_BEFORE) : at]):
         decoder.line(line, number)
     beyond = raw[sum(len(line) + 1 for line in lines[:at]) :]
-    decoder.decide((beyond if is_utf8 else beyond[:WINDOW]).split(b"\n"), at + 1)  # a cut character is no UTF-8
+    looked_at = (beyond if is_utf8 else beyond[:WINDOW]).split(b"\n")  # a cut character is no UTF-8
+    decoder.decide(list(enumerate(looked_at, at + 1)))
     return "\n".join(decoder.line(line, number) for number, line in enumerate(lines, 1)).removeprefix("\ufeff")
 
 

@@ -77,23 +77,30 @@ def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None, in
     in_pieces = in_pieces and start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
     raw_lines = _lines_in_pieces(stream, name, start) if in_pieces else bounded_lines(stream, name, start=start)
     decoder = LineDecoder(name, on_note=on_note)
-    for number in itertools.count(1):
-        raw = next(raw_lines, b"")
-        if not raw:
-            return
+    numbered = _numbered(raw_lines)
+    while found := next(numbered, None):
+        number, raw = found
         if decoder.undecided and not raw.isascii():
-            window = [raw, *_window(raw_lines)]
-            decoder.decide(window, number)
-            raw_lines = itertools.chain(window[1:], raw_lines)
+            window = [found, *_window(numbered)]
+            decoder.decide(window)
+            numbered = itertools.chain(window[1:], numbered)
         yield decoder.line(raw, number)
 
 
-def _window(raw_lines: Iterator[bytes]) -> Iterator[bytes]:
+def _numbered(raw_lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield each line or piece of a line with the number of the line."""
+    number = 1
+    for raw in raw_lines:
+        yield number, raw
+        number += raw.endswith(b"\n")
+
+
+def _window(numbered: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
     """Yield the lines that are looked at beside the first."""
     size = 0
-    while size < WINDOW and (raw := next(raw_lines, b"")):
-        size += len(raw)
-        yield raw
+    while size < WINDOW and (found := next(numbered, None)):
+        size += len(found[1])
+        yield found
 
 
 def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
@@ -205,7 +212,7 @@ def _decoded(lines: list[bytes], decoder: LineDecoder, done: int) -> Iterator[li
     try:
         for number, line in enumerate(lines, done + 1):
             if decoder.undecided and not line.isascii():
-                decoder.decide(lines[number - done - 1 :], number)
+                decoder.decide(list(enumerate(lines[number - done - 1 :], number)))
             texts.append(decoder.line(line.removesuffix(b"\r"), number).removeprefix("\ufeff" if number == 1 else ""))
     except UsageError:
         if texts:

@@ -99,10 +99,7 @@ def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Itera
             try:
                 return _DECODER.raw_decode(text, at)[1]
             except (ValueError, RecursionError) as error:
-                # No token of JSON spans lines, so what is amiss within a line stays so.
-                within = not isinstance(error, json.JSONDecodeError) or (
-                    text.endswith("\n") and _blank_from(text, error.pos) < len(text)
-                )
+                within = not isinstance(error, json.JSONDecodeError) or _is_within(text, error)
                 # Each time as much again, as it is decoded from its beginning.
                 if not within and len(text) - at > LONGEST:
                     size = f"{LONGEST >> 20} MiB"
@@ -124,6 +121,14 @@ def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Itera
             raise _malformed(name, row, number, ValueError(f"a comma or ] is expected, not {brief(sign)}"))
     if _blank_from(text, at + 1) < len(text) or any(map(str.strip, others)):
         raise UsageError(f"{name} goes on after its array, in line {number} or below; one array is expected")
+
+
+def _is_within(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether reading on mends nothing. No token of JSON spans lines, and only strings are long."""
+    left = len(text) - _blank_from(text, error.pos)
+    if text.endswith("\n"):
+        return left > 0
+    return left >= len("-Infinity") and not error.msg.startswith("Unterminated string")
 
 
 def _at_least(characters: int, lines: Iterator[str]) -> str:
@@ -150,9 +155,20 @@ def _whole_number(digits: str) -> int | str:
 def _writable(row: dict[str, Any], texts: dict[str, str | None]) -> dict[str, Any]:
     """Return a row with text in place of values that no JSON may hold: NaN and infinity."""
     return {
-        key: text if text is None or _NOT_JSON.search(text) else value
+        key: value if text is not None and _is_json(value, text) else text
         for (key, text), value in zip(texts.items(), row.values(), strict=True)
     }
+
+
+def _is_json(value: object, text: str) -> bool:
+    """Whether JSON may hold a value, and so neither NaN nor infinity stands in it. Its text spares most the search."""
+    if isinstance(value, str) or not _NOT_JSON.search(text):
+        return True
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _as_text(value: object) -> str | None:

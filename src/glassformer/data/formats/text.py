@@ -52,12 +52,14 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
 
 
 def _without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
-    for number, line in enumerate(lines, start=1):
+    number = 1
+    for line in lines:
         if "\0" in line:
             raise UsageError(
                 f"{name}, line {number}: a NUL byte, so this is not a text file. Is it a CSV, TSV or JSON file?"
             )
         yield line
+        number += line.endswith("\n")
 
 
 class TextFormat(ABC):
