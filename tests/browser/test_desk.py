@@ -124,6 +124,27 @@ def test_a_class_that_may_be_misspelled_is_asked_for(page: Page, desk: Desk) -> 
     assert store.counts() == {"delivery": 1, "level 2": 1, "deliverry": 1}
     keys.press("ArrowLeft")
     expect(page.locator(".classes button")).to_have_text(["1 delivery 1", "2 level 1 0", "3 level 2 1"])
+    keys.type("deliverry")
+    keys.down("Enter")
+    expect(said).to_be_visible()  # it is asked again
+    keys.down("Enter")  # held down, or the end of a composition: neither answers
+    page.locator("#typed").dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+    keys.up("Enter")
+    keys.press("Escape")
+    keys.press("1")
+    expect(page.locator(".classes button").first).to_have_text("1 delivery 2")
+    assert store.counts() == {"delivery": 2, "level 2": 1}
+
+
+def test_shift_and_an_arrow_select_words(page: Page, desk: Desk) -> None:
+    given, keys = page.locator("#given"), page.keyboard
+    page.locator("#typed").press("Shift+ArrowLeft")
+    given.press("Shift+ArrowRight")
+    text = str(given.text_content())
+    keys.press("ArrowRight")
+    expect(given).not_to_have_text(text)
+    assert desk.rounds.project.store.rows("SELECT undone FROM decisions")[0]["undone"] is None
+    assert len(desk.rounds.project.store.rows("SELECT id FROM decisions")) == 1, "one arrow alone skips"
 
 
 def test_the_commands_that_the_desk_shows_are_understood(page: Page, desk: Desk) -> None:
@@ -256,6 +277,7 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        page.locator("#step-label").click()  # there is nothing to label yet
         page.locator("#file").set_input_files(tmp_path / "mine.csv")
         expect(page.locator("h1")).to_have_text("mine.csv")
         expect(page.locator(".notes")).to_contain_text("30 texts")

@@ -10,6 +10,7 @@ from glassformer.desk.project import Project
 from tests.cli.terminal import glassformer, misused
 from tests.running import Running
 from tests.trained import write_csv
+from tests.workbooks import write_workbook
 
 
 def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> None:
@@ -47,6 +48,18 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         outcome = desk.outcome()
         assert outcome.code == 130
         assert "texts.csv is not read again" in outcome.err
+
+
+def test_sheets_are_told_apart(tmp_path: Path) -> None:
+    rows = [["text"], ["a good film"], ["a bad film"]]
+    book = write_workbook(tmp_path / "book.xlsx", {"Sheet 1": rows, "Sheet 2": rows})
+    begun = Project.open(tmp_path / "book-desk")
+    begun.take(Path(f"{book}#Sheet 1"))
+    begun.store.close()
+    refused = glassformer("desk", f"{book}#Sheet 2", "--no-open")
+    misused(refused, f"book-desk holds the labels of book.xlsx#Sheet 1, not of {book}#Sheet 2")
+    book.unlink()
+    misused(glassformer("desk", f"{book}#Sheet 2", "--project", begun.folder, "--no-open"), "holds the labels of")
 
 
 def test_misuse_is_said(tmp_path: Path) -> None:

@@ -50,9 +50,12 @@ def test_the_foot_says_of_the_readers_that_answer_whether_shares_are_exact() -> 
         (said,) = re.findall(r"<footer>(.*?)</footer>", shown_page(explain(Predictor(trained), TEXT)))
         return flat(re.sub("<[^>]*>", "", said)).strip()
 
-    assert foot(two_readers()) == "Shares of counting are exact. Shares of the transformer are by shapley."
+    assert (
+        foot(two_readers())
+        == "Shares of counting are exact. Shares of the transformer are estimated by Shapley values."
+    )
     assert foot(with_body(two_readers(transformer=0.0))) == "Shares of counting and the body are exact."
-    assert foot(small_trained_model()) == "Shares of the transformer are by shapley."
+    assert foot(small_trained_model()) == "Shares of the transformer are estimated by Shapley values."
 
 
 def test_a_notebook_shows_the_page_in_a_frame() -> None:

@@ -65,12 +65,17 @@ def desk(
 
 
 def _check_same(project: Project, table: str) -> None:
-    """Refuse a table if the project is of one with another name."""
+    """Refuse a table if the project is of one with another name, or of another part of the file."""
     from glassformer.data.addresses import name_in
+    from glassformer.data.parts import split_part
 
     kept, names = project.table, {table, str(Path(table).resolve())}
+    if kept is None:
+        return
     names = {name for each in names for name in (Path(each).name, name_in(each))}  # it may be gone, or at an address
-    if kept is not None and not {kept.name, name_in(str(kept))} & names:
+    file, part = split_part(kept)
+    _, _, asked = table.partition(f"{file.name}#")
+    if (asked and part and asked != part) or not {kept.name, name_in(str(kept))} & names:
         raise UsageError(
             f"{project.folder} holds the labels of {kept.name}, not of {table}; name another --project, or leave "
             f"out the table to go on with {kept.name}"

@@ -77,7 +77,9 @@ def _how_known(found: Explanation) -> str:
     """Say of each reader that is asked whether its shares are exact, or how they are estimated."""
     ways: dict[str, list[str]] = {}
     for reader in found.words[0].shares if found.words else ():
-        way = "exact" if reader in EXACT else f"by {found.method}" if reader == TRANSFORMER else "by leaving out words"
+        method = found.method.replace("-", " ") if reader == TRANSFORMER else "leaving out words"
+        method = "Shapley values" if method == "shapley" else method
+        way = "exact" if reader in EXACT else f"estimated by {method}"
         ways.setdefault(way, []).append(named(reader))
     return " ".join(f"Shares of {' and '.join(readers)} are {way}." for way, readers in ways.items())
 

@@ -57,7 +57,7 @@ class Telemetry:
         return cls(traces, MeterProvider(readers, shutdown_on_exit=False))
 
     def stop(self) -> None:
-        """Send the rest. A collector that does not answer is not waited for."""
+        """Send the rest. A collector that does not answer is waited for at most `_SECONDS_TO_STOP` seconds."""
         ends = time.monotonic() + _SECONDS_TO_STOP
         sending = [threading.Thread(target=provider.shutdown, daemon=True) for provider in self._providers]
         for each in sending:

@@ -68,6 +68,7 @@ export function classList(desk, choose, { isPressed } = {}) {
 
   function clear(names = suggested) {
     suggested = names;
+    doubted = undefined;
     input.value = "";
     offer();
   }

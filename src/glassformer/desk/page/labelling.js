@@ -152,7 +152,9 @@ export function labelling(desk) {
 
   /** Keys count wherever the focus is, but not in other fields. What is typed goes into the field of the labels. */
   function onAnyKey(event) {
-    if (!place.isConnected || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!place.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.shiftKey && event.key.startsWith("Arrow")) return; // it selects words
+    if (event.repeat && event.key === "Enter") return; // held down, it is pressed once
     if (work.hidden && event.key !== "ArrowLeft") return; // the last text can be undone
     if (event.target !== panel.input) {
       if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
@@ -193,7 +195,7 @@ export function labelling(desk) {
   }
 
   document.addEventListener("keydown", onAnyKey);
-  note.addEventListener("keydown", (event) => { if (event.key === "Enter") panel.input.focus(); });
+  note.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) panel.input.focus(); });
   name.addEventListener("change", () => { person.name = name.value; next(); });
   blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });
   twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });

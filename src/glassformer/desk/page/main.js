@@ -56,6 +56,7 @@ class Desk {
     // What was found is read first: once a label is given, the columns stay.
     const first = this.state.fixed ? "label" : "open";
     this.key = !this.state.texts ? "open" : asked in this.rooms ? asked : (asked && shown) || first; // or a place within the step
+    if (asked in this.rooms && asked !== this.key) history.replaceState(null, "", `#${this.key}`); // so it can be asked for again
     if (this.key === shown) return undefined;
     this.room = this.rooms[this.key];
     STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", name === this.key));
