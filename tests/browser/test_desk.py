@@ -147,8 +147,13 @@ def test_shift_and_an_arrow_select_words(page: Page, desk: Desk) -> None:
     assert len(desk.rounds.project.store.rows("SELECT id FROM decisions")) == 1, "one arrow alone skips"
 
 
-def test_the_commands_that_the_desk_shows_are_understood(page: Page, desk: Desk) -> None:
+def test_the_commands_that_the_desk_shows_are_understood(
+    page: Page, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     desk.rounds.project.store.write_round(1, "done", {"labels": 20})
+    desk.rounds.project.model(1).mkdir()
+    (tmp_path / "labels.csv").touch()  # that is downloaded
+    monkeypatch.chdir(tmp_path)
     parsers, seen = dict(commands()), list[str]()
     for step in ("use", "train"):
         page.goto(page.url.split("#")[0] + f"#{step}")
