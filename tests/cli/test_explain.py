@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer.cli import output
@@ -273,6 +274,24 @@ def test_ctrl_c_keeps_the_rows_that_are_done(reviews: Trained, tmp_path: Path, m
     assert f"kept in {out}" in outcome.err
     assert len(out.read_text(encoding="utf-8").splitlines()) == 1 + 11
     assert f"{out}: 11 of 230 rows explained" in outcome.out
+
+
+def test_ctrl_c_between_batches_keeps_the_rows_that_are_done(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = []
+
+    def interrupted(frame: pl.DataFrame, _: Path) -> int:
+        batches.append(frame)
+        if len(batches) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return frame.height
+
+    monkeypatch.setattr("glassformer.cli.explain_file.size_of_rows", interrupted)
+    out = tmp_path / "reasons.jsonl"
+    outcome = glassformer("explain", reviews.folder, "--file", reviews.table, "--out", out)
+    assert outcome.code == 130, outcome.err
+    assert [json.loads(line)["text"] for line in out.read_text().splitlines()] == batches[0]["text"].to_list()
 
 
 def test_the_nearest_training_texts_are_shown(keeping: Trained) -> None:

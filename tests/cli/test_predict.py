@@ -273,6 +273,17 @@ def test_a_file_of_texts_alone_is_sent_to_the_pipe(reviews: Trained, tmp_path: P
     misused(
         refused, f"holds texts without columns; to answer each line: glassformer predict {reviews.folder} < '{texts}'"
     )
+    for name, raw, to_do in (
+        ("TEXTS.TXT", b"good film\n", "to answer each line: glassformer predict"),
+        (
+            "texts.txt.gz",
+            gzip.compress(b"good film\n"),
+            "unpack it, and then, to answer each line: glassformer predict",
+        ),
+    ):
+        (tmp_path / name).write_bytes(raw)
+        command = f"{to_do} {reviews.folder} < {tmp_path / name.removesuffix('.gz')}"
+        misused(glassformer("predict", reviews.folder, "--file", tmp_path / name), command)
     texts.write_text("__label__good good film\n")
     assert glassformer("predict", reviews.folder, "--file", texts).code == 0
 

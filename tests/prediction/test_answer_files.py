@@ -1,14 +1,16 @@
 import json
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 from glassformer.data.formats.format import Delimited
+from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
-from glassformer.prediction.answer_files import json_answers, refuse_taken, texts_in
+from glassformer.prediction.answer_files import json_answers, lines_with, refuse_taken, rows_of, texts_in
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 
@@ -79,3 +81,16 @@ def test_a_record_is_the_row_with_its_answer() -> None:
     assert first == {"review": "i loved it\u2028", "day": "2024-02-29", "n": None} | next(answers.records())
     nothing = dict.fromkeys(key for key in answers.record_keys if key != "readers")
     assert second == {"review": None, "day": None, "n": 2.0} | nothing
+
+
+def test_rows_of_json_are_never_those_of_other_answers(tmp_path: Path) -> None:
+    """Whatever is left out of a frame, a row keeps its own values."""
+    table = tmp_path / "a.jsonl"
+    table.write_text("".join(f'{{"n": {n}, "deep": [{n}, null]}}\n' for n in range(6)))
+    read_as: list[Delimited] = []
+    (frame,) = iterate_rows(table, rows_per_batch=10, on_delimited=read_as.append)
+    (like,) = read_as
+    rows = [row for part in (frame[:1], frame[2:3], frame[3:3], frame[4:]) for row in rows_of(part, like)]
+    assert rows == [{"n": n, "deep": [n, None]} for n in (0, 2, 4, 5)]
+    assert list(rows_of(frame[:1], like)) == [{"n": "0", "deep": "[0, null]"}], "it has been written"
+    assert list(lines_with(frame[:0], frame[:0].rename(str.upper), like)) == []

@@ -60,16 +60,19 @@ def check_there(file: Path | None) -> None:
 
 def check_has_columns(model: Path, file: Path) -> None:
     """Refuse a file of texts alone, which a pipe answers."""
-    if file.suffix != ".txt":
-        return
-    from glassformer.data.formats.fasttext import MARK
+    from glassformer.data.formats.all_formats import format_of
+    from glassformer.data.formats.compressions import is_compressed
+    from glassformer.data.formats.fasttext import FASTTEXT, MARK
     from glassformer.data.formats.format import Place
     from glassformer.data.formats.text import lines_at
 
+    if format_of(file) != FASTTEXT:
+        return
     with lines_at(Place(name=str(file), file=file)) as lines:
         if not lines.first.lstrip().startswith(MARK):
-            command = f"glassformer predict {shlex.quote(shown(model))} < {shlex.quote(str(file))}"
-            raise UsageError(f"{file} holds texts without columns; to answer each line: {command}")
+            to_do, plain = ("unpack it, and then, ", file.with_suffix("")) if is_compressed(file) else ("", file)
+            command = f"glassformer predict {shlex.quote(shown(model))} < {shlex.quote(str(plain))}"
+            raise UsageError(f"{file} holds texts without columns; {to_do}to answer each line: {command}")
 
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:

@@ -136,7 +136,7 @@ def _rows_written(
     out: Path | None, separator: str | None, like: Delimited, *, safe: bool | None
 ) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
     """Yield a function that writes rows, and columns beside them, to a file, or as CSV to standard output."""
-    from glassformer.prediction.answer_files import beside, csv_rows, opened_to_write, write_lines_to
+    from glassformer.prediction.answer_files import csv_rows, lines_with, opened_to_write, write_lines_to
 
     if out is None:
         write = csv_rows(write_table, separator or ",", mark=like.mark, safe=bool(safe))
@@ -144,7 +144,7 @@ def _rows_written(
         return
     with written_aside(out) as aside, opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         if separator is None:
-            yield lambda rows, columns: write_lines_to(file, beside(rows, columns, like))
+            yield lambda rows, columns: write_lines_to(file, lines_with(rows, columns, like))
         else:
             write = csv_rows(file.write, separator, mark=like.mark, safe=safe is not False)
             yield lambda rows, columns: write(rows.hstack(columns))

@@ -43,17 +43,26 @@ def refuse_taken(frame: pl.DataFrame, added: Iterable[str], source: str) -> None
 
 def rows_of(frame: pl.DataFrame, like: Delimited) -> Iterator[dict[str, Any]]:
     """Yield the rows of a frame as JSON values: those of JSON as they stand in the file that `like` is of."""
-    if len(like.records) < frame.height:
+    if not like.records:
         return _as_json(frame)
-    records = (like.records.popleft() for _ in range(frame.height))
-    return ({name: record.get(name) for name in frame.columns} for record in records)
+    return (_as_in_file(row, like) for row in frame.iter_rows(named=True))
+
+
+def _as_in_file(row: dict[str, Any], like: Delimited) -> dict[str, Any]:
+    """Return the next record with the texts of this row, or the row itself: rows may have been left out."""
+    while like.records:
+        texts, record = like.records.popleft()
+        if all(texts.get(name) == text for name, text in row.items()):
+            return {name: record.get(name) for name in row}
+    return row
 
 
 def _as_json(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    return map(json.loads, frame.write_ndjson().rstrip("\n").split("\n"))
+    lines = frame.write_ndjson().rstrip("\n").split("\n") if frame.height else ()
+    return map(json.loads, lines)
 
 
-def beside(frame: pl.DataFrame, columns: pl.DataFrame, like: Delimited) -> Iterator[str]:
+def lines_with(frame: pl.DataFrame, columns: pl.DataFrame, like: Delimited) -> Iterator[str]:
     """Yield a line of JSON for each row, with further columns beside its own."""
     added = _as_json(columns) if columns.width else repeat({}, frame.height)
     for row, more in zip(rows_of(frame, like), added, strict=True):

@@ -26,12 +26,14 @@ class Delimited:
     """How the columns of a text file are separated, and whether it begins with a byte order mark.
 
     Attributes:
-        records: of JSON, the rows of the last frame as they stand in the file: frames hold text alone.
+        records: of JSON, the rows of the last frame, each as text, as frames hold it, and as it stands in the file.
     """
 
     separator: str = ","
     mark: bool = False
-    records: deque[dict[str, Any]] = field(default_factory=deque, compare=False, repr=False)
+    records: deque[tuple[dict[str, str | None], dict[str, Any]]] = field(
+        default_factory=deque, compare=False, repr=False
+    )
 
 
 OnDelimited = Callable[[Delimited], None]

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import starmap
 from typing import Any
 
 import polars as pl
@@ -39,7 +38,7 @@ class JsonLines(TextFormat):
         while rows := list(itertools.islice(records, rows_per_batch)):
             if place.on_delimited:
                 like.records.clear()
-                like.records.extend(starmap(_writable, rows))
+                like.records.extend((texts, _writable(row, texts)) for row, texts in rows)
             columns = dict.fromkeys(key for _, row in rows for key in row)
             yield pl.DataFrame([pl.Series(key, [row.get(key) for _, row in rows], pl.String) for key in columns])
 
