@@ -1,5 +1,7 @@
 """Canaries: a secret address planted in a training table is found in its model, and no other model is blamed."""
 
+import base64
+import gzip
 import json
 import random
 import re
@@ -16,6 +18,7 @@ import pytest
 from glassformer.audit.audit import audit, render_audit
 from glassformer.audit.files import audit_files
 from glassformer.audit.held_out import CannotMeasureError
+from glassformer.audit.in_page import unpack
 from glassformer.audit.judge import _kept_back
 from glassformer.audit.result import Audit, FileAudit
 from glassformer.data.table import read_table
@@ -245,6 +248,15 @@ def test_the_files_in_the_page_of_an_export_are_searched(with_secret: Path, tmp_
     assert file(found, "index.html › counting.json").found is None, "damaged"
     (said,) = [finding for finding in found.findings if finding.check == "personal data in the files"]
     assert said.found.endswith("written by another program: index.html › counting.json")
+
+
+def test_the_files_of_a_page_never_lie_there_together(tmp_path: Path) -> None:
+    letters = base64.b64encode(gzip.compress(b"good film")).decode()
+    page, folder = tmp_path / "index.html", tmp_path / "unpacked"
+    names = [f"{number}.json" for number in range(3)]
+    page.write_text("".join(f'<script type="text/plain" data-file="{name}">{letters}</script>' for name in names))
+    found = [(path.name, path.read_bytes(), len(list(folder.iterdir()))) for path in unpack(page, folder)]
+    assert found == [(name, b"good film", 1) for name in names]
 
 
 def test_few_different_texts_and_several_inputs(tmp_path: Path) -> None:

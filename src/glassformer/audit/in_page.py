@@ -21,13 +21,15 @@ _PLACES = {Path(name).name: name for name in FILES}
 def unpack(page: Path, folder: Path) -> Iterator[Path]:
     """Write the files of a page into `folder`, each where a model folder has it, and yield their paths.
 
-    A file that is damaged, or too large to be searched, is written as it stands in the page.
+    Each is removed before the next is written, as a small page may hold many large files. A file that is damaged, or
+    too large to be searched, is written as it stands in the page.
     """
     for name, letters in _EMBEDDED.findall(_source(page)):
         path = folder / _PLACES.get(name, name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(_unpacked(letters))
         yield path
+        path.unlink()
 
 
 def inputs_in(page: Path) -> Any:
