@@ -253,7 +253,7 @@ def test_the_files_in_the_page_of_an_export_are_searched(with_secret: Path, tmp_
 def test_the_files_of_a_page_never_lie_there_together(tmp_path: Path) -> None:
     letters = base64.b64encode(gzip.compress(b"good film")).decode()
     page, folder = tmp_path / "index.html", tmp_path / "unpacked"
-    names = [f"{number}.json" for number in range(3)]
+    names = ["0.json", "words.json", "readers"]  # the second lies in a folder of the name of the third
     page.write_text("".join(f'<script type="text/plain" data-file="{name}">{letters}</script>' for name in names))
     found = [(path.name, path.read_bytes(), len(list(folder.iterdir()))) for path in unpack(page, folder)]
     assert found == [(name, b"good film", 1) for name in names]

@@ -30,6 +30,8 @@ def unpack(page: Path, folder: Path) -> Iterator[Path]:
         path.write_bytes(_unpacked(letters))
         yield path
         path.unlink()
+        while (path := path.parent) != folder:  # another file may have the name of this folder
+            path.rmdir()
 
 
 def inputs_in(page: Path) -> Any:
