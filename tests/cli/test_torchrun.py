@@ -131,7 +131,10 @@ def test_other_commands_are_refused_by_the_first_process(rank: int, monkeypatch:
     started = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": 2, "MASTER_ADDR": "localhost", "MASTER_PORT": 29500}
     for name, value in started.items():
         monkeypatch.setenv(name, str(value))
+    waited: list[float] = []
+    monkeypatch.setattr("glassformer.cli.torchrun.time.sleep", waited.append)
     outcome = glassformer("predict", "model", "a text")
+    assert len(waited) == rank, "the first process ends first, so that torchrun does not stop it before it has spoken"
     if rank == 0:
         misused(outcome, "torchrun started 2 processes", "only train and pretrain", "run `glassformer predict` without")
     else:

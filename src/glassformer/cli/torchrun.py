@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, TextIO
 
 from glassformer.errors import UsageError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from glassformer.training.many_processes import ManyProcesses
     from glassformer.training.processes import Processes
 
+_UNTIL_THE_FIRST_SPOKE = 10.0  # seconds, at most: once it has, torchrun stops this process
 _VARIABLES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _COMMANDS = ("train", "pretrain")
 
@@ -79,8 +81,10 @@ def has_lost_a_process() -> bool:
 def let_first_speak(error: BaseException) -> None:
     """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent."""
     joined = _TORCHRUN.joined
-    if joined is None:
-        return  # all processes have the same arguments, and so the same error
+    if joined is None:  # all processes have the same arguments, and so the same error
+        if is_one_of_several() and not _leads():
+            time.sleep(_UNTIL_THE_FIRST_SPOKE)  # torchrun stops the others as soon as one has ended
+        return
     if joined.lost:
         speaks = joined.leads and (_leads() or getattr(error, "saved_step", None) is not None)
     else:
