@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from glassformer.serving.feedback import FeedbackFile
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read
@@ -76,6 +76,19 @@ def test_a_row_is_answered_while_it_is_typed(page: Page) -> None:
     expect(page.locator(WORDS).nth(1)).to_have_text("price=missing")
     for text in ("review", "reply"):
         field(page, text).fill("  ")
+    expect(page.locator(".label")).to_have_count(0)
+
+
+def test_an_answer_that_comes_after_the_row_was_emptied_is_not_shown(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/predict", lambda route: held.append(route))
+    with page.expect_request("**/predict"):
+        field(page, "reply").fill("not again")
+    field(page, "reply").fill("")
+    page.wait_for_timeout(500)  # until the page has read it
+    with page.expect_response("**/predict"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
     expect(page.locator(".label")).to_have_count(0)
 
 

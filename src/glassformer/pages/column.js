@@ -60,7 +60,7 @@ export class Column {
     this.state.changed = null;
     this.words.stale();
     if (text) this.answers.want({ text, which: "answer" });
-    else { this.answers.next = null; this.set({ answer: null, reasons: null }); this.words.show(null); }
+    else { this.answers.drop(); this.reasons.drop(); this.set({ answer: null, reasons: null }); this.words.show(null); }
   }
 
   explain(text) {
