@@ -57,17 +57,13 @@ def fit_head(
     def answers(number: int, strength: float) -> FloatArray:
         fold, known = folds[number], vectors if of_folds is None else of_folds[number]
         head = _fitted(known, fold.learned, rows, strength, work)
-        return head.scores(_taken(known, fold.held_out, work))
+        return np.concatenate([head.scores(known[block]) for block in blocks(fold.held_out)])
 
     trials = range(1 if rows.width > _MANY_OUTPUTS else len(folds))
     held_out = rows.take(np.concatenate([folds[number].held_out for number in trials]))
     strength = _chosen(held_out, lambda strength: np.concatenate([answers(number, strength) for number in trials]))
     scores = np.concatenate([answers(number, strength) for number in range(len(folds))])
     return _fitted(vectors, np.arange(len(vectors)), rows, strength, work), scores
-
-
-def _taken(vectors: FloatArray, chosen: IntArray, work: Path | None) -> FloatArray:
-    return gathered((vectors[block] for block in blocks(chosen)), work)
 
 
 def _chosen(held_out: Rows, answers: Callable[[float], FloatArray]) -> float:
