@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.project import Project
@@ -123,6 +123,7 @@ def test_a_class_that_may_be_misspelled_is_asked_for(page: Page, desk: Desk) -> 
     expect(given).not_to_have_text(text)
     assert store.counts() == {"delivery": 1, "level 2": 1, "deliverry": 1}
     keys.press("ArrowLeft")
+    expect(given).to_have_text(text)
     expect(page.locator(".classes button")).to_have_text(["1 delivery 1", "2 level 1 0", "3 level 2 1"])
     keys.type("deliverry")
     keys.down("Enter")
@@ -330,6 +331,27 @@ def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Pa
         keys.press("ArrowLeft")
         keys.press("ArrowLeft")
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(0)
+
+
+def test_an_answer_that_comes_late_takes_nothing_away(browser: Browser, tmp_path: Path) -> None:
+    project, held = project_of(tmp_path, some_texts(40)), list[Route]()
+    project.read(without_labels=True, task="several")
+    with labelling(browser, project) as page:
+        given, keys, said = page.locator("#given"), page.keyboard, page.locator("#alert")
+        expect(given).to_contain_text("film")
+        page.route("**/desk/state", lambda route: held.append(route))
+        text = str(given.text_content())
+        keys.press("0")
+        expect(given).not_to_have_text(text)
+        keys.press("Enter")
+        expect(said).to_contain_text("press 0 if none of them fits")
+        keys.type("mood")
+        keys.press("Enter")
+        expect(page.locator(".classes [aria-pressed=true]")).to_have_count(1)
+        held.pop().continue_()
+        expect(page.get_by_text("1 label, 39 texts left.")).to_be_visible()
+        expect(said).to_contain_text("press 0 if none of them fits")
+        expect(page.locator(".classes [aria-pressed=true]")).to_have_count(1)
 
 
 def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: Path) -> None:

@@ -9,9 +9,15 @@ export function giving(desk, decide) {
   const list = classList(desk, toggle, { isPressed: (name) => marked.has(name) });
   const confirm = el("button", { type: "button", onclick: () => give() }, "Confirm Enter"), none = el("button", { type: "button", onclick: () => decide("") }, "None of them 0");
 
+  /** A new class stands among the others as soon as it is marked. */
+  function keepNew() {
+    const known = new Set(desk.state.classes.map(({ name }) => name));
+    desk.state.classes.push(...[...marked].filter((name) => !known.has(name)).map((name) => ({ name, texts: 0 })));
+  }
+
   function toggle(name) {
     if (!marked.delete(name)) marked.add(name);
-    if (!desk.state.classes.some((each) => each.name === name)) desk.state.classes.push({ name, texts: 0 }); // a new one
+    keepNew();
     desk.speak(`${name}: ${marked.has(name) ? "marked" : "not marked"}.`);
     list.clear();
     list.input.focus();
@@ -32,7 +38,10 @@ export function giving(desk, decide) {
       (found?.kind === "label" ? classesOf(found.label) : suggested).forEach((name) => marked.add(name));
       list.clear(suggested);
     },
-    update: () => list.update(desk.state.classes),
+    update() {
+      keepNew();
+      list.update(desk.state.classes);
+    },
     onKey(event) {
       if (list.onKey(event)) return true;
       if (event.key === "0" && !list.input.value) decide("");

@@ -69,7 +69,7 @@ export function labelling(desk) {
   /** Goes on if the text was decided elsewhere, and nothing has been typed. */
   async function changed() {
     if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
-    const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}`))];
+    const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}`), { aside: true })];
     if (now && shown === before && now.text.decision !== before.decision) await next();
   }
 

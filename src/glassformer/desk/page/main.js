@@ -1,7 +1,7 @@
 // The steps of the desk: one is shown at a time. The state of the project is asked for again after each change.
 
 import { byId, el } from "/page/dom.js";
-import { get, others } from "./server.js";
+import { get, latest, others } from "./server.js";
 import { labelling } from "./labelling.js";
 import { mending } from "./mending.js";
 import { opening } from "./opening.js";
@@ -18,6 +18,7 @@ const LOOK_AGAIN = 1500; // milliseconds, while a model is trained
 class Desk {
   constructor() {
     this.shows = 0;
+    this.newest = latest();
     this.showing = Promise.resolve();
     this.rooms = Object.fromEntries(STEPS.map(([key, , room]) => [key, room(this)]));
     byId("steps").replaceChildren(...STEPS.map(([key, name]) => el("a", { href: `#${key}`, id: `step-${key}` }, name)));
@@ -34,7 +35,7 @@ class Desk {
 
   /** Asks for the state, and shows it in the step that is open. While a model is trained, asks again. */
   async refresh(state) {
-    this.state = state ?? await this.ask(() => get("/desk/state")) ?? this.state;
+    this.state = await this.newest(state ?? this.ask(() => get("/desk/state"), { aside: true })) ?? this.state;
     byId("table-name").textContent = this.state.table ?? "No table yet";
     byId("folder").textContent = this.state.project;
     document.title = `${this.state.table ?? "Desk"} · glassformer`;
@@ -65,14 +66,19 @@ class Desk {
     return void this.room.enter?.(); // another step need not wait for it
   }
 
-  /** Does what is asked of the server. A refusal is shown; then there is no result. */
-  async ask(what) {
+  /**
+   * Does what is asked of the server. A refusal is shown; then there is no result. What was said before is taken away, unless
+   * the question comes from the page itself, beside what a person does: its answer may come at any time.
+   */
+  async ask(what, { aside = false } = {}) {
+    const alone = "The desk does not answer: it was closed. Labels are kept; start it again.";
+    if (!aside) this.say("");
     try {
       const found = await what();
-      this.say("");
+      if (byId("alert").textContent === alone) this.say("");
       return found;
     } catch (error) {
-      this.say(error.message || "The desk does not answer: it was closed. Labels are kept; start it again.");
+      this.say(error.message || alone);
       return undefined;
     }
   }

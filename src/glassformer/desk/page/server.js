@@ -34,6 +34,15 @@ export function once(draw) {
   };
 }
 
+/** Returns a function that waits for an answer. If something else was asked for meanwhile, there is none. */
+export function latest() {
+  let asked = 0;
+  return async (asking) => {
+    const number = ++asked, found = await asking;
+    return number === asked ? found : undefined;
+  };
+}
+
 /** Who labels, on this browser. */
 export const person = {
   get name() {

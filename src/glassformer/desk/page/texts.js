@@ -1,10 +1,11 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
 import { counted, el, percent } from "/page/dom.js";
-import { get, labelOf, once, person, post } from "./server.js";
+import { get, labelOf, latest, once, person, post } from "./server.js";
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
+  const newest = latest();
   const words = el("input", { type: "search", id: "search", title: "Put a phrase in double quotes" }), state = el("select", { id: "state" }), label = el("select", { id: "of-class" });
   state.append(...["all", "open", "labelled", "unsure", "skipped", "dropped"].map((name) => el("option", { value: name }, name)));
   const form = el("form", { className: "naming", role: "search" },
@@ -29,9 +30,10 @@ export function texts(desk) {
     if (desk.alike === undefined) return search();
     const like = desk.alike;
     desk.alike = undefined;
-    const alike = await desk.ask(() => get(`/desk/alike/${like}`));
+    const alike = await newest(desk.ask(() => get(`/desk/alike/${like}`)));
+    if (!alike) return;
     way = "alike";
-    if (alike) show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
+    show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
   }
 
   const offer = once((names) => {
@@ -48,9 +50,10 @@ export function texts(desk) {
 
   async function search() {
     asked = { words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}) };
-    const answer = await desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`));
+    const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`)));
+    if (!answer) return;
     way = asked.label && asked.state === "labelled" ? "class" : "search"; // a class is split: one person decides for all
-    if (answer) show(answer, counted(answer.total, "text"));
+    show(answer, counted(answer.total, "text"));
   }
 
   function show(answer, said) {
