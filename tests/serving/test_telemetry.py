@@ -127,6 +127,8 @@ def test_variables_say_where_spans_and_metrics_go(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_collector_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = set(threading.enumerate())
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "4")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         sends = telemetry.Telemetry.from_environment()
@@ -135,6 +137,9 @@ def test_a_collector_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.
         began = time.monotonic()
         sends.stop()
         assert time.monotonic() - began < 3
+    for sending in set(threading.enumerate()) - before:
+        sending.join(30)  # it tries again at random times, which no other test may see
+        assert not sending.is_alive()
 
 
 def test_nothing_is_sent_if_a_variable_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
