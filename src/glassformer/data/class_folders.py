@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.encodings import decoded_text
+from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS
 from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import is_hidden
@@ -30,23 +30,27 @@ def class_folders(folder: Path) -> list[Path]:
     return classes if all(files and all(map(_is_text, files)) for files in held) else []
 
 
-def texts_of_class(folder: Path, *, rows_per_batch: int, on_note: OnNote | None = None) -> Iterator[pl.DataFrame]:
-    """Yield frames with the columns text, label (the name of the folder) and file, in the order of the files' names.
+def texts_of_classes(
+    folders: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield frames with the columns text, label (the name of a folder) and file, in the order of the files' names.
 
     Raises:
         UsageError: a file is too long, or is not text.
     """
-    files = iter(sorted(path for path in folder.iterdir() if not is_hidden(path)))
-    while batch := list(itertools.islice(files, rows_per_batch)):
-        texts = [_text_of(path, on_note) for path in batch]
-        names = [f"{folder.name}/{path.name}" for path in batch]
-        yield pl.DataFrame({"text": texts, "label": [folder.name] * len(batch), "file": names})
+    files = [path for folder in folders for path in sorted(folder.iterdir()) if not is_hidden(path)]
+    decoder = FolderDecoder(folders[0].parent, files, _bytes_of, on_note=on_note)
+    for label, of_class in itertools.groupby(files, key=lambda path: path.parent.name):
+        while batch := list(itertools.islice(of_class, rows_per_batch)):
+            texts = [decoder.text(path).strip() for path in batch]
+            names = [f"{label}/{path.name}" for path in batch]
+            yield pl.DataFrame({"text": texts, "label": [label] * len(batch), "file": names})
 
 
-def _text_of(path: Path, on_note: OnNote | None) -> str:
+def _bytes_of(path: Path) -> bytes:
     if path.stat().st_size > LONGEST:
         raise UsageError(f"{path} has more than {LONGEST >> 20} MiB, which is no text of one class; remove it")
-    return decoded_text(path.read_bytes(), str(path), on_note=on_note).strip()
+    return path.read_bytes()
 
 
 def _is_text(path: Path) -> bool:

@@ -17,6 +17,7 @@ import polars as pl
 from glassformer.data.addresses import local_path, without_password
 from glassformer.data.columns import same_column
 from glassformer.data.encodings import decoded_text
+from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS, FORMATS
 from glassformer.data.formats.compressions import is_compressed, opened
 from glassformer.data.input_columns import composer
@@ -120,12 +121,18 @@ def is_plain(path: Path) -> bool:
 
 def decoded(path: Path, *, on_note: OnNote | None = None) -> str:
     """Return the text of a file. Raises `UsageError` if no encoding fits, or it is not a text file."""
+    return _without_nul(decoded_text(_bytes_of(path), str(path), on_note=on_note), path)
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
         with opened(check_file(path)) as stream:
-            raw = stream.read()
+            return stream.read()
     except DAMAGE as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
-    text = decoded_text(raw, str(path), on_note=on_note)
+
+
+def _without_nul(text: str, path: Path) -> str:
     if (nul := text.find("\0")) >= 0 and text.count("\0") * _TEXT_FOR_A_NUL > len(text):
         line = text.count("\n", 0, nul) + 1
         raise UsageError(f"{path}, line {line}: a NUL byte, so this is not a text file")
@@ -263,15 +270,12 @@ def _folder(path: Path) -> Documents:
             "a table"
         )
     found: list[str] = []
-    texts = pl.Series([_noted(file, found) for file in files], dtype=pl.String)
+    decoder = FolderDecoder(path, files, _bytes_of, on_note=found.append)
+    texts = pl.Series([_without_nul(decoder.text(file), file) for file in files], dtype=pl.String)
     texts = texts.filter(texts.str.strip_chars() != "")
     if texts.is_empty():
         raise UsageError(f"{path} holds no text: all its text files are empty")
     return Documents(texts=texts, source=str(path), notes=(counted(len(files), "text file"), *found))
-
-
-def _noted(path: Path, found: list[str]) -> str:
-    return decoded(path, on_note=lambda note: found.append(f"{path.name}: {note}"))
 
 
 def admitted(

@@ -7,7 +7,7 @@ import encodings.aliases
 import itertools
 import unicodedata
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -35,6 +35,7 @@ _OTHERS = {"utf_8": "UTF-8", "utf_16": "UTF-16", "utf_32": "UTF-32"}
 _UNSURE = 0.95
 """The runner-up is named if it is at least this good."""
 _MOST_FREQUENT = "cp1252"  # it is taken where another is as good
+_MORE_FREQUENT = (_MOST_FREQUENT, "koi8_r")  # they are taken where another gives the same text
 _LINES_BEFORE, _BYTES_OF_A_LINE = 50, 500
 _MOST_BYTES = 2**14  # more are not looked at by the detector
 _BY_CHANCE = 3  # so many characters of a line may happen to be UTF-8
@@ -176,16 +177,18 @@ class LineDecoder:
 
     Args:
         on_note: called once with a sentence on what was found, if the file is not UTF-8, or is unlike `encoding=` says.
+        like: the encoding if it is not UTF-8, as other files tell it. None: it is found.
 
     Attributes:
         encoding: Python's name of the encoding, or None while all lines were ASCII.
     """
 
-    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None) -> None:
+    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None, like: str | None = None) -> None:
         self.name = name
         self.encoding: str | None = None
         self._named = named if (named := named_encoding()) and _keeps_ascii(named) else None
         self._on_note = on_note
+        self._like = like
         self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
         self._first = (0, "")  # the line that was not ASCII first, and a character of it
 
@@ -205,7 +208,7 @@ class LineDecoder:
             self._is_utf8(1, "its byte order mark")
             return
         odd = [(at, line) for at, line in numbered if not line.isascii()]
-        wrong = [(at, line) for at, line in odd if _fault(line) is not None]
+        wrong = [(at, line) for at, line in odd if fault(line) is not None]
         by_chance = self._named and not wrong and not _is_meant(_beyond_ascii(b"".join(lines).decode()), self._named)
         if self._named and (wrong or by_chance):
             self.encoding = self._named
@@ -219,16 +222,16 @@ class LineDecoder:
                 "text file. Is it the right file?"
             )
         context = itertools.chain(self._before, filter(bytes.isascii, lines))  # it tells the language
-        found = _candidates([line for _, line in wrong], context)
+        found = [(self._like, 1.0)] if self._like else fitting([line for _, line in wrong], context)
         at, line = wrong[0]
-        also = ((at, _beyond_ascii(line.decode())) for at, line in odd if _fault(line) is None)
+        also = ((at, _beyond_ascii(line.decode())) for at, line in odd if fault(line) is None)
         right = [(at, text) for at, text in also if not found or _is_meant(text, found[0][0])]
         if right or not found:
             self._first = (right[0][0], right[0][1][0]) if right else (0, "")
             raise self._refusal(line, at)
         self.encoding = found[0][0]
-        if self._on_note:
-            self._on_note(_noted(found, wrong))
+        if self._on_note and not self._like:
+            self._on_note(f"read as {evidence(found, [line for _, line in wrong], f'line {at:,}')}")
 
     def _is_utf8(self, number: int, evidence: str) -> None:
         self.encoding, self._first = "utf_8", (number, evidence)
@@ -249,7 +252,7 @@ class LineDecoder:
             raise self._refusal(raw, number, error.start) from None
 
     def _refusal(self, raw: bytes, number: int, place: int | None = None) -> UsageError:
-        place = place if place is not None else (_fault(raw) or 0)
+        place = place if place is not None else (fault(raw) or 0)
         byte = f"{self.name}, line {number}: byte {place + 1} of the line, 0x{raw[place]:02x},"
         if self.encoding not in (None, "utf_8") or self._named == "utf_8":
             why = why_so(self.encoding, "which the lines before it seem to be in")
@@ -262,8 +265,10 @@ class LineDecoder:
         return UsageError(f"{byte} is not UTF-8, and no other encoding fits. Save the file as UTF-8.")
 
 
-def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None) -> str:
-    """Return the text of a whole file. Raises what `LineDecoder` raises."""
+def decoded_text(
+    raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None, like: str | None = None
+) -> str:
+    """Return the text of a whole file. Raises what `LineDecoder` raises, which explains `like`."""
     if known := encoding_of_start(raw[:WINDOW]):
         encoding, note = known
         if on_note and note:
@@ -273,7 +278,7 @@ def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None
         except UnicodeDecodeError as error:
             why = f"{spelled(encoding)}, {why_so(encoding)}"
             raise UsageError(f"{name}: byte {error.start + 1:,} does not fit {why}. Save it as UTF-8.") from None
-    decoder, is_utf8 = LineDecoder(name, on_note=on_note), _fault(raw) is None
+    decoder, is_utf8 = LineDecoder(name, on_note=on_note, like=like), fault(raw) is None
     if is_utf8 and (named_encoding() is None or raw.isascii()):
         return raw.decode().removeprefix("\ufeff")
     lines = raw.split(b"\n")
@@ -286,7 +291,7 @@ def decoded_text(raw: bytes, name: str, *, on_note: Callable[[str], None] | None
     return "\n".join(decoder.line(line, number) for number, line in enumerate(lines, 1)).removeprefix("\ufeff")
 
 
-def _fault(line: bytes) -> int | None:
+def fault(line: bytes) -> int | None:
     """Return the place of the first byte that is not UTF-8, or None."""
     try:
         line.decode()
@@ -315,8 +320,11 @@ def _is_meant(text: str, encoding: str) -> bool:
     return False
 
 
-def _candidates(lines: Iterable[bytes], context: Iterable[bytes]) -> list[tuple[str, float]]:
-    """Return the encodings that fit, the best first, each with how good it is. None gives the text of one before."""
+def fitting(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> list[tuple[str, float]]:
+    """Return the encodings that fit lines that are not UTF-8, the best first, each with how good it is.
+
+    Those that give the same text are as good as the best of them. The context are further lines of the same language.
+    """
     import chardet  # it takes a tenth of a second, and few files need it
 
     names = [name.replace("_", "-") for name in _SPELLED]
@@ -329,38 +337,50 @@ def _candidates(lines: Iterable[bytes], context: Iterable[bytes]) -> list[tuple[
         sample.append(line)
     raw = b"\n".join(sample)
     guesses = chardet.detect_all(raw, ignore_threshold=True, include_encodings=names, compat_names=False)
-    texts: dict[str, tuple[str, float]] = {}
+    of_texts: dict[str, float] = {}
+    found: dict[str, float] = {}
     for guess in guesses:
         encoding = guess["encoding"] and codecs.lookup(guess["encoding"]).name.replace("-", "_")
         try:
             text = raw.decode(encoding or "ascii")
         except UnicodeDecodeError:
             continue
-        good = texts.get(text, (encoding, guess["confidence"]))[1]
-        if text not in texts or encoding == _MOST_FREQUENT:
-            texts[text] = (str(encoding), good)
-    found = list(texts.values())
-    frequent = [pair for pair in found if pair[0] == _MOST_FREQUENT and pair[1] >= found[0][1] * _UNSURE]
-    return frequent + [pair for pair in found if pair not in frequent]
+        found[str(encoding)] = of_texts.setdefault(text, guess["confidence"])
+    return ranked(found)
 
 
-def _noted(found: Sequence[tuple[str, float]], wrong: Sequence[tuple[int, bytes]]) -> str:
+def ranked(found: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return encodings, each with how good it is, the best first. Of those as good, it is the most frequent one."""
+    best = max(found.values(), default=0)
+
+    def order(pair: tuple[str, float]) -> tuple[bool, float, bool]:
+        encoding, good = pair
+        return (encoding != _MOST_FREQUENT or good < best * _UNSURE), -good, encoding not in _MORE_FREQUENT
+
+    return sorted(found.items(), key=order)
+
+
+def evidence(found: Sequence[tuple[str, float]], wrong: Sequence[bytes], place: str) -> str:
+    """Return the encoding that fits best, and why: what the lines at a place and after it show that are not UTF-8."""
     encoding, good = found[0]
-    at, line = wrong[0]
-    n_bytes = sum(byte >= 0x80 for _, line in wrong for byte in line)
-    shown = _examples(wrong, encoding)
-    doubt = ""
-    if len(found) > 1 and found[1][1] >= good * _UNSURE:
-        other = found[1][0]
+    n_bytes = sum(byte >= 0x80 for line in wrong for byte in line)
+    beyond = _beyond(wrong, encoding)
+    others = (each for each, as_good in found[1:] if as_good >= good * _UNSURE and _beyond(wrong, each) != beyond)
+    other, doubt = next(others, None), ""
+    if other:
         doubt = f". It may also be {spelled(other)} ({_examples(wrong, other)}): if so, save the file as UTF-8"
     return (
-        f"read as {spelled(encoding)}: {counted(n_bytes, 'byte')} such as 0x{line[_fault(line) or 0]:02x} in line "
-        f"{at:,} {'is' if n_bytes == 1 else 'are'} not UTF-8; {shown}{doubt}"
+        f"{spelled(encoding)}: {counted(n_bytes, 'byte')} such as 0x{wrong[0][fault(wrong[0]) or 0]:02x} in {place} "
+        f"{'is' if n_bytes == 1 else 'are'} not UTF-8; {_examples(wrong, encoding)}{doubt}"
     )
 
 
-def _examples(wrong: Iterable[tuple[int, bytes]], encoding: str) -> str:
+def _examples(wrong: Iterable[bytes], encoding: str) -> str:
     """Return the most frequent characters that are not ASCII."""
-    seen = Counter(one for _, line in wrong for one in _beyond_ascii(line.decode(encoding, "ignore")) if one.isalpha())
-    seen = seen or Counter(one for _, line in wrong for one in _beyond_ascii(line.decode(encoding, "ignore")))
+    beyond = _beyond(wrong, encoding)
+    seen = Counter(filter(str.isalpha, beyond)) or Counter(beyond)
     return ", ".join(one for one, _ in seen.most_common(_SHOWN))
+
+
+def _beyond(lines: Iterable[bytes], encoding: str) -> str:
+    return "".join(_beyond_ascii(line.decode(encoding, "ignore")) for line in lines)

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import polars as pl
 import polars.selectors as cs
 
-from glassformer.data.class_folders import texts_of_class
+from glassformer.data.class_folders import texts_of_classes
 from glassformer.data.encodings import named_encoding
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
@@ -101,6 +101,9 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
     Raises:
         UsageError: a file cannot be read, or has other columns than the first one. The message names it.
     """
+    if files[0].is_dir():
+        yield from texts_of_classes(files, rows_per_batch=rows_per_batch, on_note=on_note)
+        return
     columns: set[str] = set()
     said: set[str] = set()
     for file in files:
@@ -110,8 +113,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                 said.add(sentence)
                 on_note(sentence if file == files[0] else f"{file.name}: {sentence}")
 
-        read = texts_of_class if file.is_dir() else read_batches
-        for batch in read(file, rows_per_batch=rows_per_batch, on_note=note):
+        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
             if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
