@@ -192,19 +192,19 @@ def test_of_a_long_table_some_rows_name_the_ngrams(monkeypatch: pytest.MonkeyPat
 
 def test_of_very_many_rows_some_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     learned: list[int] = []
-    fit = fitting._Problem.fit
+    fitted = fitting._Problem.fitted
 
-    def told(given: fitting._Problem, plan: fitting._Plan, rows: np.ndarray) -> problem.Model:
+    def told(given: fitting._Problem, model: problem.Model, plan: fitting._Plan, rows: np.ndarray) -> problem.Model:
         learned.append(len(rows))
-        return fit(given, plan, rows)
+        return fitted(given, model, plan, rows)
 
-    monkeypatch.setattr(fitting._Problem, "fit", told)
+    monkeypatch.setattr(fitting._Problem, "fitted", told)
     monkeypatch.setattr(fitting, "MOST_ROWS_TO_CHOOSE_BY", 50)
     monkeypatch.setattr(fitting, "_MOST_ROWS_TO_CROSS_VALIDATE", 100)
-    fitted = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD])
+    found = fit_counting("auto", TEXTS, LABELS, n_classes=2, folds=[FOLD])
     assert set(learned[:-2]) == {50}
     assert learned[-2:] == [200, 240]  # the held-out rows are answered, and the reader is fitted, from all rows
-    assert fitted.held_out.shape == (40, 2)
+    assert found.held_out.shape == (40, 2)
 
 
 def test_rows_with_the_same_text_are_held_out_together() -> None:

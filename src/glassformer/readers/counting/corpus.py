@@ -10,6 +10,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,11 @@ class NgramCounts:
     family: Family
     ngrams: Array
     matrix: sparse.csr_matrix
+
+    @cached_property
+    def sizes(self) -> Array:
+        """The bytes of each n-gram: (n-grams,)."""
+        return np.fromiter((len(ngram.encode()) for ngram in self.ngrams), np.int32, len(self.ngrams))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -187,11 +187,17 @@ class _Problem(Problem):
         truth = np.concatenate([self.labels[fold.held_out] for fold in folds])
         weights = np.concatenate([self.row_weights[fold.held_out] for fold in folds])
         multilabel = truth.ndim == 2
+        begun = [self.begun(fold.learned, fewest) for fold in folds]  # once: their n-grams are the same for every C
         best: dict[Way, tuple[float, float, FloatArray]] = {}
         for way in ways:
             for strength in STRENGTHS[way]:
                 plan = _Plan(choices=(_Choice(way=way, strength=strength),), fewest=fewest)
-                logits = np.concatenate([self.fit(plan, fold.learned).logits(fold.held_out) for fold in folds])
+                logits = np.concatenate(
+                    [
+                        self.fitted(model, plan, fold.learned).logits(fold.held_out)
+                        for model, fold in zip(begun, folds, strict=True)
+                    ]
+                )
                 loss = join([logits], truth, multilabel=multilabel, row_weights=weights).loss
                 if way in best and loss >= best[way][0]:
                     break
@@ -205,7 +211,9 @@ class _Problem(Problem):
         return joined.loss, _Plan(choices=weighty or tuple(chosen[:1]), fewest=fewest)
 
     def fit(self, plan: _Plan, rows: Rows) -> Model:
-        model = self.begun(rows, plan.fewest, ways=len(plan.choices))
+        return self.fitted(self.begun(rows, plan.fewest, ways=len(plan.choices)), plan, rows)
+
+    def fitted(self, model: Model, plan: _Plan, rows: Rows) -> Model:
         for choice in plan.choices:
             model = self._with_fit(model, choice, rows)
         return model if plan.fewest > 1 else model.pruned(rows)

@@ -74,15 +74,12 @@ class Problem(ABC):
 
     def with_room(self, kept: Sequence[Rows], scores: Sequence[Array], ways: int) -> list[Rows]:
         """Return the n-grams of each family that the file has room for, by the scores of all families."""
-        sizes = [
-            np.array([len(ngram.encode()) + 3 for ngram in counts.ngrams[columns]], np.int64)
-            for counts, columns in zip(self.counts, kept, strict=True)
-        ]
-        weights = 2 * (1 + self.outputs * ways)  # bytes of float16
+        sizes = [counts.sizes[columns] for counts, columns in zip(self.counts, kept, strict=True)]
+        weights = 3 + 2 * (1 + self.outputs * ways)  # bytes beside the n-gram: quotes and comma, and float16
         room = _BYTES + _BYTES_PER_CLASS * max(0, self.n_classes - 2)
         order = np.argsort(-np.concatenate(scores), kind="stable")
         fits = np.zeros(len(order), bool)
-        fits[order] = np.cumsum(np.concatenate(sizes)[order] + weights) <= room
+        fits[order] = np.cumsum(np.concatenate(sizes)[order] + weights, dtype=np.int64) <= room
         ends = np.cumsum([len(columns) for columns in kept])[:-1]
         return [columns[part] for columns, part in zip(kept, np.split(fits, ends), strict=True)]
 

@@ -94,11 +94,12 @@ class _Problem(Problem):
 
     def choose(self, folds: Sequence[Fold]) -> float:
         """Return the penalty with the smallest squared error on the rows that the folds hold out."""
+        begun = [self.begun(fold.learned, FEWEST_TEXTS) for fold in folds]
         best, least = STRENGTHS[0], np.inf
         for strength in STRENGTHS:
             error = 0.0
-            for fold in folds:
-                answers = self.fit(strength, fold.learned).logits(fold.held_out)[:, 0]
+            for model, fold in zip(begun, folds, strict=True):
+                answers = self.fitted(model, strength, fold.learned).logits(fold.held_out)[:, 0]
                 error += float(np.square(answers - self.targets[fold.held_out]).sum())
             if error >= least:
                 break
@@ -106,7 +107,9 @@ class _Problem(Problem):
         return best
 
     def fit(self, strength: float, rows: Rows) -> Model:
-        model = self.begun(rows, FEWEST_TEXTS)
+        return self.fitted(self.begun(rows, FEWEST_TEXTS), strength, rows)
+
+    def fitted(self, model: Model, strength: float, rows: Rows) -> Model:
         values = model.values(rows)
         weights, bias = np.zeros(values.shape[1], np.float32), self.targets[rows].mean()
         if len(weights):  # otherwise no n-gram is in two texts
