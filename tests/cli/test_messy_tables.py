@@ -125,3 +125,29 @@ def test_the_encoding_of_the_training_table_may_be_named_when_it_is_read_again(t
     command = ("evaluate", tmp_path / "model", table, "--train", moved, "--out", tmp_path / "e", "--encoding")
     misused(glassformer(*command, "koi8-r"), "does not hold the rows that the model was trained on")
     assert (measured := glassformer(*command, "cp866")).code == 0, measured.err
+
+
+def test_other_commands_read_in_a_named_encoding_too(reviews: Trained, tmp_path: Path) -> None:
+    """No note or guess says that these bytes are cp866: the figures and files show it."""
+    pairs = tmp_path / "t.csv"
+    rows = "".join(f"этот дом {'хорош' if number % 2 else 'плох'},{number % 2}\n" for number in range(8))
+    pairs.write_bytes(f"text,label\n{rows}".encode("cp866"))
+    named = ("--encoding", "cp866")
+    made = glassformer("align", "pairs", pairs, "--chosen", "1", "--prompt-words", 2, "--out", tmp_path / "p", *named)
+    assert made.code == 0, made.err
+    assert '"этот дом"' in (tmp_path / "p" / "pairs.jsonl").read_text(encoding="utf-8")
+    learned = glassformer("embeddings", pairs, "--out", tmp_path / "body", "--dims", 2, "--min-count", 1, *named)
+    assert "near этот: " in learned.out, learned.err
+    (tmp_path / "texts.txt").write_bytes("".join(f"этот дом {number}\n\n" for number in range(40)).encode("cp866"))
+    tiny = ("--preset", "tiny", "--set", "training.max_steps=1", "--set", "tokenizer.kind=character")
+    assert glassformer("pretrain", tmp_path / "texts.txt", "--out", tmp_path / "lm", *tiny, *named).code == 0
+    assert '"э"' in (tmp_path / "lm" / "tokenizer.json").read_text(encoding="utf-8")
+    (tmp_path / "shards").mkdir()
+    (tmp_path / "shards" / "a.csv").write_bytes(pairs.read_bytes())
+    folder = ("predict", reviews.folder, "--file", tmp_path / "shards", "--out", tmp_path / "answers")
+    assert glassformer(*folder, *named).code == 0
+    assert "этот дом хорош" in (tmp_path / "answers" / "a.csv").read_text(encoding="utf-8")
+    misused(glassformer(*folder), "was begun with another --encoding, or without it")
+    piped = glassformer("predict", reviews.folder, *named, "--jsonl", stdin="этот дом".encode("cp866"))
+    assert '"text": "этот дом"' in piped.out
+    misused(glassformer("predict", reviews.folder, "дом", *named), "--encoding goes with --file or standard input")

@@ -116,7 +116,7 @@ def test_a_setting_given_twice_is_refused(
         (("train", __file__, "--out", "m", "--set", "model.hidden_size=64"), "model.d_model"),
         (("train", __file__, "--out", "m", "--set", "training.dropout=0.1"), "model.dropout"),
         (("pretrain", __file__, "--out", "m", "--set", "training.bs=4"), "training.batch_size"),
-        (("align", "sft", "m", "p.jsonl", "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
+        (("align", "sft", ".", __file__, "--out", "n", "--set", "training.lr=1"), "training.learning_rate"),
         (("train", "t.csv", "--out", "m", "--epoch", "3"), "--epochs"),
         (("train", "t.csv", "--out", "m", "--lr", "3"), "--learning-rate"),
         (("train", "t.csv", "--out", "m", "--batch-size", "8"), "--set section.key=value"),

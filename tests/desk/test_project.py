@@ -3,6 +3,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.data.encodings import reading_as
 from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.desk.inputs_read import InputsRead
@@ -178,6 +179,20 @@ def test_a_person_chooses_columns_that_are_not_clear(tmp_path: Path) -> None:
         assert project.store.value("SELECT count(*) FROM texts") == 0
         project.read(text="second", without_labels=True)
         assert project.store.value("SELECT count(*) FROM texts") == 20
+
+
+def test_the_encoding_is_said_and_a_named_one_is_kept(tmp_path: Path) -> None:
+    rows = "".join(f"дом номер {n},{'да' if n % 2 else 'нет'}\n" for n in range(20))
+    (tmp_path / "t.csv").write_bytes(f"text,label\n{rows}".encode("cp1251"))
+    with Project.opened(tmp_path / "desk", tmp_path / "t.csv") as project:
+        assert project.store.facts["found"][0].startswith("read as Windows-1251: ")
+    (tmp_path / "t.csv").write_bytes(f"text,label\n{rows}".encode("cp866"))
+    with reading_as("cp866"), Project.opened(tmp_path / "named", tmp_path / "t.csv") as project:
+        assert project.store.classes == ["да", "нет"]
+    with Project.opened(tmp_path / "named", None) as project:
+        assert "дом номер 0" in project.columns()[0]["shown"]
+        project.read(text="text", without_labels=True)
+        assert project.store.value("SELECT text FROM texts") == "дом номер 0"
 
 
 def test_a_table_that_is_damaged_far_below_its_beginning_is_said_so(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
 from glassformer.cli.resume import resumable
+from glassformer.cli.there import model_folder, table, text_file
 from glassformer.cli.writers import check_folder
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
@@ -46,8 +47,10 @@ app = typer.Typer(help="Fine-tune a language model on example answers, then with
 
 app.command("evaluate")(expanded(evaluate))
 
-Model = Annotated[Path, typer.Argument(help="The folder of a causal language model.")]
-Preferences = Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')]
+Model = Annotated[Path, typer.Argument(callback=model_folder, help="The folder of a causal language model.")]
+Preferences = Annotated[
+    Path, typer.Argument(callback=text_file, help='JSON lines of {"prompt": …, "chosen": …, "rejected": …}.')
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +61,9 @@ class _Stage(Shown, Again, Computing, Tuned):
 
 
 @app.command("pairs")
+@expanded
 def pairs(
-    data: Annotated[str, typer.Argument(help="A table of labelled texts, or a known data set.")],
+    data: Annotated[str, typer.Argument(callback=table, help="A table of labelled texts, or a known data set.")],
     chosen: Annotated[str, typer.Option(help="The label of the preferred texts.")],
     out: Annotated[Path, typer.Option(help="The folder for pairs.jsonl and preferences.jsonl.")],
     rejected: Annotated[
@@ -116,7 +120,10 @@ def pairs(
 @expanded
 def sft(
     model: Model,
-    data: Annotated[Path, typer.Argument(help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.')],
+    data: Annotated[
+        Path,
+        typer.Argument(callback=text_file, help='JSON lines of {"prompt": …, "completion": …} or {"messages": […]}.'),
+    ],
     out: OutFolder,
     stage: _Stage,
 ) -> None:
@@ -194,7 +201,8 @@ def rl(
     prompts: Annotated[
         Path | None,
         typer.Option(
-            help="A file with one prompt per line, as text or JSON. Default: the prompts that it was fine-tuned on."
+            callback=text_file,
+            help="A file with one prompt per line, as text or JSON. Default: the prompts that it was fine-tuned on.",
         ),
     ] = None,
     set_: Settings = None,

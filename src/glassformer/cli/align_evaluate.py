@@ -10,6 +10,7 @@ import typer
 from glassformer.cli.hints import is_file
 from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, print_table, say, show
+from glassformer.cli.there import model_folders, text_file
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 def evaluate(
     models: Annotated[
         list[Path],
-        typer.Argument(help="The folders of language models, such as the stages of alignment. The first is the start."),
+        typer.Argument(
+            callback=model_folders,
+            help="The folders of language models, such as the stages of alignment. The first is the start.",
+        ),
     ],
     prompts: Annotated[
         Path | None,
         typer.Option(
-            help="A file with one prompt per line, as text or JSON. Default: the prompts that the last model learned."
+            callback=text_file,
+            help="A file with one prompt per line, as text or JSON. Default: the prompts that the last model learned.",
         ),
     ] = None,
     reward: Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from glassformer.cli.options import Json, Settings
+from glassformer.cli.options import Encoding, Json, Settings
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.serve import in_words, open_in_browser, say_finishing
 from glassformer.errors import UsageError
@@ -32,6 +32,7 @@ def desk(
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="<int>", help="The port. 0: any free one.")] = 0,
+    encoding: Encoding = None,  # noqa: ARG001 (its callback sees to it)
     settings: Settings = None,
     json: Json = False,
 ) -> None:

@@ -54,6 +54,7 @@ def embeddings(
     """Learn vectors of words, and of their pieces, from texts without labels. Models read with them: a body."""
     from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
+    from glassformer.data.encodings import named_encoding
     from glassformer.data.files import folder_written_aside
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
     from glassformer.prediction.model_folder import is_unfinished
@@ -73,6 +74,7 @@ def embeddings(
     work = out.with_name(f"{out.name}.unfinished")
     identity = {"settings": settings, **content, "column": text, "from": base}
     identity |= {} if base is None else content_of(base)
+    identity |= {} if named_encoding() is None else {"encoding": named_encoding()}
 
     def sources() -> Iterator[Documents]:
         for source in texts:

@@ -26,7 +26,8 @@ from glassformer.cli.output import (
     show,
     show_painted,
 )
-from glassformer.cli.rows_to_answer import check_there, given_rows, table_file
+from glassformer.cli.rows_to_answer import given_rows, table_file
+from glassformer.cli.there import text_file
 from glassformer.cli.writers import check_new, check_out
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted, label_text
@@ -114,10 +115,10 @@ def explain(
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite and html is None, "safe-csv": safe_csv}
-    table = table_file(file, query, encoding)
+    table = table_file(file, query, encoding, typed=given != "-")
     _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
     check_new("--html", html, overwrite=overwrite)
-    check_there(table)
+    text_file(table)
     from glassformer.prediction.load_answering import load_answering
 
     predictor = load_answering(model, device=run.device)

@@ -12,6 +12,7 @@ import typer
 
 from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.there import model_folder, text_file
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.data.lines import lines_of
 from glassformer.data.wording import counted
@@ -61,13 +62,15 @@ class Sampled:
 
 
 def generate(
-    model: Annotated[Path, typer.Argument(help="The model folder of a language model.")],
+    model: Annotated[Path, typer.Argument(callback=model_folder, help="The model folder of a language model.")],
     prompts: Annotated[
         list[str] | None, typer.Argument(help="Beginnings of the texts. Without any, the model begins by itself.")
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option(help="A file with one prompt per line. Blank lines are skipped. - reads standard input."),
+        typer.Option(
+            callback=text_file, help="A file with one prompt per line. Blank lines are skipped. - reads standard input."
+        ),
     ] = None,
     *,
     sampled: Sampled,

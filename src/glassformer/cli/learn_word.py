@@ -13,6 +13,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Shown
 from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
+from glassformer.cli.there import model_folder, text_file
 from glassformer.errors import UsageError, brief
 
 if TYPE_CHECKING:
@@ -24,11 +25,14 @@ _SHOWN = 10
 
 
 def learn_word(
-    model: Annotated[Path, typer.Argument(help="The folder of a classifier or language model.")],
+    model: Annotated[Path, typer.Argument(callback=model_folder, help="The folder of a classifier or language model.")],
     word: Annotated[str | None, typer.Argument(help="The word to learn.")] = None,
     definition: Annotated[str | None, typer.Option(help="What the word means, in words that the model knows.")] = None,
     file: Annotated[
-        Path | None, typer.Option(help="A table with the columns word and definition, to learn many words at once.")
+        Path | None,
+        typer.Option(
+            callback=text_file, help="A table with the columns word and definition, to learn many words at once."
+        ),
     ] = None,
     dictionary: Annotated[
         str | None,

@@ -13,7 +13,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.output import hush, say
-from glassformer.cli.there import model_folder, table
+from glassformer.cli.there import READ_TEXTS, classifier_recipe, language_recipe, model_folder, table, weights
 from glassformer.data.wording import names_in
 from glassformer.errors import UsageError
 
@@ -81,7 +81,10 @@ Group = Annotated[
     typer.Option(help="Column with groups, such as authors. All rows of a group are on one side of the split."),
 ]
 Init = Annotated[
-    str | None, typer.Option(help="Start from these weights: a model folder, or hf:NAME for a BERT-like checkpoint.")
+    str | None,
+    typer.Option(
+        callback=weights, help="Start from these weights: a model folder, or hf:NAME for a BERT-like checkpoint."
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -93,6 +96,7 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Folder with the known data sets. Default: the variable GLASSFORMER_DATA."),
 ]
+_RECIPE = "Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")]
 
 
@@ -161,11 +165,16 @@ class Running(Shown, Again, Where):
 class FromRecipe:
     """The recipe of a run, and settings in place of its own."""
 
-    recipe: Annotated[
-        str | None, typer.Option(help="Settings of a run: a recipe's name (see `glassformer recipes`) or a TOML file.")
-    ] = None
+    recipe: Annotated[str | None, typer.Option(callback=classifier_recipe, help=_RECIPE)] = None
     preset: Annotated[str | None, typer.Option(help="Model size: tiny, small or base.")] = None
     set_: Settings = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfLanguageModel(FromRecipe):
+    """The same for a language model."""
+
+    recipe: Annotated[str | None, typer.Option(callback=language_recipe, help=_RECIPE)] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,22 +342,35 @@ def _chosen_task(source: SourceConfig, target: str | None, task: str | None, ord
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has the options of a record, such as `Reading`, in place of a parameter of this type."""
+    """Return a command that has the options of a record, such as `Reading`, in place of a parameter of this type.
+
+    If it reads tables or texts, it also has --encoding.
+    """
     own = inspect.signature(command, eval_str=True).parameters
     records: dict[str, Any] = {name: each.annotation for name, each in own.items() if is_dataclass(each.annotation)}
     options = {name: _options(record) for name, record in records.items()}
 
     @wraps(command)
     def run(**given: Any) -> None:
+        if needs_encoding:
+            del given["encoding"]  # its callback has seen to it
         for name, record in records.items():
             given[name] = record(**{option.name: given.pop(option.name) for option in options[name]})
         command(**given)
 
     flat = [option for name, each in own.items() for option in options.get(name, [each])]
+    needs_encoding = any(map(_reads_texts, flat)) and "encoding" not in {option.name for option in flat}
+    if needs_encoding:
+        flat.append(inspect.Parameter("encoding", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Encoding))
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in flat]
     )
     return run
+
+
+def _reads_texts(option: inspect.Parameter) -> bool:
+    described = getattr(option.annotation, "__metadata__", ())
+    return any(getattr(each, "callback", None) in READ_TEXTS for each in described)
 
 
 def _options(record: Any) -> list[inspect.Parameter]:

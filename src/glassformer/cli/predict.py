@@ -18,12 +18,12 @@ from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.rows_to_answer import (
     Misread,
     check_has_columns,
-    check_there,
     given_rows,
     table_file,
     table_in_batches,
     text_batches,
 )
+from glassformer.cli.there import text_file
 from glassformer.cli.unknown import (
     Marked,
     counts_of,
@@ -91,7 +91,7 @@ def predict(
     texts = None if texts == ["-"] else texts
     if texts:
         check_order(model, texts[0], option="--file ")
-    table = table_file(file, query, encoding)
+    table = table_file(file, query, encoding, typed=bool(texts))
     _check(model, texts, table, out, text, top_k, overwrite=overwrite, safe_csv=safe_csv, json=run.json, jsonl=jsonl)
     by.check(folder=_is_folder(table))
     if table is not None and out is not None and _is_folder(table):
@@ -146,7 +146,7 @@ def _check(
     if jsonl and (json or out is not None):
         other = "--json, which prints one document" if json else "--out, whose ending says what is written"
         raise UsageError(f"--jsonl does not go with {other}; leave one out")
-    check_there(file)
+    text_file(file)
     if file is not None and file.is_file():
         check_has_columns(model, file)
     if _is_folder(file):

@@ -82,6 +82,7 @@ def predict_shards(
     json: bool,
 ) -> None:
     """Answer the shards that have no answers yet. Show how far the work is, and at the end counts over all shards."""
+    from glassformer.data.encodings import named_encoding
     from glassformer.prediction.load_answering import load_answering
     from glassformer.prediction.shards import Job, answer_folder
 
@@ -97,7 +98,13 @@ def predict_shards(
     if column is None:
         raise UsageError("this model does not know which column its texts come from; name it with --text")
     job = Job(
-        model=model, out=out, text_column=column, safe_csv=safe_csv is not False, device=device, review_below=below
+        model=model,
+        out=out,
+        text_column=column,
+        safe_csv=safe_csv is not False,
+        device=device,
+        review_below=below,
+        encoding=named_encoding(),
     )
     engine = by.begin(predictor)
     doing("starting Ray" if by.engine == "ray" else "answering")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from glassformer.cli.given import given_settings
-from glassformer.cli.options import FromRecipe, OutFolder, Running, TextColumn, Tuned
+from glassformer.cli.options import OfLanguageModel, OutFolder, Running, TextColumn, Tuned
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import table
@@ -44,7 +44,7 @@ def pretrain(
     ] = None,
     text: TextColumn = None,
     *,
-    recipe: FromRecipe,
+    recipe: OfLanguageModel,
     tuned: Tuned,
     prompt: Annotated[
         str, typer.Option(help="Beginning of the sample text that the model writes after each epoch.")

@@ -35,27 +35,21 @@ class KnowsItsColumn(Protocol):
     def text_column(self) -> str | None: ...
 
 
-def table_file(file: str | None, query: str | None, encoding: str | None) -> Path | None:
-    """Return the path of the table in --file (see `local_path`)."""
+def table_file(file: str | None, query: str | None, encoding: str | None, *, typed: bool) -> Path | None:
+    """Return the path of the table in --file (see `local_path`).
+
+    Args:
+        typed: whether texts were given as arguments, which have no encoding.
+    """
     if file is None:
-        for flag, given in {"--query": query, "--encoding": encoding}.items():
-            if given is not None:
-                raise UsageError(f"{flag} goes with --file; leave it out")
+        if query is not None:
+            raise UsageError("--query goes with --file; leave it out")
+        if encoding is not None and typed:
+            raise UsageError("--encoding goes with --file or standard input; leave it out")
         return None
     from glassformer.data.addresses import local_path, with_query
 
-    path = local_path(with_query(file, query))
-    if encoding is not None and path.is_dir():  # other processes may read it
-        raise UsageError("--encoding goes with a single file; name one, or save the others as UTF-8")
-    return path
-
-
-def check_there(file: Path | None) -> None:
-    """Refuse a table that is not there, before a model is loaded."""
-    if file is not None and file != Path("-") and not file.exists():
-        from glassformer.data.rows import check_file
-
-        check_file(file)  # it says what is near
+    return local_path(with_query(file, query))
 
 
 def check_has_columns(model: Path, file: Path) -> None:

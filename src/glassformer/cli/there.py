@@ -38,6 +38,58 @@ def tables(sources: list[str] | None) -> list[str] | None:
     return None if sources is None else [table(source) for source in sources]
 
 
+def text_file(path: Path | None) -> Path | None:
+    """Return a file of texts, or - for standard input. Raises `UsageError` if it is not there."""
+    if path is not None and path != Path("-") and _is_missing(path):
+        from glassformer.data.rows import check_file
+
+        check_file(path)  # it says what is near
+    return path
+
+
+READ_TEXTS = (table, tables, text_file)
+"""What checks an argument of a command that reads tables or texts. The command also has --encoding."""
+
+
+def weights(init: str | None) -> str | None:
+    """Return where the weights come from. Raises `UsageError` if it is a model folder that is not there."""
+    from glassformer.prediction.folder_format import check_weights
+
+    if init is not None:
+        check_weights(init)
+    return init
+
+
+def classifier_recipe(name_or_path: str | None) -> str | None:
+    """Return the recipe of a classifier. Raises `UsageError` if there is none, or its file is no TOML."""
+    from glassformer.training.recipe_files import OF_CLASSIFIERS
+
+    return _recipe(name_or_path, OF_CLASSIFIERS)
+
+
+def language_recipe(name_or_path: str | None) -> str | None:
+    from glassformer.training.recipe_files import OF_LANGUAGE_MODELS
+
+    return _recipe(name_or_path, OF_LANGUAGE_MODELS)
+
+
+def _recipe(name_or_path: str | None, patterns: tuple[str, ...]) -> str | None:
+    from glassformer.training.recipe_files import find_recipe, read_recipe
+
+    if name_or_path is not None:
+        read_recipe(find_recipe(name_or_path, patterns))
+    return name_or_path
+
+
+def rules_file(path: str | None) -> str | None:
+    """Return the file of rules. Raises `UsageError` if it cannot be read."""
+    if path is not None:
+        from glassformer.readers.rules.parsing import read_rules
+
+        read_rules(Path(path))
+    return path
+
+
 def _is_missing(path: Path) -> bool:
     try:
         return not path.exists()

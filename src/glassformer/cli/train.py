@@ -17,7 +17,7 @@ from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
-from glassformer.cli.there import table, tables
+from glassformer.cli.there import rules_file, table, tables
 from glassformer.cli.torchrun import join
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
@@ -131,6 +131,7 @@ def train(
         str | None,
         typer.Option(
             metavar="<file>",
+            callback=rules_file,
             help='Rules that decide or weigh, one on each line: "a phrase" -> label, or /a pattern/ -> label always.',
         ),
     ] = None,

@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import BinaryIO
 
-from glassformer.data.encodings import WINDOW, LineDecoder, encoding_of_start, is_binary, spelled, why_so
+from glassformer.data.encodings import (
+    WINDOW,
+    LineDecoder,
+    encoding_of_start,
+    is_binary,
+    named_encoding,
+    spelled,
+    why_so,
+)
 from glassformer.errors import UsageError
 
 LONGEST = 2**24
@@ -47,7 +55,8 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
     """Yield the lines as text, without their line breaks.
 
     Args:
-        on_note: called once, if the encoding is not UTF-8. None: it has to be UTF-8, as no guess can be said.
+        on_note: called once, if the encoding is not UTF-8. None: it has to be UTF-8, as no guess can be said, or what
+            `encoding=` says.
 
     Raises:
         UsageError: it is not UTF-8, though it has to be, or what `text_lines` raises.
@@ -56,7 +65,9 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
     def refuse(guess: str) -> None:
         raise UsageError(f"{name} has to be UTF-8, and could only be {guess}. Save it as UTF-8.")
 
-    for number, line in enumerate(text_lines(stream, name, on_note=on_note or refuse)):
+    if on_note is None and named_encoding() is None:
+        on_note = refuse
+    for number, line in enumerate(text_lines(stream, name, on_note=on_note)):
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 

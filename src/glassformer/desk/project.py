@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
+from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import folder_written_aside, written_aside
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.input_columns import Asked
@@ -37,6 +39,21 @@ _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
 _SEED = 0  # of the order in which texts are drawn at random
+Given = ParamSpec("Given")
+Read = TypeVar("Read")
+
+
+def _in_its_encoding(
+    method: Callable[Concatenate[Project, Given], Read],
+) -> Callable[Concatenate[Project, Given], Read]:
+    """Return a method that reads the table in the encoding that was named when the desk took it."""
+
+    @wraps(method)
+    def reading(project: Project, /, *args: Given.args, **given: Given.kwargs) -> Read:
+        with reading_as(named_encoding() or project.store.facts.get("encoding")):
+            return method(project, *args, **given)
+
+    return reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,12 +154,13 @@ class Project:
             with written_aside(copy) as aside:
                 shutil.copyfile(file, aside)
         part = "" if path.is_dir() else str(path).removeprefix(str(file))  # which is read of the file
-        self.store.fill(_NO_TEXTS, [], {"table": file.name + part})
+        self.store.fill(_NO_TEXTS, [], {"table": file.name + part, "encoding": named_encoding()})
         try:
             self.read()
         except UsageError as error:
             self.store.note(found=[_UNCLEAR if error.listing else error.message])
 
+    @_in_its_encoding
     def read(
         self,
         *,
@@ -168,12 +186,13 @@ class Project:
         assert table is not None
         if self.has_decisions:
             raise UsageError("labels have been given already, so the columns stay; begin another project")
-        batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH)
+        notes: list[str] = []
+        batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
         first = next(batches)
         wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
         found_text, found_label, said = _columns(first, table.name, wanted, without_labels=without_labels)
         facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
-        facts |= {"other_texts": list(other_texts), "columns": list(columns)}
+        facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
         if found_label is not None:
             source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
             source = find_task(source, by_content=True).source
@@ -192,8 +211,9 @@ class Project:
             )
         said += described(texts.with_columns(text=pl.Series(inputs.words(texts))), labelling)
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
-        self.store.fill(texts, draws, facts | {"found": said})
+        self.store.fill(texts, draws, facts | {"found": [*notes, *said]})
 
+    @_in_its_encoding
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""
         assert self.table is not None

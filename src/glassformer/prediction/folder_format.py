@@ -8,6 +8,7 @@ from pathlib import Path
 
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.model_config import HUB
 
 FORMAT_VERSION = OLDEST_VERSION = 8
 """The format version that is written, and the first one that is read: that of glassformer 0.1.0."""
@@ -40,6 +41,14 @@ def check_is_folder(folder: Path, *, command: str) -> None:
         raise UsageError(f"{folder} is a file, and a model folder is needed here (`glassformer {command}` makes one)")
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
+
+
+def check_weights(init: str) -> None:
+    """Raise `UsageError` if there is no such folder of weights to start from. A checkpoint is not looked for."""
+    if not init.startswith(HUB) and not Path(init).is_dir():
+        raise UsageError(
+            f"`init={init!r}`: no such model folder (a checkpoint of another library is named {HUB}{init})"
+        )
 
 
 def _near_names(folder: Path) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from operator import not_
 from pathlib import Path
 from typing import Literal, Self
 
@@ -41,6 +42,7 @@ class MadeBy(_Line):
     text_column: str
     safe_csv: bool
     review_below: float | None = None
+    encoding: str | None = Field(default=None, exclude_if=not_)
 
 
 class Finished(_Line):
@@ -163,6 +165,8 @@ def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:
         raise UsageError(
             f"{out} was begun {'with' if before.safe_csv else 'without'} safe CSV; do the same again, or {way_out}"
         )
+    if before.encoding != now.encoding:
+        raise UsageError(f"{out} was begun with another `encoding=`, or without it; do the same again, or {way_out}")
     if before.review_below != now.review_below:
         raise UsageError(f"{out} was begun with another `automatic=`, or without it; do the same again, or {way_out}")
 

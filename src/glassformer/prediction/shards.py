@@ -24,6 +24,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.checksums import sha256_of
+from glassformer.data.encodings import reading_as
 from glassformer.data.files import ASIDE, aside_of, make_private, why_not_written
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
@@ -50,6 +51,7 @@ class Job:
     Attributes:
         text_column: the column of the texts. A shard may spell it with other capitals, spaces and underscores.
         safe_csv: write cells that a spreadsheet could run as a formula as text.
+        encoding: of the shards, as `encoding=` says. None: that of each shard is found.
     """
 
     model: Path
@@ -58,6 +60,7 @@ class Job:
     safe_csv: bool = False
     device: str = "cpu"
     review_below: float | None = None
+    encoding: str | None = None
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -163,6 +166,7 @@ def answer_folder(
         text_column=job.text_column,
         safe_csv=job.safe_csv,
         review_below=job.review_below,
+        encoding=job.encoding,
     )
     with only_writer(job.out):
         manifest = Manifest.begin(job.out, made_by, files, overwrite=overwrite)
@@ -194,7 +198,8 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
     try:
         make_private(aside)
         before = check_file(shard).stat()
-        counts = _write_answers(predictor, job, shard, aside, on_rows)
+        with reading_as(job.encoding):  # a worker of Ray does not know it otherwise
+            counts = _write_answers(predictor, job, shard, aside, on_rows)
         line = Finished(
             shard=shard.name,
             size=before.st_size,

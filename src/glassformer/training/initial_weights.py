@@ -29,7 +29,7 @@ from glassformer.models.memory import shapes_only
 from glassformer.models.model_config import HUB, LanguageModelConfig, ModelConfig, SeveralTextsConfig, TrunkConfig
 from glassformer.models.parts import embedding_table, names_of, parts_of
 from glassformer.prediction.folder_config import LanguageFolderConfig, NewWord
-from glassformer.prediction.folder_format import format_of
+from glassformer.prediction.folder_format import check_weights, format_of
 from glassformer.prediction.model_folder import (
     CLASSIFIER,
     KINDS,
@@ -129,10 +129,7 @@ def read_initial_weights(name: str) -> InitialWeights:
         where = f"`init={name!r}`"
         return read_checkpoint(checkpoint_folder(name, where), name, where)
     folder = Path(name)
-    if not folder.is_dir():
-        raise UsageError(
-            f"`init={name!r}`: no such model folder (a checkpoint of another library is named {HUB}{name})"
-        )
+    check_weights(name)
     if KINDS.get(format_of(folder) or "") is LANGUAGE_MODEL:
         return InitialWeights.of(load_model(folder, LANGUAGE_MODEL), name)
     trained = load_model(folder, CLASSIFIER)

@@ -24,13 +24,18 @@ from glassformer.models.model_config import (
     VocabSize,
 )
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.recipe_files import OF_CLASSIFIERS, OF_LANGUAGE_MODELS, recipe_files
+from glassformer.training.recipe_files import (
+    OF_CLASSIFIERS,
+    OF_LANGUAGE_MODELS,
+    find_recipe,
+    read_recipe,
+    recipe_files,
+)
 from glassformer.training.setting_names import complaint, nearest
 from glassformer.training.training_config import PretrainingConfig, TrainingConfig
 
 DEFAULT_PRESET = "small"
 _FINE_TUNING, _AFTER_PRETRAINING = "fine-tune", "after-pretraining"
-_MOST_BYTES = 1_000_000  # of a recipe's file
 _ROWS_TO_SPLIT = 200  # beside other readers, smaller tables are cross-fitted instead
 _MOST_CLAUSES = 4  # of a message about settings
 _NOT_OF_THE_SHAPE = {"dropout", "attention_dropout", "counting", "body", "readers", "rules"}
@@ -198,9 +203,9 @@ def _gather(
     """Return the values of the recipe's file and of the overrides together, and the name of the recipe."""
     source, raw = "settings", {}
     if name_or_path is not None:
-        path = _find(kind, name_or_path)
+        path = find_recipe(name_or_path, kind.files)
         source = str(path)
-        raw = _read(path)
+        raw = read_recipe(path)
     if preset is not None:
         _section(raw, "model", source)["preset"] = preset
     for dotted, value in (overrides or {}).items():
@@ -256,7 +261,7 @@ def _for_pretraining(raw: dict[str, Any], init: InitialWeights | None, source: s
 
 def _gently(raw: dict[str, Any], recipe: str, source: str) -> dict[str, Any]:
     """Return the recipe. Of the values that it leaves open, those of the shipped `recipe` replace the defaults."""
-    gentle = _read(shipped_recipes()[recipe])
+    gentle = read_recipe(shipped_recipes()[recipe])
     return raw | {name: gentle[name] | _section(raw, name, source) for name in gentle.keys() & {"model", "training"}}
 
 
@@ -298,33 +303,6 @@ def parse_overrides(assignments: Iterable[str]) -> dict[str, Any]:
         except (ValueError, RecursionError):
             parsed[dotted.strip()] = text.strip()
     return parsed
-
-
-def _find(kind: type[AnyRecipe], name_or_path: str) -> Path:
-    shipped = shipped_recipes(kind)
-    if name_or_path in shipped:
-        return shipped[name_or_path]
-    path = Path(name_or_path)
-    if path.is_file():
-        return path
-    near = difflib.get_close_matches(name_or_path, shipped, n=1)
-    hint = f" (did you mean {near[0]!r}?)" if near else ""
-    raise UsageError(
-        f"`recipe={name_or_path!r}`: neither a file nor a recipe by that name{hint}; there are {', '.join(shipped)}"
-    )
-
-
-def _read(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        content = file.read(_MOST_BYTES + 1)
-    if len(content) > _MOST_BYTES:
-        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes, which no recipe is; name another file")
-    try:
-        return tomllib.loads(content.decode("utf-8-sig"))
-    except RecursionError as error:
-        raise UsageError(f"{path}: not readable as TOML: values are nested too deep") from error
-    except ValueError as error:  # of TOML, of UTF-8, or an integer of thousands of digits
-        raise UsageError(f"{path}: not readable as TOML: {brief(str(error))}") from error
 
 
 def _section(raw: dict[str, Any], name: str, source: str) -> dict[str, Any]:

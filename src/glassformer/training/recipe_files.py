@@ -1,11 +1,17 @@
-"""The recipes that come with glassformer, as files."""
+"""Recipes as files: those that come with glassformer, and the user's."""
 
 from __future__ import annotations
 
+import difflib
+import tomllib
 from pathlib import Path
+from typing import Any
+
+from glassformer.errors import UsageError, brief
 
 OF_CLASSIFIERS = ("*.toml", "published/*.toml")
 OF_LANGUAGE_MODELS = ("language-models/*.toml",)
+_MOST_BYTES = 1_000_000  # of a recipe's file
 
 
 def recipe_files(patterns: tuple[str, ...]) -> dict[str, Path]:
@@ -14,3 +20,32 @@ def recipe_files(patterns: tuple[str, ...]) -> dict[str, Path]:
     installed, checkout = package / "recipes", package.parent.parent / "recipes"
     folder = installed if installed.is_dir() else checkout
     return {path.stem: path for pattern in patterns for path in sorted(folder.glob(pattern))}
+
+
+def find_recipe(name_or_path: str, patterns: tuple[str, ...]) -> Path:
+    """Return the file of a recipe. Raises `UsageError` if it is neither a file nor the name of a shipped recipe."""
+    shipped = recipe_files(patterns)
+    if name_or_path in shipped:
+        return shipped[name_or_path]
+    path = Path(name_or_path)
+    if path.is_file():
+        return path
+    near = difflib.get_close_matches(name_or_path, shipped, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise UsageError(
+        f"`recipe={name_or_path!r}`: neither a file nor a recipe by that name{hint}; there are {', '.join(shipped)}"
+    )
+
+
+def read_recipe(path: Path) -> dict[str, Any]:
+    """Return the sections of a recipe. Raises `UsageError` if the file is no TOML."""
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise UsageError(f"{path} is larger than {_MOST_BYTES:,} bytes, which no recipe is; name another file")
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise UsageError(f"{path}: not readable as TOML: values are nested too deep") from error
+    except ValueError as error:  # of TOML, of UTF-8, or an integer of thousands of digits
+        raise UsageError(f"{path}: not readable as TOML: {brief(str(error))}") from error
