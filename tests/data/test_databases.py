@@ -83,7 +83,7 @@ def test_what_cannot_be_read_changes_nothing(shop: str, query: str, message: str
     assert Path(shop).read_bytes() == before
 
 
-ENDLESS = "WITH RECURSIVE n(text) AS (SELECT 'a' UNION ALL SELECT text FROM n) SELECT * FROM n"
+ENDLESS = f"WITH RECURSIVE n(text) AS (SELECT '{'a' * 900}' UNION ALL SELECT text FROM n) SELECT * FROM n"
 
 
 @pytest.mark.parametrize("module", ["sqlite3", "duckdb"])
