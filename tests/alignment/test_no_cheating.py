@@ -27,9 +27,9 @@ from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.folder_config import LanguageFolderConfig
 from glassformer.prediction.model_folder import TrainedLanguageModel
 
-SHAPE = LanguageModelConfig(d_model=32, n_layers=2, n_heads=2, d_ff=64, max_seq_len=40)
+SHAPE = LanguageModelConfig(d_model=32, n_layers=1, n_heads=2, d_ff=64, max_seq_len=40)
 WORDS = TokenizerConfig(kind="bpe", vocab_size=512, lowercase=False, normalization="none")
-SUBJECTS = polarity.SUBJECTS[:6]
+SUBJECTS = polarity.SUBJECTS[:4]
 FEW_STEPS: dict[str, Any] = {"min_steps_per_epoch": 25}
 FEW_ROUNDS: dict[str, Any] = {"updates": 16, "batch_size": 64, "learning_rate": 3e-3}
 
@@ -80,7 +80,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> tuple[Start, Path, list[
     folder, by_label = tmp_path_factory.mktemp("stages"), opinions()
     pairs, compared = [pair for made in by_label.values() for pair in made], preferences(by_label)
     begin = untrained([pair.prompt + pair.completion for pair in pairs])
-    tuning, judging = FineTuningConfig(epochs=6, **FEW_STEPS), RewardConfig(epochs=3, members=2, **FEW_STEPS)
+    tuning, judging = FineTuningConfig(epochs=6, **FEW_STEPS), RewardConfig(epochs=2, members=2, **FEW_STEPS)
     tuned = fine_tune(Run(start=begin, config=tuning, out=folder / "sft"), pairs, source="opinions")
     start = Start(trained=tuned, folder=folder / "sft")
     train_reward_model(Run(start=start, config=judging, out=folder / "reward"), compared, source="opinions")

@@ -17,7 +17,8 @@ from glassformer.training.classification import TrainingData
 from glassformer.training.training_config import TrainingConfig
 
 VOCAB_SIZE, N_CLASSES, WINDOW = 37, 3, 22
-MODEL = ModelConfig(d_model=16, n_layers=2, n_heads=2, d_ff=24, max_seq_len=WINDOW, dropout=0.1)
+MODEL = ModelConfig(d_model=16, n_layers=1, n_heads=2, d_ff=24, max_seq_len=WINDOW, dropout=0.1)
+DEEPER = MODEL.model_copy(update={"n_layers": 2})
 
 
 def easy_data(

@@ -10,7 +10,7 @@ from glassformer.doctor.bench import without_dropout
 from glassformer.training.classification import Classification
 from glassformer.training.loop import Trainer
 from glassformer.training.task import Examples
-from tests.doctor.samples import MODEL, N_CLASSES, bench, easy_data
+from tests.doctor.samples import DEEPER, MODEL, N_CLASSES, bench, easy_data
 
 
 def test_a_check_leaves_the_model_as_it_was() -> None:
@@ -64,7 +64,7 @@ def test_a_pass_holds_every_row_once_and_a_step_as_many_batches_as_the_recipe_sa
 
 
 def test_what_the_recipe_freezes_stays_as_it_is() -> None:
-    tried = bench(freeze=1)
+    tried = bench(DEEPER, freeze=1)
     model = tried.copy_of_model()
     assert len(list(tried.steps(model, [1e-2] * 3, tried.groups()))) == 3
     before, after = tried.model.state_dict(), model.state_dict()

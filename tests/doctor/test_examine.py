@@ -19,14 +19,14 @@ from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import read_initial_weights
 from glassformer.training.recipe import load_recipe
 from glassformer.training.training_config import TrainingConfig
-from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
+from tests.doctor.samples import N_CLASSES, VOCAB_SIZE, bench, by_check, problems, scaled
 from tests.training.samples import opinions, recipe, table
 
 
 @pytest.mark.slow
 def test_a_healthy_run_has_no_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 50)
-    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 50)
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 25)
+    monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 30)
     chosen = load_recipe("polarity")
     found = diagnose(Sources(train=polarity.generate("train"), test=polarity.generate("test")), chosen)
     assert found.at("problem") == ()
@@ -42,7 +42,7 @@ def examined(tried: Bench) -> tuple[list[Finding], ModelFigures]:
 
 
 def test_all_steps_find_a_healthy_model_healthy() -> None:
-    findings, figures = examined(bench(MODEL.model_copy(update={"n_layers": 1})))
+    findings, figures = examined(bench())
     assert {finding.level for finding in findings} == {"good"}
     assert figures.steps == 200
     assert "gradients after 200 steps" in by_check(findings)
@@ -128,7 +128,7 @@ def test_every_design_can_be_examined_and_none_starts_confidently_wrong(
     monkeypatch.setattr("glassformer.doctor.signals.STEPS", 3)
     monkeypatch.setattr("glassformer.doctor.rate_range.STEPS", 4)
     monkeypatch.setattr("glassformer.doctor.overfit._STEPS", 2)
-    smaller = {"n_layers": 2} if "n_layers" in DESIGNS[design].model_fields else {}
+    smaller = {"n_layers": 1} if "n_layers" in DESIGNS[design].model_fields else {}
     config = TypeAdapter[AnyModelConfig](AnyModelConfig).validate_python({"design": design} | smaller)
     found, figures = examined(bench(model=build_model(config, VOCAB_SIZE, N_CLASSES)))
     checks = by_check(found)

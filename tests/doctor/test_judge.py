@@ -23,7 +23,7 @@ from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, by_check, 
 
 @pytest.fixture(autouse=True)
 def _fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 60)
+    monkeypatch.setattr("glassformer.doctor.signals.STEPS", 30)
 
 
 def signals_of(tried: Bench) -> list[Finding]:
@@ -89,13 +89,13 @@ def test_knowing_the_shares_is_the_entropy_of_the_labels() -> None:
 def test_a_healthy_model_has_no_problem_and_its_zero_start_is_explained() -> None:
     findings = signals_of(bench())
     assert problems(findings) == set()
-    gradients = by_check(findings)["gradients after 60 steps"]
+    gradients = by_check(findings)["gradients after 30 steps"]
     assert gradients.level == "good"
     assert "start at zero by design" in gradients.found
 
 
 def after_steps(model: nn.Module, **training: Any) -> Finding:
-    return by_check(signals_of(bench(model=model, **training)))["gradients after 60 steps"]
+    return by_check(signals_of(bench(model=model, **training)))["gradients after 30 steps"]
 
 
 def test_parameters_that_a_softmax_cancels_get_nothing_but_rounding_noise() -> None:
@@ -187,9 +187,9 @@ def with_feed_forward(bias: float) -> Bench:
 
 def test_dead_units_are_named() -> None:
     findings = signals_of(with_feed_forward(-40.0))
-    assert {"dead units at the start", "dead units after 60 steps"} <= problems(findings)
-    assert "feed_forward (relu)" in by_check(findings)["dead units after 60 steps"].found
-    assert "no gradient reaches trunk.blocks.0.feed_forward" in by_check(findings)["gradients after 60 steps"].found
+    assert {"dead units at the start", "dead units after 30 steps"} <= problems(findings)
+    assert "feed_forward (relu)" in by_check(findings)["dead units after 30 steps"].found
+    assert "no gradient reaches trunk.blocks.0.feed_forward" in by_check(findings)["gradients after 30 steps"].found
 
 
 def test_units_with_an_ordinary_bias_are_alive() -> None:
@@ -203,7 +203,7 @@ def test_a_signal_that_explodes_with_depth_is_named() -> None:
 
 
 def test_a_rate_at_which_nothing_moves_is_named() -> None:
-    step = by_check(signals_of(bench(learning_rate=1e-7)))["step size after 60 steps"]
+    step = by_check(signals_of(bench(learning_rate=1e-7)))["step size after 30 steps"]
     assert step.level == "problem"
     assert "raise" in step.advice
 

@@ -13,17 +13,17 @@ from glassformer.layers.attention import MultiHeadAttention, plain_attention
 from glassformer.layers.feedforward import FeedForward
 from glassformer.models.build import DESIGNS, AnyModelConfig, build_model
 from glassformer.models.model_config import ModelConfig
-from tests.doctor.samples import MODEL, N_CLASSES, VOCAB_SIZE, bench, scaled
+from tests.doctor.samples import DEEPER, N_CLASSES, VOCAB_SIZE, bench, scaled
 from tests.support import randomise
 
 
-def figures(config: ModelConfig = MODEL, model: nn.Module | None = None) -> dict[str, LayerFigures]:
+def figures(config: ModelConfig = DEEPER, model: nn.Module | None = None) -> dict[str, LayerFigures]:
     tried = bench(config, model=model)
     return {found.name: found for found in watched(tried, tried.copy_of_model(dropout=False), tried.sample(4))}
 
 
 def test_the_output_of_a_layer_is_measured_without_padding() -> None:
-    tried = bench()
+    tried = bench(DEEPER)
     randomise(tried.model)
     model, batches = tried.copy_of_model(dropout=False), tried.sample(3)
     assert any((~batch.inputs.attention_mask).any() for batch in batches)
@@ -53,7 +53,7 @@ def test_zero_projections_are_seen_as_zeros() -> None:
 
 def test_fused_and_plain_attention_are_measured_alike() -> None:
     def all_of(kernel: Any) -> list[LayerFigures]:
-        tried = bench(MODEL.model_copy(update={"attention": "causal"}))
+        tried = bench(DEEPER.model_copy(update={"attention": "causal"}))
         randomise(tried.model)
         for module in tried.model.modules():
             if isinstance(module, MultiHeadAttention) and kernel is not None:
@@ -89,7 +89,7 @@ def test_attention_rows_that_are_known() -> None:
 
 
 def test_units_that_are_never_active_are_counted() -> None:
-    tried = bench(MODEL.model_copy(update={"feed_forward": "relu"}))
+    tried = bench(DEEPER.model_copy(update={"feed_forward": "relu"}))
     feed_forward = FeedForward(16, 24, F.relu, bias=True)
     nn.init.zeros_(feed_forward.in_projection.bias)
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_units_that_are_never_active_are_counted() -> None:
 
 
 def test_gates_near_their_ends_are_counted() -> None:
-    gated = MODEL.model_copy(update={"feed_forward": "glu"})
+    gated = DEEPER.model_copy(update={"feed_forward": "glu"})
     usual = figures(gated)["trunk.blocks.0.feed_forward (sigmoid)"].saturated
     model = scaled(bench(gated).model, 30)
     pushed = figures(gated, model)["trunk.blocks.0.feed_forward (sigmoid)"].saturated
