@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,13 +16,14 @@ from glassformer.data import gathered
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.readers.body.fitting import fit_body, share_known
+from glassformer.readers.body.fitting import fit_body, means_of, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body, learn_pieces, neighbours, read_words, surprise
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Body, packed, pieces_of, unpacked
+from glassformer.readers.body.vectors import BODY_FILE, VECTORS_FILE, Axis, Body, packed, pieces_of, unpacked
 from glassformer.readers.counting import corpus
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.folds import folds_of
+from glassformer.readers.linear import fit_head
 from glassformer.readers.reader import Rows
 from glassformer.training.objectives import cross_entropy
 from tests.bodies import ENGLISH
@@ -237,6 +239,60 @@ def test_the_reader_knows_words_that_it_has_not_learned(body: Body) -> None:
     assert fitted.held_out.shape == (16, 2)
     answers = fitted.reader.scores([f"the {word}" for word in (*FOOD[1:], *SPORT[1:])]).argmax(axis=1)
     assert answers.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+PRAISE = ["admirable", "cosy", "cheerful", "clever", "graceful", "generous", "radiant", "tasty", "thrilling", "witty"]
+BLAME = ["dreary", "filthy", "foolish", "gloomy", "greedy", "hideous", "rotten", "rude", "sloppy", "ugly"]
+
+
+def test_a_few_rows_teach_it_to_judge() -> None:
+    """It learns two words of each kind, among others, and answers by more that are at no end of the axis."""
+    body, draw = Body.load(ENGLISH), np.random.default_rng(0)
+    plain = replace(body, card=body.card.model_copy(update={"axes": ()}))
+    (axis,) = body.card.axes
+    words = [word for word in (*PRAISE, *BLAME) if word not in (*axis.low, *axis.high)]
+
+    def about(words: Sequence[str]) -> list[str]:
+        things = draw.choice(
+            ["lamp", "hotel", "chapter", "engine", "river", "senate", "violin", "soup"], (len(words), 3)
+        )
+        return [f"the {word} {' and the '.join(three)}" for word, three in zip(words, things, strict=True)]
+
+    asked, truth = about(words), np.array([word in BLAME for word in words])
+    right = dict[bool, list[float]]()
+    for one in range(0, 10, 2):
+        rows = rows_of(about([*PRAISE[one : one + 2], *BLAME[one : one + 2]]), [0, 0, 1, 1])
+        for known in (body, plain):
+            answers = fit_body(known, rows, folds_of(rows.truth, seed=0)).reader.scores(asked).argmax(axis=1)
+            right.setdefault(known is body, []).append(float((answers == truth).mean()))
+    assert np.mean(right[True]) > max(0.8, np.mean(right[False]) + 0.1), right
+
+
+def test_vectors_are_stretched_along_axes_and_weights_are_for_vectors_as_they_are() -> None:
+    body, texts = Body.load(ENGLISH), [f"the {word} hotel" for word in (*PRAISE, *BLAME)]
+    rows, stretch = rows_of(texts, [0] * 10 + [1] * 10), body.stretch
+    assert stretch is not None
+    longer = np.linalg.eigvalsh(stretch @ stretch.T)
+    assert longer[:-1] == pytest.approx(1, abs=1e-4), "along one direction alone"
+    assert longer[-1] > 5
+    vectors, folds = means_of(body, texts, 1), folds_of(rows.truth, seed=0)
+    head, held_out = fit_head(vectors, rows, folds)
+    found = fit_body(body, rows, folds)
+    np.testing.assert_array_equal(found.held_out, held_out)
+    np.testing.assert_allclose(found.reader.scores(texts), head.scores(vectors), atol=0.02)  # it is written in 16 bits
+
+
+def test_an_axis_needs_words_that_the_body_knows(body: Body) -> None:
+    def with_axis(*ends: tuple[str, ...]) -> Body:
+        axis = Axis(name="theme", low=ends[0], high=ends[1])
+        return replace(body, card=body.card.model_copy(update={"axes": (axis,)}))
+
+    assert body.stretch is None
+    assert with_axis((*FOOD, "the"), (*SPORT, "zorb")).stretch is None
+    known = with_axis((*FOOD, "the"), (*SPORT, "we", "zorb"))
+    assert known.stretch is not None
+    more = learn_body("more", [documents(sentences(300, 3))], SETTINGS, lambda _: None, base=known)
+    assert more.card.axes == known.card.axes
 
 
 def test_large_arrays_in_files_give_the_same_reader(

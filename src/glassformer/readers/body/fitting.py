@@ -71,7 +71,7 @@ def _with_names(
 
 
 def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = None) -> FloatArray:
-    """Return the weighted means of the vectors of the words of each text: (texts, fields · dims).
+    """Return the weighted means of the vectors of the words of each text, stretched: (texts, fields · dims).
 
     Args:
         fields: how many texts a row has. Each has its own mean.
@@ -92,6 +92,7 @@ def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = 
         sums = sparse.csr_matrix((weights[columns], (places, columns)), shape=(len(part) * fields, len(here)))
         whole = np.asarray(sums.sum(axis=1))
         found = (sums @ vectors) / np.maximum(whole, np.finfo(np.float32).tiny)
+        found = found if body.stretch is None else found @ body.stretch
         return found.astype(np.float32).reshape(len(part), -1)
 
     return gathered(map(means, corpus.parts()), work)
@@ -100,6 +101,7 @@ def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = 
 def _reader(body: Body, head: Head, texts: int) -> BodyReader:
     """Return the head as a reader. It holds scores of words where these are smaller than the vectors."""
     by_text = head.weights.reshape(texts, body.dims, -1)
+    by_text = by_text if body.stretch is None else body.stretch @ by_text  # for vectors as they are
     values, pieces, width = body.vectors, body.piece_vectors, by_text.shape[2]
     if texts * width < body.dims:
         values, pieces = values @ _side_by_side(by_text), pieces @ _side_by_side(by_text)

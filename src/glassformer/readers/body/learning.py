@@ -135,6 +135,7 @@ def learn_body(
         read=stream.read,
         seconds=round(time.perf_counter() - began, 1),
         version=__version__,
+        axes=() if base is None else base.card.axes,
     )
     return Body(words=words, shares=shares, vectors=vectors, pieces=pieces, piece_vectors=piece_vectors, card=card)
 
