@@ -19,14 +19,13 @@ PURE = ("advantages", "divergence", "losses")
 check_shapes(["glassformer.layers", "glassformer.models", *(f"glassformer.alignment.{name}" for name in PURE)])
 
 from tests.bodies import use_small_body  # noqa: E402
-from tests.fits import remember_fits, remember_graphs  # noqa: E402
+from tests.fits import remember_fits  # noqa: E402
 
 torch.set_num_threads(1)
 
 pytest_plugins = ["tests.data.postgresql", "tests.trained"]
 
 remember_fits()
-remember_graphs()
 use_small_body()
 
 # Keep the bytecode of modules and tests: compiling takes a process that tests start one second, and pytest ten.

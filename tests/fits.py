@@ -6,11 +6,13 @@ are made anew. Tests that only need some fit, or some checks of the doctor, take
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import pickle
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -32,15 +34,17 @@ _LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrice
 _fit = fitting._Problem.fit
 _found: dict[tuple[Any, ...], Any] = {}
 _write, _export = onnx.write_transformer, torch.onnx.export
-_graphs: dict[bytes, bytes] = {}
+Once = Callable[[str], AbstractContextManager[tuple[Path, bool]]]
+_REGISTRY = "torch.onnx._internal.exporter._registration.ONNXRegistry.from_torchlib"
 
 
 def remember_fits() -> None:
     vars(fitting)["_Problem"].fit = _remembering
 
 
-def remember_graphs() -> None:
-    vars(onnx)["write_transformer"] = _write_once
+def remember_graphs(once: Once) -> None:
+    """Keep each graph in a folder that this opens by its name."""
+    vars(onnx)["write_transformer"] = functools.partial(_write_once, once)
 
 
 @contextmanager
@@ -97,33 +101,50 @@ def _digest(problem: Any) -> bytes:
     return digest
 
 
-def _write_once(model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
+def _write_once(once: Once, model: nn.Module, path: Path, vocab_size: int, max_seq_len: int) -> None:
     model.cpu().eval()  # as writing leaves it
     key = _Whole.digest((model, vocab_size, max_seq_len))
     if key is None or torch.onnx.export is not _export:
         _write(model, path, vocab_size, max_seq_len)
-    elif key in _graphs:
-        path.write_bytes(_graphs[key])
-    else:
-        _write(model, path, vocab_size, max_seq_len)
+        return
+    with once(f"graph-{key}") as (folder, _):
+        kept = folder / "graph"
+        if kept.exists():
+            shutil.copyfile(kept, path)
+            return
+        with patch(_REGISTRY, staticmethod(_operators())):
+            _write(model, path, vocab_size, max_seq_len)
         if [path] == list(path.parent.glob(f"{path.name}*")):  # and no file of weights beside it
-            _graphs[key] = path.read_bytes()
+            shutil.copyfile(path, kept)
+
+
+@functools.cache
+def _operators() -> Any:
+    """What gathers all that ONNX expresses, once for all graphs."""
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    return functools.cache(ONNXRegistry.from_torchlib)
 
 
 class _Whole(pickle.Pickler):
     """Writes all that a model holds, and of a tensor its values alone."""
 
     def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, nn.Module):  # a set has another order in each process
+            reduced: Any = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+            make, given, state, *_ = reduced
+            held = {name: sorted(part, key=repr) if isinstance(part, set) else part for name, part in state.items()}
+            return make, given, held
         if not isinstance(value, Tensor):
             return NotImplemented
         return bytearray, (value.detach().numpy().tobytes(),), {"is": (str(value.dtype), tuple(value.shape))}
 
     @classmethod
-    def digest(cls, value: object) -> bytes | None:
-        """Return a digest, or None if something is defined inside a function."""
+    def digest(cls, value: object) -> str | None:
+        """Return a digest, the same in each process, or None if something is defined inside a function."""
         file = io.BytesIO()
         try:
             cls(file).dump(value)
         except (AttributeError, pickle.PicklingError):
             return None
-        return hashlib.blake2b(file.getvalue()).digest()
+        return hashlib.blake2b(file.getvalue(), digest_size=16).hexdigest()

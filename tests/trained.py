@@ -1,4 +1,4 @@
-"""Small models that many tests share. Each process trains them once."""
+"""Small models and graphs that many tests share."""
 
 import csv
 import os
@@ -6,13 +6,14 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
-from tests.fits import few_steps
+from tests.fits import few_steps, remember_graphs
 
 POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
 
@@ -59,6 +60,11 @@ def made_once(factory: pytest.TempPathFactory, name: str) -> Iterator[tuple[Path
         folder.mkdir(exist_ok=True)
         yield folder, not whole.exists()
         whole.touch()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    remember_graphs(partial(made_once, tmp_path_factory))
 
 
 @pytest.fixture(scope="session")

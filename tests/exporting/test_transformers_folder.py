@@ -14,7 +14,7 @@ import torch
 import transformers
 from numpy.testing import assert_allclose
 from tokenizers import Tokenizer
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.tokenizers import START_ID, TextTokenizer, TokenizerConfig
@@ -163,7 +163,7 @@ def test_of_two_readers_the_transformer_answers_alone(tmp_path: Path) -> None:
     logits = Predictor(trained).alone("transformer", TEXTS)
     expected = probabilities(0.7 * logits, temperature=0.6, multilabel=False)
     assert_allclose(theirs_of(tmp_path, TEXTS)[1], logits * 0.7 / 0.6, rtol=1e-5, atol=1e-5)
-    classify = pipeline("text-classification", model=str(tmp_path), truncation=True, top_k=None)
+    classify = transformers.pipeline("text-classification", model=str(tmp_path), truncation=True, top_k=None)
     for found, row in zip(classify(TEXTS), expected, strict=True):
         assert_allclose([next(one["score"] for one in found if one["label"] == label) for label in LABELS], row, 1e-4)
 
@@ -176,7 +176,7 @@ def test_a_counting_reader_of_weight_0_is_not_missed(tmp_path: Path) -> None:
 def test_several_labels_per_text(tmp_path: Path) -> None:
     trained = from_scratch(multilabel=True, labels=("drama", 1, 2.5))
     write_transformers(trained, tmp_path)
-    (found,) = pipeline("text-classification", model=str(tmp_path), truncation=True, top_k=None)(TEXTS[:1])
+    (found,) = transformers.pipeline("text-classification", model=str(tmp_path), truncation=True, top_k=None)(TEXTS[:1])
     expected = probabilities(Predictor(trained).logits(TEXTS[:1]), temperature=1.7, multilabel=True)[0]
     assert {one["label"]: pytest.approx(one["score"], abs=1e-5) for one in found} == dict(
         zip(("drama", "1", "2.5"), expected, strict=True)

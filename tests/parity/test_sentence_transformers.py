@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sentence_transformers import SentenceTransformer
 
 from glassformer.readers.encoder.training import read_encoder
 from tests.checkpoints import CORPUS, describe_encoder, write_checkpoint
@@ -16,6 +15,12 @@ TEXTS = [*CORPUS, "", "Ça va? naïve CAFÉ, großartig…", "👍🏽 so good !
 DENSE = {"in_features": 48, "out_features": 7, "activation_function": "torch.nn.modules.activation.Tanh"}
 Parts = list[tuple[str, dict[str, Any]]]
 NORMALISED: tuple[str, dict[str, Any]] = ("Normalize", {})
+
+
+def theirs_of(folder: Path) -> Any:
+    from sentence_transformers import SentenceTransformer  # a second, for the one process that tries these
+
+    return SentenceTransformer(str(folder), device="cpu")
 
 
 def old(*modes: str) -> tuple[str, dict[str, Any]]:
@@ -56,7 +61,7 @@ def test_vectors(family: str, parts: Parts, settings: dict[str, Any], tmp_path: 
     describe_encoder(tmp_path, *parts, **settings)
     if any(kind == "Dense" for kind, _ in parts):
         write_dense(tmp_path / "2_Dense")
-    theirs = SentenceTransformer(str(tmp_path), device="cpu")
+    theirs = theirs_of(tmp_path)
     expected = theirs.encode(TEXTS)
     found = read_encoder(f"hf:{tmp_path}").vectors(TEXTS)
     assert found.shape == expected.shape
@@ -75,7 +80,7 @@ def write_dense(folder: Path) -> None:
 
 def test_a_folder_without_a_description_is_averaged(tmp_path: Path) -> None:
     halved_checkpoint(tmp_path, "bert")
-    expected = SentenceTransformer(str(tmp_path), device="cpu").encode(TEXTS)
+    expected = theirs_of(tmp_path).encode(TEXTS)
     np.testing.assert_allclose(read_encoder(f"hf:{tmp_path}").vectors(TEXTS), expected, rtol=1e-4, atol=1e-5)
 
 
