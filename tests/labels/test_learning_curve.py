@@ -1,5 +1,5 @@
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +10,15 @@ from glassformer.labels.doubts import folds_apart, held_out_probabilities
 from glassformer.labels.learning_curve import (
     Gain,
     LearningCurve,
+    curve_through,
     learning_curve,
     line,
     power_law,
     power_law_with_floor,
+    straight,
 )
+from glassformer.labels.near import OnProgress
+from glassformer.readers.reader import Fold
 from tests.labels.samples import opinions
 
 
@@ -36,9 +40,10 @@ def test_each_curve_is_found_again() -> None:
     np.testing.assert_allclose(both[1], power_law(ROWS, law[None], LATER)[0])
     np.testing.assert_allclose(power_law(ROWS, law[None], LATER), [[0.3 / 8**0.5, 0.3 / 4]])
     np.testing.assert_allclose(line(ROWS, line_of_logs[None], LATER), [[0.15, 0.1]])
+    np.testing.assert_allclose(straight(ROWS, 0.3 - 0.0001 * ROWS[None], LATER), [[0.22, 0.14]])
 
 
-@pytest.mark.parametrize("curve", [power_law, power_law_with_floor, line])
+@pytest.mark.parametrize("curve", [power_law, power_law_with_floor, line, straight])
 def test_a_curve_never_rises(curve: Callable[..., np.ndarray]) -> None:
     errors = np.array([[0.1, 0.2, 0.3, 0.4], [0, 0, 0, 0]])
     found = curve(ROWS, errors, LATER)
@@ -91,3 +96,25 @@ def test_a_number_has_a_curve_of_its_mean_error() -> None:
     assert not found.is_enough
     nearly = replace(found, gain=Gain(value=0, low=0, high=0.04 * found.errors[3]))
     assert nearly.is_enough
+    assert not replace(nearly, of_one=1.1 * found.errors[3]).is_enough
+
+
+def test_numbers_that_begin_to_be_learned_late_are_foretold_by_a_straight_line() -> None:
+    """The answers of a few hundred rows of SICK are the mean, and 400 rows then bring more than 200 did before."""
+    folds = [
+        Fold(learned=np.arange(100, 1_000), held_out=np.arange(100)),
+        Fold(learned=np.arange(900), held_out=np.arange(900, 1_000)),
+    ]
+    of_size = {112: 0.8, 225: 0.79, 450: 0.77, 900: 0.73}
+    noise = np.random.default_rng(0).normal(0, 0.01, 1_000)
+
+    def learn(parts: Sequence[Fold], _: OnProgress) -> np.ndarray:
+        judged = np.concatenate([part.held_out for part in parts])
+        return of_size[len(parts[0].learned)] + noise[judged]
+
+    found = curve_through(folds, of_size[900] + noise, learn, of_one=0.81)
+    assert found.gain.value == pytest.approx(1_000 * 0.07 / 788, rel=0.02)
+    assert found.gain.low < found.gain.value < found.gain.high
+    falling = {112: 0.8, 225: 0.7, 450: 0.63, 900: 0.58}
+    of_size.update(falling)
+    assert curve_through(folds, of_size[900] + noise, learn, of_one=0.81).gain.value < 0.07

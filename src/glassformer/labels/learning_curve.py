@@ -21,6 +21,7 @@ _EXPONENTS = np.linspace(0, 1, 101)
 _RESAMPLES = 500
 _LITTLE = 0.01  # a gain below a point of accuracy is not worth labels
 _LITTLE_OF_NUMBERS = 0.05  # nor is one below this share of a mean error
+_BEGUN = 0.9  # of the error of the mean
 
 Learn = Callable[[Sequence[Fold], OnProgress], Array]
 """Learns from the rows of each fold, and returns how wrong the answers to the held-out rows of all folds are."""
@@ -49,14 +50,19 @@ class LearningCurve:
             off they are on average.
         more: so many more rows of the same kind.
         gain: what they should take from the error that all rows leave.
-        of_numbers: whether numbers were learned.
+        of_one: of numbers, how far off the mean of all is. None: labels were learned.
     """
 
     rows: tuple[int, ...]
     errors: tuple[float, ...]
     more: int
     gain: Gain
-    of_numbers: bool
+    of_one: float | None = None
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether numbers were learned."""
+        return self.of_one is not None
 
     @property
     def accuracies(self) -> tuple[float, ...]:
@@ -65,8 +71,13 @@ class LearningCurve:
 
     @property
     def is_enough(self) -> bool:
-        """Whether more rows would hardly help, even at the better end of the interval."""
-        return self.gain.high < (_LITTLE_OF_NUMBERS * self.errors[-1] if self.of_numbers else _LITTLE)
+        """Whether more rows would hardly help, even at the better end of the interval.
+
+        If numbers have hardly begun to be learned, nothing tells how much there is to learn.
+        """
+        if self.of_one is None:
+            return self.gain.high < _LITTLE
+        return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.of_one
 
     def in_words(self, rows: str = "rows of the same kind") -> str:
         """Say what more rows would bring."""
@@ -117,6 +128,7 @@ def curve_through(
     errors: Array,
     learn: Learn,
     *,
+    of_one: float | None = None,
     more: int = MORE,
     seed: int = 0,
     on_progress: OnProgress = silent,
@@ -125,6 +137,7 @@ def curve_through(
 
     Args:
         errors: (rows,) whether it is wrong, or how far off a number is.
+        of_one: how far off the mean of all numbers is.
     """
     rng = np.random.default_rng(seed)
     ends = np.cumsum([len(fold.held_out) for fold in folds])
@@ -134,7 +147,7 @@ def curve_through(
         errors=tuple(found.mean(axis=1).tolist()),
         more=more,
         gain=_forecast(rows, np.split(found, ends[:-1], axis=1), len(errors), more, rng),
-        of_numbers=found.dtype != np.bool_,
+        of_one=of_one,
     )
 
 
@@ -174,18 +187,23 @@ def _forecast(rows: Array, errors: Sequence[Array], now: int, more: int, rng: np
     """Return how much the error falls from `now` rows to `now + more`.
 
     The estimate is that of a power law. Beyond the rows the right curve is unknown, so the interval spans three curves.
-    Each is fitted to 500 bootstrap samples (Efron 1979).
+    Each is fitted to 500 bootstrap samples (Efron 1979). Of numbers, the answers of few rows may be hardly better than
+    the mean, and the error falls faster later: then the estimate, and one of the curves, is a straight line.
 
     Args:
         rows: (sizes,) numbers of rows that were learned from.
         errors: for each fold, how wrong its held-out rows are then answered: (sizes, held-out rows).
     """
     at = np.array([now, now + more])
-    drawn = _drawn_shares(errors, rng) if errors[0].dtype == np.bool_ else _drawn_means(errors, rng)
-    curves = [power_law(rows, drawn, at), power_law_with_floor(rows, drawn, at), line(rows, drawn, at)]
-    low, high = np.quantile([curve[:, 0] - curve[:, 1] for curve in curves], [0.025, 0.975])
     found = np.concatenate(errors, axis=1).mean(axis=1)
-    ((before, after),) = power_law(rows, found[None], at)
+    of_numbers = errors[0].dtype != np.bool_
+    steeper = of_numbers and _misses(straight, rows, found) < min(
+        _misses(line, rows, found), _misses(power_law, rows, found)
+    )
+    drawn = _drawn_means(errors, rng) if of_numbers else _drawn_shares(errors, rng)
+    curves = [each(rows, drawn, at) for each in (power_law, power_law_with_floor, straight if steeper else line)]
+    low, high = np.quantile([curve[:, 0] - curve[:, 1] for curve in curves], [0.025, 0.975])
+    ((before, after),) = (straight if steeper else power_law)(rows, found[None], at)
     value, low, high = np.clip([before - after, low, high], 0.0, found[-1]).tolist()  # no more than all errors
     return Gain(value=value, low=low, high=high)
 
@@ -245,9 +263,19 @@ def power_law_with_floor(rows: Array, errors: Array, at: Array) -> Array:
 
 def line(rows: Array, errors: Array, at: Array) -> Array:
     """Do the same with a − b · ln n, b not below 0: each doubling of the rows brings the same. It may fall below 0."""
-    logs = np.log(rows) - np.log(rows).mean()
-    slopes = np.minimum(0, errors @ logs / (logs**2).sum())
-    return errors.mean(axis=1)[:, None] + slopes[:, None] * (np.log(at) - np.log(rows).mean())
+    return straight(np.log(rows), errors, np.log(at))
+
+
+def straight(rows: Array, errors: Array, at: Array) -> Array:
+    """Do the same with a − b · n, b not below 0: each row brings the same. It may fall below 0."""
+    centred = rows - rows.mean()
+    slopes = np.minimum(0, errors @ centred / (centred**2).sum())
+    return errors.mean(axis=1)[:, None] + slopes[:, None] * (at - rows.mean())
+
+
+def _misses(curve: Callable[[Array, Array, Array], Array], rows: Array, errors: Array) -> float:
+    """Return by how much a curve that is fitted to errors misses them."""
+    return float(np.square(curve(rows, errors[None], rows)[0] - errors).sum())
 
 
 def _terms(rows: Array, at: Array) -> Array:
