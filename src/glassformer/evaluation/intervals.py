@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
+from scipy.stats import binomtest, norm
 
 from glassformer.evaluation.record import Estimate
 
@@ -97,21 +97,19 @@ def share_right(
     if 0 < count < len(right):
         return bootstrap_mean(right, seed=seed, resamples=resamples, groups=groups)
     drawn = len(right) if groups is None else len(np.unique(groups))
-    bound = ((1 - LEVEL) / 2) ** (1 / drawn)
-    return Estimate(value=1.0, low=bound, high=1.0) if count else Estimate(value=0.0, low=0.0, high=1 - bound)
+    exact = binomtest(drawn if count else 0, drawn).proportion_ci(LEVEL, method="exact")
+    return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
 
 def wilson(right: int, rows: int) -> Estimate:
     """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
-    z, share = float(ndtri((1 + LEVEL) / 2)), right / rows
-    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
-    half = z * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2)) / (1 + z**2 / rows)
-    return Estimate(value=share, low=middle - half if right else 0.0, high=middle + half if right < rows else 1.0)
+    interval = binomtest(right, rows).proportion_ci(LEVEL, method="wilson")
+    return Estimate(value=right / rows, low=float(interval.low), high=float(interval.high))
 
 
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
     """Return an estimate that is about normally distributed, with its interval, cut off at the bounds of its values."""
-    half = float(ndtri((1 + LEVEL) / 2)) * standard_error
+    half = float(norm.ppf((1 + LEVEL) / 2)) * standard_error
     return Estimate(value=value, low=max(lowest, value - half), high=min(highest, value + half))
 
 
@@ -124,4 +122,4 @@ def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]
     only_a = int((correct_a & ~correct_b).sum())
     only_b = int((correct_b & ~correct_a).sum())
     discordant = only_a + only_b
-    return only_a, only_b, min(1.0, 2 * float(bdtr(min(only_a, only_b), discordant, 0.5)))
+    return only_a, only_b, float(binomtest(only_a, discordant).pvalue) if discordant else 1.0

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from glassformer.evaluation.result import ClassCurve, ClassThresholds, Ranking, RankingCurves
 from glassformer.targets.probabilities import one_hot
@@ -54,31 +55,26 @@ def class_curves(
     hot = one_hot(labels, len(class_names))
     found = []
     for c in _rarest(hot)[:MOST_CLASSES]:
-        right, rows = reached(hot[:, c], probs[:, c])
+        precision, recall, _ = precision_recall_curve(hot[:, c], probs[:, c])
         found.append(
             ClassCurve(
                 name=class_names[c],
                 base_rate=float(hot[:, c].mean()),
-                average_precision=average_precision(right, rows),
-                points=_precision_recall(right, rows),
+                average_precision=float(average_precision_score(hot[:, c], probs[:, c])),
+                points=thinned(recall[::-1], precision[::-1]),
             )
         )
     return tuple(found)
 
 
 def _curves(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> RankingCurves:
-    right, rows = reached(truth, scores)
-    hits, false = np.append(0, right), np.append(0, rows - right)
-    bends = np.flatnonzero(np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(false, 2) != 0), [True]]))
+    false_positive, true_positive, _ = roc_curve(truth, scores)
+    precision, recall, _ = precision_recall_curve(truth, scores)
     return RankingCurves(
-        roc=thinned(false[bends] / false[-1], hits[bends] / hits[-1]),
-        precision_recall=_precision_recall(right, rows),
-        average_precision=average_precision(right, rows),
+        roc=thinned(false_positive, true_positive),
+        precision_recall=thinned(recall[::-1], precision[::-1]),
+        average_precision=float(average_precision_score(truth, scores)),
     )
-
-
-def _precision_recall(right: Int[np.ndarray, " m"], rows: Int[np.ndarray, " m"]) -> tuple[tuple[float, float], ...]:
-    return thinned(np.append(0, right / right[-1]), np.append(1, right / rows))
 
 
 def class_thresholds(
@@ -97,10 +93,11 @@ def class_thresholds(
     found = []
     for c in _rarest(hot)[: 1 if len(class_names) == 2 and not multilabel else MOST_CLASSES]:
         scores = np.floor(probs[:, c].astype(np.float64) * 1e6) / 1e6  # rounded down: each row reaches its own
-        right, rows = reached(hot[:, c], scores)
-        kept = _spread(right / right[-1], (rows - right) / max(1, len(hot) - right[-1]))
-        thresholds = np.unique(scores)[::-1]
-        points = zip(thresholds[kept].tolist(), right[kept].tolist(), rows[kept].tolist(), strict=True)
+        order = np.argsort(-scores, kind="stable")
+        last = np.flatnonzero(np.append(np.diff(scores[order]) < 0, True))
+        right = np.cumsum(hot[order, c])[last]
+        kept = _spread(right / right[-1], (last + 1 - right) / max(1, len(hot) - right[-1]))
+        points = zip(scores[order][last][kept].tolist(), right[kept].tolist(), (last[kept] + 1).tolist(), strict=True)
         found.append(ClassThresholds(name=class_names[c], rows=int(right[-1]), points=tuple(points)))
     return tuple(found)
 
@@ -109,26 +106,6 @@ def _rarest(hot: Bool[np.ndarray, "n n_classes"]) -> list[int]:
     """Return the classes that some rows have and some have not, the rarest first."""
     share = hot.mean(axis=0)
     return [int(c) for c in np.argsort(share, kind="stable") if 0 < share[c] < 1]
-
-
-def reached(
-    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]
-) -> tuple[Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
-    """Return how many rows reach each score, from the highest on: the true ones, and all."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
-    return np.cumsum(truth[order])[last], last + 1
-
-
-def average_precision(right: Int[np.ndarray, " m"], rows: Int[np.ndarray, " m"]) -> float:
-    """Return Σ (recall − recall before) · precision over the counts of `reached`."""
-    return float(np.diff(right, prepend=0) / right[-1] @ (right / rows))
-
-
-def area_under_roc(right: Int[np.ndarray, " m"], rows: Int[np.ndarray, " m"]) -> float:
-    """Return the area under the curve through the counts of `reached`."""
-    wrong = rows - right
-    return float(np.trapezoid(np.append(0, right / right[-1]), np.append(0, wrong / wrong[-1])))
 
 
 def thinned(x: Float[np.ndarray, " m"], y: Float[np.ndarray, " m"]) -> tuple[tuple[float, float], ...]:
