@@ -11,12 +11,13 @@ import hashlib
 import io
 import pickle
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -27,11 +28,12 @@ from glassformer.evaluation import baselines
 from glassformer.exporting import onnx
 from glassformer.readers import linear
 from glassformer.readers.counting import fitting, matrices, problem, ridge
+from glassformer.readers.reader import Fold
 from glassformer.training import time_plan
 
 _MOST_ROWS = 5_000
 _LOOKED_AT = [(vars(module), dict(vars(module))) for module in (fitting, matrices, problem)]
-_fit = fitting._Problem.fit
+_PLAN, _FIT, _FITTED = fitting._Problem.plan, fitting._Problem.fit, fitting._Problem.fitted
 _found: dict[tuple[Any, ...], Any] = {}
 _write, _export = onnx.write_transformer, torch.onnx.export
 Once = Callable[[str], AbstractContextManager[tuple[Path, bool]]]
@@ -39,7 +41,8 @@ _REGISTRY = "torch.onnx._internal.exporter._registration.ONNXRegistry.from_torch
 
 
 def remember_fits() -> None:
-    vars(fitting)["_Problem"].fit = _remembering
+    problem: Any = fitting._Problem
+    problem.plan, problem.fit = _remembering(_PLAN), _remembering(_FIT)
 
 
 def remember_graphs(once: Once) -> None:
@@ -73,17 +76,29 @@ def quick(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def _remembering(problem: Any, plan: Any, rows: Any) -> Any:
-    if len(problem.labels) > _MOST_ROWS or _changed():
-        return _fit(problem, plan, rows)
-    key = (_digest(problem), plan, rows.tobytes())
-    if key not in _found:
-        _found[key] = _fit(problem, plan, rows)
-    return _found[key]
+def _remembering(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def found(problem: Any, *given: Any) -> Any:
+        if len(problem.labels) > _MOST_ROWS or _changed():
+            return compute(problem, *given)
+        key = (compute, _digest(problem), repr(fitting.STRENGTHS), *map(_hashable, given))
+        if key not in _found:
+            _found[key] = compute(problem, *given)
+        return _found[key]
+
+    return found
+
+
+def _hashable(given: Any) -> Hashable:
+    if isinstance(given, np.ndarray):
+        return given.tobytes()
+    if isinstance(given, Fold):
+        return given.learned.tobytes(), given.held_out.tobytes()
+    return tuple(map(_hashable, given)) if isinstance(given, list) else given
 
 
 def _changed() -> bool:
-    return any(now.get(name) is not value for now, start in _LOOKED_AT for name, value in start.items())
+    modules = any(now.get(name) is not value for now, start in _LOOKED_AT for name, value in start.items())
+    return modules or fitting._Problem.fitted is not _FITTED
 
 
 def _digest(problem: Any) -> bytes:

@@ -31,6 +31,7 @@ NEEDS_DOWNLOADS = ("data get", "train imdb")
 WAITS_FOR_CTRL_C = ("glassformer serve ", "glassformer desk ")
 MIN_STEPS = "training.min_steps_per_epoch"
 FEW_STEPS = ("--set", f"{MIN_STEPS}=5", "--set", "training.epochs=1")
+FEWER = {"train": FEW_STEPS, "doctor": ("--set", "model.preset=tiny")}
 
 
 def section(title: str) -> str:
@@ -149,7 +150,7 @@ def run(command: str) -> Outcome:
     if "|" not in command:
         program, *arguments = shlex.split(command)
         assert program == "glassformer"
-        return glassformer(*arguments, *(FEW_STEPS if arguments[0] == "train" else ()))
+        return glassformer(*arguments, *FEWER.get(arguments[0], ()))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         command, shell=True, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
