@@ -10,13 +10,18 @@ import re
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
+from itertools import chain
 from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jaxtyping
 from torch import Tensor, nn
 
 _PASSED: set[Hashable] = set()
+_MADE_OF: WeakKeyDictionary[nn.Module, Hashable] = WeakKeyDictionary()
+_ALIKE: dict[Hashable, int] = {}
+_OF_TORCH = set(vars(nn.Module())) - {"training"}
 _checked = jaxtyping.jaxtyped
 
 
@@ -30,7 +35,8 @@ def check_shapes(modules: Sequence[str]) -> None:
 
 def forget() -> None:
     """Check all shapes anew."""
-    _PASSED.clear()
+    for known in (_PASSED, _MADE_OF, _ALIKE):
+        known.clear()
 
 
 def _remembering(**settings: Any) -> Callable[[Any], Any]:
@@ -76,6 +82,33 @@ def _kind(value: object) -> Hashable:
     """
     if isinstance(value, Tensor):
         return type(value), value.shape, value.dtype
-    if value is None or isinstance(value, nn.Module | int | float | str):
+    if isinstance(value, nn.Module):
+        if "_modules" not in vars(value):
+            return (type(value),)  # to be built: its arguments decide
+        if value not in _MADE_OF:
+            _MADE_OF[value] = _made_of(value)
+        return _MADE_OF[value]
+    if value is None or isinstance(value, int | float | str):
         return type(value), value
     raise TypeError
+
+
+def _made_of(module: nn.Module) -> Hashable:
+    """Return what is equal for modules that are built alike, whatever their weights: their shapes are the same."""
+    built = tuple(
+        (
+            name,
+            type(part),
+            *(
+                (of, tensor.shape, tensor.dtype)
+                for of, tensor in chain(part._parameters.items(), part._buffers.items())
+                if tensor is not None
+            ),
+            *((of, type(own), own) for of, own in vars(part).items() if of not in _OF_TORCH),
+        )
+        for name, part in module.named_modules()
+    )
+    try:
+        return _ALIKE.setdefault(built, len(_ALIKE))
+    except TypeError:  # it holds what may change without a sign
+        return type(module), module

@@ -6,7 +6,7 @@ import pytest
 import torch
 from beartype import beartype
 from jaxtyping import Float, TypeCheckError
-from torch import Tensor
+from torch import Tensor, nn
 
 from tests import shapes
 
@@ -35,3 +35,20 @@ def of_any_shape(given: Tensor) -> Tensor:
 
 def test_what_names_none_is_left_alone() -> None:
     assert shapes._remembering(typechecker=beartype)(of_any_shape) is of_any_shape
+
+
+class First(nn.Module):
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.count = count
+
+    def forward(self, given: Tensor) -> Pair:
+        return given[: self.count]
+
+
+def test_a_module_is_checked_anew_if_it_is_built_otherwise() -> None:
+    checked = shapes._remembering(typechecker=beartype)(First.forward)
+    for _ in range(2):
+        checked(First(2), torch.zeros(3))
+    with pytest.raises(TypeCheckError):
+        checked(First(1), torch.zeros(3))

@@ -15,12 +15,14 @@ from glassformer.course import figures
 from glassformer.course.checking import judge
 from glassformer.course.exercises import all_exercises
 from glassformer.course.lessons import Lesson, lessons
+from glassformer.course.model import SETTINGS
 from glassformer.errors import UsageError
 from tests.support import unchecked_shapes
 from tests.test_house import ROOT
 
 DOCS = ROOT / "docs" / "course"
 LONGEST, LAST = 150, 245  # lines before the exercises; the last lesson builds an assistant, lets it cheat and mends it
+LEARNED = re.compile(r"(?<=steps)=200\b|(?<=updates)=40\b")
 ALL = pytest.mark.parametrize("lesson", lessons(), ids=lambda lesson: lesson.name)
 SOLVED = [(lesson, name) for lesson in lessons() for name in lesson.solutions()]
 
@@ -55,12 +57,16 @@ def rounded(text: str) -> str:
 def test_a_lesson_runs_and_its_solutions_are_right(
     lesson: Lesson, desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From top to bottom as it comes, with all exercises unanswered; then with the solutions."""
+    """From top to bottom as it comes, with all exercises unanswered; then with the solutions.
+
+    What a model that learns in the lesson says is not compared with the page, so it takes few steps.
+    """
     assert desk == Path.cwd()
+    monkeypatch.setitem(SETTINGS, "training.min_steps_per_epoch", 10)
     shown: list[figures.Figure] = []
     monkeypatch.setattr(figures, "show", lambda *these: shown.extend(these))
     scope: dict[str, Any] = {"__name__": "__main__"}
-    code = [cell.text for cell in lesson.cells() if cell.kind == "code"]
+    code = [LEARNED.sub("=5", cell.text) for cell in lesson.cells() if cell.kind == "code"]
     outputs: list[str] = []
     with unchecked_shapes():  # twice as fast
         for cell in code:

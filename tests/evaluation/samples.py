@@ -50,7 +50,7 @@ def sample_evaluation(
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
     alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
     readers = [ReaderOutcome(reader="counting", answers=probs), ReaderOutcome(reader="transformer", answers=alone)]
-    texts = [text if i % 2 else LONG + text for i in range(n)]
+    texts = [text if i % 8 else LONG + text for i in range(n)]
     class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
     rows = LabelledRows(
         truth=labels,

@@ -23,6 +23,8 @@ from glassformer.labels.findings import (
 from glassformer.labels.repeats import Repeats
 from tests.labels.samples import opinions, table_of, truth_in
 
+WHOLE = True  # few strengths find fewer doubts
+
 ROWS = opinions(80)
 
 

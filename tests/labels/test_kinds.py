@@ -21,6 +21,8 @@ from glassformer.labels.truth import truth_of
 from tests.labels.samples import opinions, table_of
 from tests.trained import write_csv
 
+WHOLE = True  # few strengths find fewer doubts
+
 ROWS = opinions(100)
 
 

@@ -402,9 +402,8 @@ def serve_feedback(cell: Cell) -> None:
     (kept,) = map(json.loads, (cell.out / "kept.jsonl").read_text(encoding="utf-8").splitlines())
     assert kept["label"] == right
     assert {name: kept[name] for name in cell.row} == cell.row
-    folder = cell.both if cell.inputs == "one text" else cell.alone  # to count anew takes a second
-    cell.run("train", "--init", folder, "--add", cell.out / "kept.jsonl", "--out", cell.out / "m", *SHORT[:2])
-    before, after = (config_of(each)["data"] for each in (folder, cell.out / "m"))
+    cell.run("train", "--init", cell.alone, "--add", cell.out / "kept.jsonl", "--out", cell.out / "m", *SHORT[:2])
+    before, after = (config_of(each)["data"] for each in (cell.alone, cell.out / "m"))
     assert after["rows"] + after["validation_rows"] == before["rows"] + before["validation_rows"] + 1
 
 

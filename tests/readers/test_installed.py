@@ -54,7 +54,7 @@ def code(first: str, second: str, filler: str = "xyzzyx") -> str:
 def codes(count: int) -> list[tuple[str, str]]:
     """Codes whose label is the order of two letters far apart, which no n-gram says."""
     draw = np.random.default_rng(0)
-    fillers = ["".join(draw.choice(list("xyz"), draw.integers(5, 9))) for _ in range(count)]
+    fillers = ["".join(draw.choice(list("xyz"), draw.integers(5, 7))) for _ in range(count)]
     return [
         (code("a", "b", filler) if up else code("b", "a", filler), "rising" if up else "falling")
         for up, filler in zip(draw.integers(2, size=count), fillers, strict=True)
@@ -67,10 +67,10 @@ RISING, FALLING = code("a", "b"), code("b", "a")
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("runs")
-    write_csv(place / "codes.csv", codes(160))
+    write_csv(place / "codes.csv", codes(110))
     outcome = glassformer("train", place / "codes.csv", "--out", place / "model", *QUICK)
     assert outcome.code == 0, outcome.err
-    assert f"fitting the {NAME} reader to all 160 rows" in outcome.err
+    assert f"fitting the {NAME} reader to all 110 rows" in outcome.err
     assert f", {NAME} alone " in outcome.err
     return place / "model"
 
@@ -145,7 +145,7 @@ def test_a_reader_that_does_not_help_is_not_stored(tmp_path: Path) -> None:
 
 
 def test_it_learns_a_number_too(tmp_path: Path) -> None:
-    rows = [(text, str(3.0 + (label == "rising"))) for text, label in codes(160)]
+    rows = [(text, str(3.0 + (label == "rising"))) for text, label in codes(150)]
     write_csv(tmp_path / "codes.csv", rows, header=("text", "score"))
     outcome = glassformer(
         "train", tmp_path / "codes.csv", "--target", "score", "--out", tmp_path / "model", *QUICK, *HOLDING_OUT
@@ -157,7 +157,7 @@ def test_it_learns_a_number_too(tmp_path: Path) -> None:
 
 
 def test_it_answers_and_says_why_in_python() -> None:
-    texts, labels = zip(*codes(160), strict=True)
+    texts, labels = zip(*codes(110), strict=True)
     settings = {"model.readers": [NAME], "validation.min_rows": 10, "validation.fraction": 0.25}
     fitted = TextClassifier("tiny", epochs=0, settings=settings, device="cpu").fit(texts, labels)
     assert list(fitted.predict([RISING, FALLING])) == ["rising", "falling"]

@@ -133,7 +133,7 @@ def test_without_epochs_counting_answers_alone(min_rows: int, rows: int, tmp_pat
 @pytest.mark.parametrize("min_rows", [0, 2000])
 def test_what_only_the_order_of_words_tells_is_learned_beside_a_reader_that_cannot(min_rows: int) -> None:
     trained = train_classifier(
-        in_order(), chosen(learning_rate=0.02, epochs=14, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
+        in_order(), chosen(learning_rate=0.03, epochs=9, weight_decay=0.0, token_dropout=0.0, min_rows=min_rows)
     )
     new = in_order(300).train.frame
     answers = Predictor(trained).answer(new["text"].to_list()).predictions()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator
@@ -86,6 +87,7 @@ def build_model(config: AnyModelConfig, vocab_size: int, n_classes: int) -> nn.M
     return _MODULES[type(config)](config, vocab_size, n_classes)
 
 
+@cache  # a run asks several times
 def parameter_count(config: AnyModelConfig, vocab_size: int, n_classes: int) -> int:
     """Count the parameters of `build_model(config, …)` without allocating them."""
     with shapes_only():

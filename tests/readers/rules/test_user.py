@@ -16,6 +16,7 @@ from glassformer.serving.api import create_app
 from glassformer.tracing.trace import trace
 from glassformer.training.unfinished import content_of_readers
 from tests.cli.terminal import OF_FEW_ROWS, glassformer, misused
+from tests.fits import quick as quick
 from tests.serving.samples import served
 from tests.trained import NEGATIVE, POSITIVE, review_rows, write_csv
 
@@ -149,7 +150,9 @@ def test_a_mistake_in_the_file_is_found_before_anything_is_learned(place: Path, 
     train = ("train", place / "reviews.csv", "--out", tmp_path / "m", *QUICK)
     misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt, line 1: no label 'good'")
     misused(glassformer(*train, "--rules", tmp_path / "no.txt"), f"--rules {tmp_path}/no.txt: No such file")
-    misused(glassformer(*train, "--rules", "a", "--set", "model.rules=b"), "say the same thing twice")
+    misused(
+        glassformer(*train, "--rules", tmp_path / "rules.txt", "--set", "model.rules=b"), "say the same thing twice"
+    )
     assert not (tmp_path / "m").exists()
 
 

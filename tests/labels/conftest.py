@@ -1,0 +1,3 @@
+"""Readers take few steps here."""
+
+from tests.fits import quick as quick
