@@ -15,7 +15,7 @@ from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, brief, quoted
 
 SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
@@ -151,7 +151,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
                 f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the {name} column "
                 f"{quoted(column)}. Fill it in, or remove these rows."
             )
-    notes = [*found, *columns.notes]
+    notes = [*found, *columns.notes, *_objects(frame, columns.text, columns.label)]
     if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
         notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
     if separator is not None and frame["label"].list.len().max() == 1:
@@ -355,6 +355,23 @@ def _refuse_lists(frame: pl.DataFrame, place: str) -> None:
     )
     if listed is not None:
         raise UsageError(f"{place} holds lists such as {listed}. {_SEVERAL}")
+
+
+def _objects(frame: pl.DataFrame, text: str, label: str | None) -> list[str]:
+    """Return what to say of columns whose cells are objects of JSON."""
+    said = []
+    for kind, column in (("text", text), ("label", label)):
+        first = frame[kind][0] if column is not None and frame[kind].dtype == pl.String else ""
+        try:
+            within = json.loads(first) if first.startswith("{") else {}
+        except (ValueError, RecursionError):
+            continue
+        if key := next((key for key, value in within.items() if isinstance(value, str)), None):
+            said.append(
+                f"the cells of {quoted(column)} are objects such as {brief(first)}, and are read as they stand; to "
+                f"learn from a value in them, such as {quoted(key)}, give it a key of its own in each row"
+            )
+    return said
 
 
 def _usable(

@@ -15,9 +15,10 @@ from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.lines import LONGEST
-from glassformer.errors import UsageError, brief
+from glassformer.errors import UsageError, brief, quoted
 
 MOST_DIGITS = 100
+_FEWEST_WITHIN = 2  # rows, of an array within an object
 _NOT_JSON = re.compile("NaN|Infinity")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
@@ -25,14 +26,14 @@ _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 
 @dataclass(frozen=True)
 class JsonLines(TextFormat):
-    """An object in each line, or an array of them. Each batch has the keys of its own rows."""
+    """An object in each line, or an array of them, which may be within one object. A batch has the keys of its rows."""
 
     name = "json"
     extensions = (".jsonl", ".ndjson", ".json")
     in_pieces = True
 
     def of_lines(self, lines: Lines, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        records, like = _json_records(lines.whole, place.name), Delimited()
+        records, like = _json_records(lines.whole, place), Delimited()
         if place.on_delimited:
             place.on_delimited(like)
         while rows := list(itertools.islice(records, rows_per_batch)):
@@ -46,14 +47,15 @@ class JsonLines(TextFormat):
 JSON_LINES = JsonLines()
 
 
-def _json_records(lines: Iterator[str], name: str) -> Iterator[tuple[dict[str, Any], dict[str, str | None]]]:
+def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str, Any], dict[str, str | None]]]:
     """Yield each object, and its values as text."""
+    name = place.name
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     first = next(numbered, None)
     if first is None:
         return
     is_array = first[1].lstrip().startswith("[")
-    objects = _elements(first, lines, name) if is_array else itertools.chain([first], numbered)
+    objects = _elements(first, lines, name) if is_array else _rows_within(first, numbered, place)
     for row, (number, text) in enumerate(objects, start=1):
         try:
             record = json.loads(text, parse_int=_whole_number)
@@ -65,6 +67,50 @@ def _json_records(lines: Iterator[str], name: str) -> Iterator[tuple[dict[str, A
         except (ValueError, RecursionError) as error:
             raise _malformed(name, row, number, error) from None
         yield record, texts
+
+
+def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], place: Place) -> Iterator[tuple[int, str]]:
+    """Yield the lines; or if they are one object, as servers give it, the objects of the longest array within it."""
+    taken, whole = [first], _object(first[1])
+    if whole is None and first[1].lstrip().startswith("{"):  # it may stand over many lines
+        size = len(first[1])
+        for each in others:
+            taken.append(each)
+            if (size := size + len(each[1])) > LONGEST:
+                break
+        whole = _object("".join(line for _, line in taken))
+    elif second := next(others, None):
+        taken, whole = [first, second], None
+    path, rows = ((), []) if whole is None or _is_row(whole) else _longest_array(whole)
+    if len(rows) < _FEWEST_WITHIN:
+        yield from itertools.chain(taken, others)
+        return
+    if place.on_note:
+        place.on_note(f"one object of JSON, whose rows are those of {quoted('.'.join(path))}")
+    yield from ((1, json.dumps(row)) for row in rows)
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _is_row(whole: dict[str, Any]) -> bool:
+    """Whether an object holds a text beside its arrays, so that it is a row itself."""
+    return any(isinstance(value, str) and " " in value.strip() for value in whole.values())
+
+
+def _longest_array(within: dict[str, Any]) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+    """Return the longest array of objects in an object or those in it, and the keys that lead to it."""
+    found: tuple[tuple[str, ...], list[dict[str, Any]]] = (), []
+    for key, value in within.items():
+        path, rows = _longest_array(value) if isinstance(value, dict) else ((), value)
+        if isinstance(rows, list) and len(rows) > len(found[1]) and all(isinstance(row, dict) for row in rows):
+            found = (key, *path), rows
+    return found
 
 
 def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError:

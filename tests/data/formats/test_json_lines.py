@@ -1,0 +1,54 @@
+"""Rows of JSON that stand within one object, as servers give them, and cells that are objects."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from glassformer.data.rows import read_batches
+from glassformer.data.table import read_table
+from glassformer.errors import UsageError
+
+ROWS = [{"text": f"a {word} film", "label": word} for word in ("good", "bad", "good")]
+ANSWER = {"status": "ok", "meta": {"pages": [{"n": 1}, {"n": 2}]}, "data": {"found": 3, "reviews": ROWS}}
+
+
+def notes_and_rows(file: Path, content: str) -> tuple[list[str], list[dict[str, Any]]]:
+    file.write_text(content, encoding="utf-8")
+    notes: list[str] = []
+    return notes, [
+        row for batch in read_batches(file, rows_per_batch=2, on_note=notes.append) for row in batch.rows(named=True)
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2], ids=["one line", "many lines"])
+def test_the_longest_array_within_one_object_is_the_table(indent: int | None, tmp_path: Path) -> None:
+    notes, rows = notes_and_rows(tmp_path / "t.json", json.dumps(ANSWER, indent=indent))
+    assert rows == ROWS
+    assert notes == ["one object of JSON, whose rows are those of 'data.reviews'"]
+
+
+def test_a_row_with_a_text_and_arrays_is_a_row(tmp_path: Path) -> None:
+    row = {"text": "a good film", "people": [{"name": "Ann"}, {"name": "Bo"}]}
+    notes, rows = notes_and_rows(tmp_path / "t.jsonl", json.dumps(row))
+    assert (notes, len(rows), rows[0]["text"]) == ([], 1, "a good film")
+    lines = "\n".join(json.dumps({"found": [{"n": 1}, {"n": 2}], "n": str(number)}) for number in range(3))
+    assert len(notes_and_rows(tmp_path / "t.jsonl", lines)[1]) == 3
+
+
+def test_a_line_that_is_no_json_is_named_though_it_begins_like_an_object(tmp_path: Path) -> None:
+    for content in ('{"text": "a",\n\n"b"\n', '{"text": "a"\n{"text": "b"}\n'):
+        with pytest.raises(UsageError, match=r"row 1 \(line 1\) is malformed"):
+            notes_and_rows(tmp_path / "t.jsonl", content)
+
+
+def test_cells_that_are_objects_are_said(tmp_path: Path) -> None:
+    rows = [{"text": {"fr": row["text"]}, "label": {"team": row["label"]}} for row in ROWS]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    said = [note for note in read_table(tmp_path / "t.jsonl").notes if "objects" in note]
+    assert [note.partition(" and are")[0] for note in said] == [
+        'the cells of \'text\' are objects such as {"fr": "a good film"},',
+        'the cells of \'label\' are objects such as {"team": "good"},',
+    ]
+    assert said[1].endswith("such as 'team', give it a key of its own in each row")
