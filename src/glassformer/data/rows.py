@@ -146,11 +146,12 @@ def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFram
 
 def _check_lengths(batch: pl.DataFrame, before: int, name: str) -> None:
     """Raise `UsageError` if a value is longer than `LONGEST_VALUE`."""
-    for column in batch.select(pl.col(pl.String)).iter_columns():
-        too_long = (column.str.len_bytes() > LONGEST_VALUE).arg_true()
-        if len(too_long):
+    longest = batch.select(pl.col(pl.String).str.len_bytes().max())  # of all columns at once: there may be thousands
+    for column, length in longest.to_dicts()[0].items() if longest.width else ():
+        if length is not None and length > LONGEST_VALUE:
+            row = (batch[column].str.len_bytes() > LONGEST_VALUE).arg_true()[0]
             raise UsageError(
-                f"{name}, row {before + 1 + too_long[0]:,}: the value of {quoted(column.name)} is longer than "
+                f"{name}, row {before + 1 + row:,}: the value of {quoted(column)} is longer than "
                 f"{LONGEST_VALUE >> 20} MiB. Shorten it, or remove the row."
             )
 
