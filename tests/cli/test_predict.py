@@ -288,6 +288,18 @@ def test_a_file_of_texts_alone_is_sent_to_the_pipe(reviews: Trained, tmp_path: P
     assert glassformer("predict", reviews.folder, "--file", texts).code == 0
 
 
+def test_a_folder_of_texts_alone_is_no_table(reviews: Trained, tmp_path: Path) -> None:
+    for name in ("texts/1.txt", "classes/good/1.txt", "classes/bad/2.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("good film")
+    for name in ("texts", "classes"):
+        answering = glassformer("predict", reviews.folder, "--file", tmp_path / name, "--out", tmp_path / "out")
+        misused(answering, f"{name} holds texts in files of their own, and --file takes tables")
+    (tmp_path / "texts" / "1.txt").write_text("__label__good good film\n")
+    command = ("predict", reviews.folder, "--file", tmp_path / "texts", "--out", tmp_path / "out")
+    assert glassformer(*command).code == 0
+
+
 def test_json_lines_from_a_pipe(reviews: Trained) -> None:
     lines = [json.dumps({"words": text}, ensure_ascii=False) for text in ("good\u2028film", "电影 😀")]
     said = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin="\n".join(lines).encode())

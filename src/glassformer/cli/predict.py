@@ -18,6 +18,7 @@ from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.rows_to_answer import (
     Misread,
     check_has_columns,
+    check_holds_tables,
     given_rows,
     table_file,
     table_in_batches,
@@ -149,7 +150,8 @@ def _check(
     text_file(file)
     if file is not None and file.is_file():
         check_has_columns(model, file)
-    if _is_folder(file):
+    if file is not None and _is_folder(file):
+        check_holds_tables(file)
         if out is None:
             raise UsageError(f"{file} is a folder; name a folder for the answers to its tables with --out")
         return

@@ -69,6 +69,25 @@ def check_has_columns(model: Path, file: Path) -> None:
             raise UsageError(f"{file} holds texts without columns; {to_do}to answer each line: {command}")
 
 
+def check_holds_tables(folder: Path) -> None:
+    """Refuse a folder of texts in files of their own."""
+    from glassformer.data.class_folders import class_folders
+    from glassformer.data.formats.fasttext import FASTTEXT, MARK
+    from glassformer.data.formats.format import Place, is_hidden
+    from glassformer.data.formats.text import lines_at
+
+    texts = sorted(file for file in folder.iterdir() if file.suffix in FASTTEXT.extensions and not is_hidden(file))
+    labelled = True
+    if texts:
+        with lines_at(Place(name=str(texts[0]), file=texts[0])) as lines:
+            labelled = lines.first.lstrip().startswith(MARK)
+    if not labelled or class_folders(folder):
+        raise UsageError(
+            f"{folder} holds texts in files of their own, and --file takes tables; write the texts into one table, a "
+            "row for each"
+        )
+
+
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
     """Yield the given texts in batches. Without any, yield the lines of standard input as they arrive."""
     from glassformer.data.tokenizers import batched
