@@ -48,10 +48,14 @@ def attacks_table(file: Path, suite: Path) -> list[str]:
     if not file.is_file():
         return [NOT_YET]
     found = read(file)
-    columns = ("tried", "answered_well", "lost")
-    rows = [(family, _tries(suite, family), *(str(counts[key]) for key in columns)) for family, counts in found.items()]
-    total = (str(sum(counts[key] for counts in found.values())) for key in columns)
-    return [markdown([("family", "what is tried", "tried", "answered well", "lost"), *rows, ("all", "", *total)])]
+    columns = ("tried", "answered_well", "lost", "mended")
+    rows = [
+        (family, _tries(suite, family), *(str(counts.get(key, "")) for key in columns))
+        for family, counts in found.items()
+    ]
+    total = (str(sum(counts.get(key, 0) for counts in found.values())) for key in columns)
+    titles = ("family", "what is tried", "tried", "answered well", "lost", "mended")
+    return [markdown([titles, *rows, ("all", "", *total)])]
 
 
 def _tries(suite: Path, family: str) -> str:

@@ -15,3 +15,4 @@ def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "slow: takes seconds; leave out with -m 'not slow'")
+    config.addinivalue_line("markers", "mended: an attack that ended badly when it was first tried")

@@ -127,13 +127,13 @@ def test_attacks_are_shown_by_family_with_their_sum(tmp_path: Path) -> None:
     assert before == "Not measured yet."
     counts = {
         "recipes": {"tried": 5, "answered_well": 4, "lost": 1},
-        "rewards": {"tried": 7, "answered_well": 7, "lost": 0},
+        "rewards": {"tried": 7, "answered_well": 7, "lost": 0, "mended": 2},
     }
     (tmp_path / "attacks.json").write_text(json.dumps(counts), encoding="utf-8")
     (table,) = kinds(tmp_path)["attacks"]("attacks")
     lines = table.splitlines()
-    assert lines[2] == "| recipes | Settings too large for any machine, and invalid values | 5 | 4 | 1 |"
-    assert lines[-1] == "| all |  | 12 | 11 | 1 |"
+    assert lines[2] == "| recipes | Settings too large for any machine, and invalid values | 5 | 4 | 1 |  |"
+    assert lines[-1] == "| all |  | 12 | 11 | 1 | 2 |"
 
 
 def test_every_family_of_attacks_says_what_it_tries() -> None:

@@ -1,4 +1,7 @@
-"""The page of the desk, its cookies and its project folder are forged or tampered with. Each ends in a sentence."""
+"""The page of the desk, its cookies and its project folder are forged or tampered with.
+
+Each ends in a sentence.
+"""
 
 import json
 import sqlite3

@@ -1,4 +1,7 @@
-"""Commands read manipulated ONNX exports. Each ends in one sentence, quickly and with little memory."""
+"""Commands read manipulated ONNX exports.
+
+Each ends in one sentence, quickly and with little memory.
+"""
 
 import json
 import shutil
@@ -143,6 +146,14 @@ def test_a_file_that_is_cut_short_is_refused(cut: int, folder: Path) -> None:
     file = folder / "model.onnx"
     file.write_bytes(file.read_bytes()[:cut])
     answered(glassformer("predict", folder, "a good film"), "model.onnx", code=1)
+
+
+@pytest.mark.mended
+@pytest.mark.usefixtures("unsealed")
+def test_a_window_without_end_is_refused(folder: Path) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"max_seq_len": 10**30}))
+    answered(glassformer("predict", folder, "a good film"), "config.json", "max_seq_len", "damaged", code=1)
 
 
 @pytest.mark.usefixtures("unsealed")

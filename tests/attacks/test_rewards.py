@@ -1,4 +1,7 @@
-"""Reward functions print, return or raise anything. The command always answers in one sentence."""
+"""Reward functions print, return or raise anything.
+
+The command always answers in one sentence.
+"""
 
 import textwrap
 from pathlib import Path

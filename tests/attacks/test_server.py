@@ -1,4 +1,7 @@
-"""Clients of `serve` send broken, endless or forged requests. Each gets a status below 500, or a closed connection."""
+"""Clients of `serve` send broken, endless or forged requests.
+
+Each gets a status below 500, or a closed connection.
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""Broken, disguised, endless or unusual tables. Each is read, or refused in a sentence that names the place."""
+"""Broken, disguised, endless or unusual tables.
+
+Each is read, or refused in a sentence that names the place.
+"""
 
 import bz2
 import gzip

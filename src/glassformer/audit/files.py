@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,6 +68,7 @@ _FOLDERS_OF_THE_OWNER = {
 _OF_OTHERS = "not written by glassformer"
 READABLE = {".json", ".jsonl", ".md", ".txt", ".csv", ".tsv", ".html", ".log", ".toml", ".yaml", ".yml"}
 _EXAMPLES = 3
+_MARKUP_OF_OTHERS = re.compile("<(?=[!?]|/[^a-zA-Z])")
 INSIDE = " › "  # between a page and a file in it
 _ENDINGS = frozenset(
     [
@@ -115,9 +117,8 @@ def _audit(path: Path, name: Path, columns: Columns, *, is_export: bool) -> File
         found = None if texts is None else tuple(_summed_up(texts, columns))
     except (GlassformerError, OSError, RecursionError):  # damaged, or of another program: it was not searched
         found = None
-    return FileAudit(
-        name=name.as_posix(), holds=holds, give_away=give_away, size_bytes=path.stat().st_size, found=found
-    )
+    shown = os.fsencode(name.as_posix()).decode(errors="backslashreplace")
+    return FileAudit(name=shown, holds=holds, give_away=give_away, size_bytes=path.stat().st_size, found=found)
 
 
 def _role(name: Path, *, keeps_texts: bool) -> tuple[str, bool]:
@@ -202,7 +203,7 @@ def _word_runs(path: Path) -> list[str]:
 def _strings(value: Any) -> Iterator[str]:
     """Yield the strings of a JSON value, keys included."""
     if isinstance(value, str):
-        yield value
+        yield value.encode(errors="replace").decode()  # JSON can spell half of a surrogate pair
     elif isinstance(value, dict):
         for key, inner in value.items():
             yield from (key, *_strings(inner))
@@ -242,10 +243,16 @@ class _Page(HTMLParser):
 
 
 def _of_page(path: Path) -> list[str]:
+    """Return the texts of a page. Comments are searched as texts: the parser leaves them out, and is slow in some."""
+    source = path.read_text(encoding="utf-8", errors="replace")
+    whole, end, rest = _MARKUP_OF_OTHERS.sub(" ", source).rpartition(">")  # the parser is slow in tags without an end
     page = _Page()
-    page.feed(path.read_text(encoding="utf-8", errors="replace"))
-    page.close()
-    return page.texts
+    try:
+        page.feed(whole + end)
+        page.close()
+    except ValueError:  # a character of thousands of digits
+        return source.splitlines()
+    return [*page.texts, rest]
 
 
 _MOST_WORDS = 24  # of a chain

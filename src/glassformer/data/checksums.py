@@ -146,6 +146,8 @@ def load_arrays(path: Path | None) -> tuple[dict[str, Array], Any] | None:
 
 def is_as_written(path: Path) -> bool:
     """Whether a safetensors file of any types matches the checksum in it."""
+    if not path.is_file():  # a pipe may never end
+        return False
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import platform
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -39,6 +40,10 @@ def only_writer(folder: Path) -> Iterator[None]:
     except OSError as error:
         if folder.is_file():
             raise UsageError(f"`out={str(folder)!r}` is a file; name a folder") from error
+        if not _is_ours(folder / LOCK_FILE):
+            raise UsageError(
+                f"{folder / LOCK_FILE} is no file, but a link or the like, which no run leaves; remove it"
+            ) from error
         raise UsageError(
             f"`out={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
         ) from error
@@ -57,14 +62,24 @@ def check_free(folder: Path) -> None:
     """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
-    with suppress(OSError), (folder / LOCK_FILE).open(encoding="utf-8") as file:
+    with suppress(OSError), _opened(folder / LOCK_FILE, "r") as file:
         _take(file, folder)
+
+
+def _is_ours(path: Path) -> bool:
+    return not os.path.lexists(path) or stat.S_ISREG(path.lstat().st_mode)
+
+
+def _opened(path: Path, mode: str) -> IO[str]:
+    """Open a lock file. A link is not followed, as what it names would be emptied, and a pipe does not wait."""
+    beside = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return open(path, mode, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | beside, 0o666))
 
 
 def _locked(folder: Path) -> IO[str]:
     path = folder / LOCK_FILE
     while True:
-        file = path.open("a+", encoding="utf-8")
+        file = _opened(path, "a+")
         _take(file, folder)
         if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
             break

@@ -50,6 +50,8 @@ class TokenStore:
     def write(cls, folder: Path, texts: Iterable[str], tokenizer: TextTokenizer) -> TokenStore:
         """Encode `texts` into `folder`, a few thousand at a time, and open the result."""
         folder.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            (folder / name).unlink(missing_ok=True)  # a link would be followed, and what it names overwritten
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         lengths: list[int] = []
         with (folder / "tokens.bin").open("wb") as file:
@@ -86,7 +88,12 @@ def is_whole_store(folder: Path) -> bool:
 
 
 def _described_type(folder: Path) -> str:
-    described = json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
+    if missing := [name for name in (STORE_FILE, *_FILES) if not (folder / name).is_file()]:
+        raise FileNotFoundError(f"{folder / missing[0]} is missing, or is not a file")  # a pipe may never end
+    try:
+        described = json.loads((folder / STORE_FILE).read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{folder / STORE_FILE} is nested too deep") from error
     if not isinstance(described, dict) or described.get("dtype") not in ("uint16", "uint32"):
         raise ValueError(f"{folder / STORE_FILE} names no type of tokens")
     if described.get("sha256") != sha256_of([folder / name for name in _FILES]):

@@ -58,7 +58,7 @@ class ExportedConfig(AnsweringConfig):
     """By default that of the target."""
     format_version: int = Field(default=_FORMAT_VERSION, ge=_FORMAT_VERSION, le=_FORMAT_VERSION)
     precision: Literal["float32", "int8"] = "float32"
-    max_seq_len: int = Field(ge=2)
+    max_seq_len: int = Field(ge=2, le=2**20)
     """The most tokens that the transformer reads at once, with the start token."""
     text_column: str | None = None
     """The column of the training table that the texts came from."""

@@ -57,7 +57,9 @@ class Finished(_Line):
     size: int
     modified_ns: int
     sha256: str
-    answers: str = Field(pattern="^[^/]*[^/.][^/]*$")  # no path: `overwrite` deletes this file
+    answers: str = Field(
+        pattern=r"^[^/\x00]*[^/.\x00][^/\x00]*$", max_length=255
+    )  # no path: `overwrite` deletes this file
     answers_size: int
     answers_sha256: str
     rows: int

@@ -65,7 +65,7 @@ def _compared(folder: Path) -> Iterator[tuple[str, bool]]:
         elif path.name == STORE_FILE:
             whole = is_whole_store(place)
             yield from ((_name(folder, each), whole) for each in place.iterdir() if each.is_file())
-        elif path.name == MANIFEST:
+        elif path.name == MANIFEST and path.is_file():
             for name, digest in answers_of(place).items():
                 yield _name(folder, place / name), (place / name).is_file() and sha256_of([place / name]) == digest
         elif path.suffix == ".safetensors" and CHECKPOINT_FOLDER in path.parts:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from glassformer.data.arrays import Array, BoolArray, DoubleArray
 from glassformer.data.parts import exists
 from glassformer.data.wording import label_name
-from glassformer.errors import UsageError, brief_value, quoted
+from glassformer.errors import UsageError, brief, brief_value, quoted
 
 REVIEW = "review"
 """The answer of a row that says what asking a person costs."""
@@ -92,7 +92,7 @@ def _row(truth: Any, answer: Any, cost: Any, place: str = "`costs=`") -> CostRow
     truth, answer = (None if each is None else label_name(each).strip() or None for each in (truth, answer))
     if truth is None and answer is None:
         raise UsageError(f"{place}: it is not clear what costs {number:g}; name the class in the column truth")
-    return CostRow(truth=truth, answer=answer, cost=number, place=place)
+    return CostRow(truth=truth, answer=answer, cost=abs(number), place=place)  # not -0
 
 
 def _typed(text: str) -> Iterable[CostRow]:
@@ -100,7 +100,7 @@ def _typed(text: str) -> Iterable[CostRow]:
     label, equals, cost = text.rpartition("=")
     is_file = exists(Path(text))
     if equals and not is_file:
-        yield _row(label, None, cost, text)
+        yield _row(label, None, cost, brief(text))
         return
     if not equals and not Path(text).suffix and not is_file:
         raise UsageError(f"`costs={text}`: give a label and its cost, such as {text}=10, or a table")

@@ -100,7 +100,7 @@ def load_checkpoint(
     """
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata()
+            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         if metadata.get("sha256") != _digest(tensors, metadata["said"]):
             raise ValueError("its checksum differs")
@@ -108,12 +108,12 @@ def load_checkpoint(
         model.load_state_dict(_below("model", tensors))
         for number, optimizer in enumerate(optimizers):
             _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
+        torch.set_rng_state(tensors["random.cpu"])
     except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
         cause = (str(error) or type(error).__name__).splitlines()[0]
         raise GlassformerError(
             f"{path} cannot be resumed ({cause}); start the run again with `overwrite=True`"
         ) from error
-    torch.set_rng_state(tensors["random.cpu"])
     if torch.cuda.is_available() and "random.cuda" in tensors:
         torch.cuda.set_rng_state(tensors["random.cuda"])
     return state, _below("best", tensors)

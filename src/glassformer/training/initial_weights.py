@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,6 +44,8 @@ from glassformer.readers.rules.reader import RULES_FILE
 
 _WEIGHTS, _INDEX = "model.safetensors", "model.safetensors.index.json"
 _DOWNLOADED = ["config.json", *TOKENIZER_FILES, _WEIGHTS, _INDEX, "model-*-of-*.safetensors"]
+_ON_THE_HUB = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
+"""A name that the hub may have. Any other is a path, which no network needs to be asked for."""
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
@@ -246,7 +249,7 @@ def checkpoint_folder(name: str, where: str, more: Sequence[str] = ()) -> Path:
         raise UsageError(f"{where}: name a checkpoint, {HUB}path/to/folder or {HUB}owner/name")
     if Path(place).is_dir():
         return Path(place)
-    if place.startswith((".", "/", "~")) or place.count("/") > 1:
+    if not _ON_THE_HUB.fullmatch(place):
         raise UsageError(f"{where}: no such folder")
     try:
         from huggingface_hub import snapshot_download

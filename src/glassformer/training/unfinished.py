@@ -216,6 +216,8 @@ def _plain(identity: dict[str, Any]) -> dict[str, Any]:
 def _identity_before(file: Path, now: dict[str, Any]) -> dict[str, Any]:
     """Return the values that the run in this folder began with. Raises `GlassformerError` if they cannot be read."""
     try:
+        if file.exists() and not file.is_file():  # a pipe may never end
+            raise ValueError("it is not a file")
         before = json.loads(file.read_text(encoding="utf-8"))
         if is_changed(file):
             raise ValueError("its checksum differs")

@@ -9,12 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, read_arrays
+from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.checksums import check_sums
-from glassformer.data.json_files import read_json
+from glassformer.data.json_files import as_record, read_bounded, read_json
 from glassformer.errors import GlassformerError, UsageError
 
 BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
@@ -24,6 +24,8 @@ COMMON = 1e-3
 """A word that is this share of all words counts half as much in the mean of a text as a rare one: a of Arora et al.
 (2017), eq. 3."""
 PIECE_LENGTHS = range(3, 7)  # characters, as in Bojanowski et al. (2017), §3.2
+_MOST_BYTES = 1 << 30  # of words and pieces
+_MOST = 65_504.0  # the largest number of float16, in which scales are written
 _LEVELS = 7  # four bits: whole numbers from -7 to 7
 _ALONG_AXIS = 0.25  # the deviation of all words along an axis; of vectors of 200 numbers it is .07 elsewhere
 _FEWEST_OF_AXIS = 5  # words at each end
@@ -182,11 +184,13 @@ class Body(Lexicon):
         if not (folder / BODY_FILE).is_file():
             what = f"{folder} holds no body" if folder.exists() else f"there is no body {folder}"
             raise UsageError(f"{what}; `glassformer embeddings` makes one, and `english` comes with glassformer")
+        card = as_record(Card, read_json(folder / BODY_FILE), folder / BODY_FILE)
+        check_is_file(folder / WORDS_FILE)
         try:
-            card = Card.model_validate(read_json(folder / BODY_FILE))
-            words, pieces = _two_lists((folder / WORDS_FILE).read_text(encoding="utf-8"))
-        except (ValidationError, OSError, ValueError) as error:
-            raise GlassformerError(f"{folder} is damaged; copy the folder again ({error})") from error
+            content = read_bounded(folder / WORDS_FILE, _MOST_BYTES, str(folder / WORDS_FILE))
+            words, pieces = _two_lists(content.decode("utf-8"))
+        except (OSError, ValueError) as error:
+            raise GlassformerError(f"{folder / WORDS_FILE} is damaged ({error}); copy the folder again") from error
         tensors = read_arrays(folder / VECTORS_FILE)
         check_sums(folder)
         wide = -(-card.dims // 2)
@@ -198,6 +202,18 @@ class Body(Lexicon):
         }
         if {name: tensor.shape for name, tensor in tensors.items()} != expected:
             raise GlassformerError(f"{folder / VECTORS_FILE} does not match {WORDS_FILE}; copy the folder again")
+        for name in ("words", "pieces"):
+            if tensors[name].dtype != np.uint8:
+                raise GlassformerError(f"{folder / VECTORS_FILE}: {name} holds no bytes; the file is damaged")
+        for name in ("shares", "piece_scales"):
+            if (
+                tensors[name].dtype.kind != "f"
+                or not (tensors[name] >= 0).all()
+                or tensors[name].max(initial=0) > _MOST
+            ):
+                raise GlassformerError(
+                    f"{folder / VECTORS_FILE}: {name} holds something else than numbers from 0 on; the file is damaged"
+                )
         vectors = unpacked(tensors["words"], card.dims)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return cls(

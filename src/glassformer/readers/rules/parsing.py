@@ -26,6 +26,7 @@ from glassformer.readers.rules.saying import Said, Saying
 MOST_RULES, MOST_PATTERNS = 5_000, 200  # a pattern is compiled each time that texts are answered
 LONGEST_PATTERN, LONGEST_PHRASE = 500, 20  # characters, words
 _MOST_BYTES = 1_000_000
+_LINE_END = re.compile(r"\r\n?|\n")
 _LINE = re.compile(r"(?P<quoted>\"(?P<phrase>.*)\"|/(?P<pattern>.+)/(?P<flag>i?))\s*->\s*(?P<answer>.+)")
 
 
@@ -51,9 +52,10 @@ def read_rules(path: Path) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name with a null byte
+        why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"`model.rules={str(path)!r}`: {error.strerror}; name a file of rules (a model keeps its own in "
+            f"`model.rules={str(path)!r}`: {why}; name a file of rules (a model keeps its own in "
             "readers/rules/rules.txt)"
         ) from error
     if len(content) > _MOST_BYTES:
@@ -85,7 +87,7 @@ def parse_rules(content: str, saying: Saying, where: str) -> tuple[Rule, ...]:
 
 
 def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
-    for number, line in enumerate(content.splitlines(), 1):
+    for number, line in enumerate(_LINE_END.split(content), 1):  # as editors count them; more ends lines for Python
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         at = f"{where}, line {number}"

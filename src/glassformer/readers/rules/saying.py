@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.wording import did_you_mean, listed
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, brief, quoted
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)"
@@ -198,7 +198,7 @@ def _weight(written: str, at: str) -> float:
     weight = float(written)
     if not 0 < weight <= HEAVIEST:
         raise UsageError(
-            f"{at}: the weight {written} is not above 0 and at most {HEAVIEST:g}; to speak against a label, write "
-            "`not` before it"
+            f"{at}: the weight {brief(written)} is not above 0 and at most {HEAVIEST:g}; to speak against a label, "
+            "write `not` before it"
         )
     return weight

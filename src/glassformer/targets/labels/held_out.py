@@ -10,10 +10,11 @@ from operator import not_
 from typing import Any, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.wording import label_name
+from glassformer.data.wording import counted, label_name
+from glassformer.errors import GlassformerError
 from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.number.held_out import Mean, unseen_figures
@@ -21,6 +22,7 @@ from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
 _MOST_ROWS, _MOST_VALUES = 2_000, 400_000
+_MOST_BYTES = 16 * _MOST_VALUES  # one row has as many values as there are labels, which may be more
 _WHOLE = 65_535  # of a probability; 16 bits hold it
 
 
@@ -34,7 +36,7 @@ class KeptRows(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    rows: int = Field(ge=1)
+    rows: int = Field(ge=1, le=_MOST_ROWS)
     probs: str
     truth: str | None
 
@@ -49,6 +51,12 @@ class KeptRows(BaseModel):
             truth=None if truth is None else _packed(truth[places]),
         )
 
+    @model_validator(mode="after")
+    def _unpacks(self) -> Self:
+        for packed in (self.probs, self.truth or self.probs):
+            _unpacked(packed, self.rows)
+        return self
+
     def read(self, *, multilabel: bool) -> tuple[FloatArray, Array | None]:
         """Return both arrays."""
         probs = (_unpacked(self.probs, self.rows) / _WHOLE).astype(np.float32)
@@ -61,7 +69,15 @@ def _packed(values: Array) -> str:
 
 
 def _unpacked(packed: str, rows: int) -> Array:
-    return np.frombuffer(zlib.decompress(b64decode(packed)), "<u2").reshape(rows, -1)
+    """Return the values (rows, any). Raises `ValueError` if they are damaged. A few letters may stand for gigabytes."""
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(b64decode(packed), _MOST_BYTES)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"it cannot be unpacked ({error})") from error
+    if not unpacking.eof or not content or len(content) % (2 * rows):
+        raise ValueError(f"it does not hold as many values for each of {counted(rows, 'row')}")
+    return np.frombuffer(content, "<u2").reshape(rows, -1)
 
 
 class HeldOutAnswers(BaseModel):
@@ -137,6 +153,14 @@ def _judged(
 ) -> dict[str, Any]:
     """Return the figures of `HeldOutAnswers` that depend on costs, by the rows that were kept."""
     probs, truth = kept.read(multilabel=multilabel)
+    of_labels = (
+        probs.shape[1] if truth is None else max(probs.shape[1], truth.shape[1] if multilabel else truth.max() + 1)
+    )
+    if of_labels != len(labels):
+        raise GlassformerError(
+            f"the held-out rows that the model keeps speak of {of_labels:,} labels, and config.json of "
+            f"{len(labels):,}; the files come from different models"
+        )
     costs = Costs.of(rows, [name for name, _ in labels], multilabel=multilabel)
     shares = given_by(probs, multilabel=multilabel, costs=costs).mean(axis=0)
     return {
