@@ -317,7 +317,7 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "tokenizer-a-pipe": (replaced_by("tokenizer.json", os.mkfifo), ("not a file",)),
     "tokenizer-of-no-model": (edited("tokenizer.json", lambda raw: raw | {"model": {"type": "LSTM"}}), ("tokenizer",)),
     "kept-rows-1e30": (kept(rows=10**30), ("held_out_answers.kept.rows", "damaged")),
-    "kept-rows-fewer": (kept(rows=1), ("speak of", "different models")),
+    "kept-rows-fewer": (kept(rows=1), ("metrics.json has held-out answers for", "different models")),
     "kept-rows-odd": (kept(rows=7), ("held_out_answers.kept", "7 rows", "damaged")),
     "kept-of-nothing": (kept(probs=""), ("held_out_answers.kept", "damaged")),
     "kept-of-no-letters": (kept(probs="\ud800"), ("held_out_answers.kept", "damaged")),

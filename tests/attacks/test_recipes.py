@@ -162,6 +162,8 @@ def test_an_empty_file_is_all_defaults(tmp_path: Path) -> None:
     ids=lambda setting: setting[:30],
 )  # fmt: skip
 def test_settings_of_steering(setting: str, tmp_path: Path) -> None:
+    for name in ("lm", "r"):
+        (tmp_path / name).mkdir()
     outcome = glassformer(
         "align", "rl", tmp_path / "lm", "--reward", tmp_path / "r", "--out", tmp_path / "m", "--set", setting
     )

@@ -294,7 +294,11 @@ def test_a_folder_of_texts_alone_is_no_table(reviews: Trained, tmp_path: Path) -
         (tmp_path / name).write_text("good film")
     for name in ("texts", "classes"):
         answering = glassformer("predict", reviews.folder, "--file", tmp_path / name, "--out", tmp_path / "out")
-        misused(answering, f"{name} holds texts in files of their own, and --file takes tables")
+        misused(answering, f"{name} holds one text in each file, and --file reads tables")
+    (tmp_path / "texts" / "a.csv").write_text("text\ngood film\n")
+    several = glassformer("predict", reviews.folder, "--file", tmp_path / "texts", "--out", tmp_path / "out")
+    misused(several, "files of several formats: '1.txt' and 'a.csv'")
+    (tmp_path / "texts" / "a.csv").unlink()
     (tmp_path / "texts" / "1.txt").write_text("__label__good good film\n")
     command = ("predict", reviews.folder, "--file", tmp_path / "texts", "--out", tmp_path / "out")
     assert glassformer(*command).code == 0

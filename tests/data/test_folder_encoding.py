@@ -56,7 +56,7 @@ def texts_in(folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the texts of a folder of classes, and what was said of encodings."""
     table = read_table(folder)
     texts = tuple(unicodedata.normalize("NFC", text) for text in table.frame["text"])
-    return texts, tuple(note for note in table.notes if " read as " in note)
+    return texts, tuple(note for note in table.notes if " files " in note)
 
 
 @pytest.mark.parametrize(

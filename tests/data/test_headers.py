@@ -1,12 +1,13 @@
 import csv
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from glassformer.data.headers import unique_names, without_repeats
-from glassformer.data.rows import iterate_rows
+from glassformer.data.rows import batches_of, iterate_rows
 from glassformer.data.surroundings import Row
 
 
@@ -64,3 +65,15 @@ def test_a_table_without_a_mess_is_unchanged(table: list[list[str]]) -> None:
     csv.writer(buffer, quoting=csv.QUOTE_ALL).writerows(table)
     (frame,) = iterate_rows(io.BytesIO(buffer.getvalue().encode()), rows_per_batch=9)
     assert [frame.columns, *map(list, frame.rows())] == table
+
+
+def test_each_of_several_files_says_what_it_leaves_out(tmp_path: Path) -> None:
+    files, notes = [tmp_path / "a.csv", tmp_path / "b.csv"], list[str]()
+    for file, before in zip(files, (2, 3), strict=True):
+        rows = [f"a film number {number},{number % 2}" for number in range(6)]
+        file.write_text("\n".join(["text,label", *rows[:before], "text,label", *rows[before:]]) + "\n")
+    assert sum(batch.height for batch in batches_of(files, rows_per_batch=100, on_note=notes.append)) == 12
+    assert [note for note in notes if "left out" in note] == [
+        "left out: 1 × the header again, in row 4 of the file",
+        "b.csv: left out: 1 × the header again, in row 5 of the file",
+    ]

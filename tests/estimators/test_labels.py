@@ -77,12 +77,12 @@ def test_labels_may_have_levels(tmp_path: Path) -> None:
     paths, probs = loaded.paths(TEXTS), loaded.predict_proba(TEXTS)
     assert paths == classifier.paths(TEXTS)
     up = probs[:, [label.startswith("up") for label in loaded.classes_]].sum(axis=1)
-    for path, share, of_one in zip(paths, up, probs.max(axis=1), strict=True):
+    for path, share, baseline_error in zip(paths, up, probs.max(axis=1), strict=True):
         assert path is not None  # one of two nodes has a half
         name, prob = path
         first = "up" if share >= 0.5 else "down"
         assert name.split(" > ")[0] == first
-        assert prob == pytest.approx(of_one if " > " in name else max(share, 1 - share), abs=1e-6)
+        assert prob == pytest.approx(baseline_error if " > " in name else max(share, 1 - share), abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,6 @@ def test_labels_without_meaning_are_not_doubted_by_chance(seed: int) -> None:
 
 
 def test_a_gain_must_be_larger_than_chance() -> None:
-    of_one = np.repeat((1.0, 0.0), (60, 40))
+    baseline_error = np.repeat((1.0, 0.0), (60, 40))
     for right, nothing in ((61, True), (64, False), (60, True), (59, True)):
-        assert knows_nothing(np.repeat((1.0, 0.0), (right, 100 - right)), of_one) == nothing
+        assert knows_nothing(np.repeat((1.0, 0.0), (right, 100 - right)), baseline_error) == nothing

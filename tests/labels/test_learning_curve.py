@@ -96,7 +96,7 @@ def test_a_number_has_a_curve_of_its_mean_error() -> None:
     assert not found.is_enough
     nearly = replace(found, gain=Gain(value=0, low=0, high=0.04 * found.errors[3]))
     assert nearly.is_enough
-    assert not replace(nearly, of_one=1.1 * found.errors[3]).is_enough
+    assert not replace(nearly, baseline_error=1.1 * found.errors[3]).is_enough
 
 
 def test_numbers_that_begin_to_be_learned_late_are_foretold_by_a_straight_line() -> None:
@@ -112,9 +112,9 @@ def test_numbers_that_begin_to_be_learned_late_are_foretold_by_a_straight_line()
         judged = np.concatenate([part.held_out for part in parts])
         return of_size[len(parts[0].learned)] + noise[judged]
 
-    found = curve_through(folds, of_size[900] + noise, learn, of_one=0.81)
+    found = curve_through(folds, of_size[900] + noise, learn, baseline_error=0.81)
     assert found.gain.value == pytest.approx(1_000 * 0.07 / 788, rel=0.02)
     assert found.gain.low < found.gain.value < found.gain.high
     falling = {112: 0.8, 225: 0.7, 450: 0.63, 900: 0.58}
     of_size.update(falling)
-    assert curve_through(folds, of_size[900] + noise, learn, of_one=0.81).gain.value < 0.07
+    assert curve_through(folds, of_size[900] + noise, learn, baseline_error=0.81).gain.value < 0.07

@@ -108,8 +108,10 @@ def test_a_reader_without_weight_is_not_asked(both: Predictor[NumberAnswers]) ->
 
 
 def test_held_out_rows_of_one_number_measure_nothing() -> None:
-    of_one = replace(scored(10), frame=scored(10).frame.with_columns(label=pl.lit("4"), text=pl.col("text") + " !"))
-    sources = Sources(train=scored(40), validation=of_one)
+    baseline_error = replace(
+        scored(10), frame=scored(10).frame.with_columns(label=pl.lit("4"), text=pl.col("text") + " !")
+    )
+    sources = Sources(train=scored(40), validation=baseline_error)
     with pytest.raises(UsageError, match="every held-out row has the number 4"):
         train_number(sources, load_recipe(None, overrides=SETTINGS))
 

@@ -206,7 +206,7 @@ def _strings(value: Any) -> Iterator[str]:
         yield value.encode(errors="replace").decode()  # JSON can spell half of a surrogate pair
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from (key, *_strings(inner))
+            yield from (*_strings(key), *_strings(inner))
     elif isinstance(value, list):
         for inner in value:
             yield from _strings(inner)

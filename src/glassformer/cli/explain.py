@@ -115,7 +115,7 @@ def explain(
         "neighbours": neighbours, "nearest": nearest,
     }  # fmt: skip
     of_a_file = {"out": out, "text": text, "overwrite": overwrite and html is None, "safe-csv": safe_csv}
-    table = table_file(file, query, encoding, typed=given != "-")
+    table = table_file(file, query, encoding, typed=given not in (None, "-"))
     _check(given, table, {**asked, "html": html}, of_a_file, json=run.json)
     check_new("--html", html, overwrite=overwrite)
     text_file(table)

@@ -71,21 +71,22 @@ def check_has_columns(model: Path, file: Path) -> None:
 
 def check_holds_tables(folder: Path) -> None:
     """Refuse a folder of texts in files of their own."""
-    from glassformer.data.class_folders import class_folders
+    from glassformer.data.formats.all_formats import format_of
     from glassformer.data.formats.fasttext import FASTTEXT, MARK
-    from glassformer.data.formats.format import Place, is_hidden
+    from glassformer.data.formats.format import Place
     from glassformer.data.formats.text import lines_at
+    from glassformer.data.shards import files_of
 
-    texts = sorted(file for file in folder.iterdir() if file.suffix in FASTTEXT.extensions and not is_hidden(file))
-    labelled = True
-    if texts:
-        with lines_at(Place(name=str(texts[0]), file=texts[0])) as lines:
-            labelled = lines.first.lstrip().startswith(MARK)
-    if not labelled or class_folders(folder):
-        raise UsageError(
-            f"{folder} holds texts in files of their own, and --file takes tables; write the texts into one table, a "
-            "row for each"
-        )
+    first = files_of(folder)[0]
+    if not first.is_dir():
+        if format_of(first) != FASTTEXT or not first.is_file():
+            return
+        with lines_at(Place(name=str(first), file=first)) as lines:
+            if lines.first.lstrip().startswith(MARK):
+                return
+    raise UsageError(
+        f"{folder} holds one text in each file, and --file reads tables; write the texts into one table, a row for each"
+    )
 
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:

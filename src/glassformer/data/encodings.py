@@ -350,7 +350,7 @@ def fitting(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> list[tuple
 
 
 def ranked(found: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Return encodings, each with how good it is, the best first. Of those as good, it is the most frequent one."""
+    """Return encodings, each with how good it is, the best first. Of nearly equal ones, the more common one."""
     best = max(found.values(), default=0)
 
     def order(pair: tuple[str, float]) -> tuple[bool, float, bool]:
@@ -368,7 +368,7 @@ def evidence(found: Sequence[tuple[str, float]], wrong: Sequence[bytes], place: 
     others = (each for each, as_good in found[1:] if as_good >= good * _UNSURE and _beyond(wrong, each) != beyond)
     other, doubt = next(others, None), ""
     if other:
-        doubt = f". It may also be {spelled(other)} ({_examples(wrong, other)}): if so, save the file as UTF-8"
+        doubt = f". It may also be {spelled(other)} ({_examples(wrong, other)}): if so, give `encoding={other!r}`"
     return (
         f"{spelled(encoding)}: {counted(n_bytes, 'byte')} such as 0x{wrong[0][fault(wrong[0]) or 0]:02x} in {place} "
         f"{'is' if n_bytes == 1 else 'are'} not UTF-8; {_examples(wrong, encoding)}{doubt}"

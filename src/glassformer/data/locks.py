@@ -41,9 +41,7 @@ def only_writer(folder: Path) -> Iterator[None]:
         if folder.is_file():
             raise UsageError(f"`out={str(folder)!r}` is a file; name a folder") from error
         if not _is_ours(folder / LOCK_FILE):
-            raise UsageError(
-                f"{folder / LOCK_FILE} is no file, but a link or the like, which no run leaves; remove it"
-            ) from error
+            raise UsageError(f"{folder / LOCK_FILE} is not a regular file, so no run made it; remove it") from error
         raise UsageError(
             f"`out={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
         ) from error

@@ -109,7 +109,8 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
     for file in files:
 
         def note(sentence: str, file: Path = file) -> None:
-            what = sentence.partition(":")[0]  # the evidence for an encoding differs from file to file
+            is_encoding = sentence.startswith("read as ")  # its evidence differs from file to file
+            what = sentence.partition(":")[0] if is_encoding else sentence
             if on_note and what not in said:
                 said.add(what)
                 on_note(sentence if file == files[0] else f"{file.name}: {sentence}")

@@ -24,7 +24,7 @@ def shards_in(folder: Path) -> list[Path]:
     if not inside:
         raise UsageError(f"{folder} is a folder without files; name a table, or a folder of tables.")
     if lost := next((path.name for path in inside if not path.exists()), None):
-        raise UsageError(f"{folder} holds {quoted(lost)}, a link to a file that is not there; remove or mend it.")
+        raise UsageError(f"{folder} holds {quoted(lost)}, a broken link; remove it, or restore its file.")
     if deeper := next((path.name for path in inside if path.is_dir()), None):
         raise UsageError(
             f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "

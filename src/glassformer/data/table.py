@@ -368,8 +368,8 @@ def _objects(frame: pl.DataFrame, text: str, label: str | None) -> list[str]:
             continue
         if key := next((key for key, value in within.items() if isinstance(value, str)), None):
             said.append(
-                f"the cells of {quoted(column)} are objects such as {brief(first)}, and are read as they stand; to "
-                f"learn from a value in them, such as {quoted(key)}, give it a key of its own in each row"
+                f"the column {quoted(column)} holds JSON objects such as {brief(first)}; they are read as plain text. "
+                f"To learn from {quoted(key)} alone, make it a column of its own"
             )
     return said
 

@@ -105,8 +105,8 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
         raise UsageError(f"{table.source}: all rows are of one group or have the same text, so none can be held out")
     folds = folds_apart(strata, groups)
     answers = truth.answers(texts, folds, _told(on_progress, "answering each row by a model that has not seen it"))
-    right, of_one = truth.agreement(answers)
-    curve, doubts, trusted = None, NO_DOUBTS, not knows_nothing(right, of_one)
+    right, baseline_error = truth.agreement(answers)
+    curve, doubts, trusted = None, NO_DOUBTS, not knows_nothing(right, baseline_error)
     if trusted:
         curve = truth.curve(texts, folds, answers, _told(on_progress, "learning from parts of the rows"))
         doubts = truth.doubts(answers)
@@ -125,7 +125,7 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
         rows=len(texts),
         labels=truth.names,
         agreement=float(right.mean()),
-        majority=float(of_one.mean()),
+        majority=float(baseline_error.mean()),
         knows_nothing=not trusted,
         estimated_wrong=estimated_wrong,
         curve=curve,

@@ -45,7 +45,7 @@ def knows_little(agreement: float, majority: float) -> bool:
     return agreement - majority < _LEAST_GAIN * (1 - majority)
 
 
-def knows_nothing(right: Numbers, of_one: Numbers) -> bool:
+def knows_nothing(right: Numbers, baseline_error: Numbers) -> bool:
     """Return whether answers are not clearly better than one answer to all rows.
 
     They are if the mean gain of a row is above 0 in a one-sided test at 5%: more than 1.645 standard errors. In some
@@ -53,9 +53,9 @@ def knows_nothing(right: Numbers, of_one: Numbers) -> bool:
 
     Args:
         right: (rows,) how right each answer is: 1 if it agrees with the label.
-        of_one: (rows,) the same for the one answer.
+        baseline_error: (rows,) the same for the one answer.
     """
-    gains = right - of_one
+    gains = right - baseline_error
     return bool(gains.mean() <= _CLEARLY * gains.std() / math.sqrt(len(gains)))
 
 

@@ -50,19 +50,19 @@ class LearningCurve:
             off they are on average.
         more: so many more rows of the same kind.
         gain: what they should take from the error that all rows leave.
-        of_one: of numbers, how far off the mean of all is. None: labels were learned.
+        baseline_error: of numbers, the mean error of always answering their mean. None: labels were learned.
     """
 
     rows: tuple[int, ...]
     errors: tuple[float, ...]
     more: int
     gain: Gain
-    of_one: float | None = None
+    baseline_error: float | None = None
 
     @property
     def of_numbers(self) -> bool:
         """Whether numbers were learned."""
-        return self.of_one is not None
+        return self.baseline_error is not None
 
     @property
     def accuracies(self) -> tuple[float, ...]:
@@ -73,11 +73,11 @@ class LearningCurve:
     def is_enough(self) -> bool:
         """Whether more rows would hardly help, even at the better end of the interval.
 
-        If numbers have hardly begun to be learned, nothing tells how much there is to learn.
+        If numbers have hardly begun to be learned, the curve does not show yet how much more rows bring.
         """
-        if self.of_one is None:
+        if self.baseline_error is None:
             return self.gain.high < _LITTLE
-        return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.of_one
+        return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.baseline_error
 
     def in_words(self, rows: str = "rows of the same kind") -> str:
         """Say what more rows would bring."""
@@ -128,7 +128,7 @@ def curve_through(
     errors: Array,
     learn: Learn,
     *,
-    of_one: float | None = None,
+    baseline_error: float | None = None,
     more: int = MORE,
     seed: int = 0,
     on_progress: OnProgress = silent,
@@ -137,7 +137,7 @@ def curve_through(
 
     Args:
         errors: (rows,) whether it is wrong, or how far off a number is.
-        of_one: how far off the mean of all numbers is.
+        baseline_error: the mean error of always answering the mean of numbers.
     """
     rng = np.random.default_rng(seed)
     ends = np.cumsum([len(fold.held_out) for fold in folds])
@@ -147,7 +147,7 @@ def curve_through(
         errors=tuple(found.mean(axis=1).tolist()),
         more=more,
         gain=_forecast(rows, np.split(found, ends[:-1], axis=1), len(errors), more, rng),
-        of_one=of_one,
+        baseline_error=baseline_error,
     )
 
 
@@ -187,8 +187,8 @@ def _forecast(rows: Array, errors: Sequence[Array], now: int, more: int, rng: np
     """Return how much the error falls from `now` rows to `now + more`.
 
     The estimate is that of a power law. Beyond the rows the right curve is unknown, so the interval spans three curves.
-    Each is fitted to 500 bootstrap samples (Efron 1979). Of numbers, the answers of few rows may be hardly better than
-    the mean, and the error falls faster later: then the estimate, and one of the curves, is a straight line.
+    Each is fitted to 500 bootstrap samples (Efron 1979). A number learned from few rows may be no better than the
+    mean, and its error falls faster later. If a straight line fits best, it is the estimate and one of the curves.
 
     Args:
         rows: (sizes,) numbers of rows that were learned from.

@@ -74,7 +74,11 @@ def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path)
             r"a\.zip#b\.csv lacks the column 'text', unlike a\.zip#a\.csv",
         ),
         ({"read-me.txt": b"x"}, "", "holds no table: 'read-me.txt'"),
-        ({"pos/1.txt": b"x"}, "", r"holds no table: 'pos/1\.txt'\. Unpack it, and name the folder"),
+        (
+            {"pos/1.txt": b"x"},
+            "",
+            r"holds no table: 'pos/1\.txt'\. If it holds a folder of texts for each class, unpack it",
+        ),
         ({}, "", "holds no table, it is empty"),
         ({"a.csv": b"text\nx"}, "#b.csv", "holds no 'b.csv'. It holds 'a.csv'"),
         ({"a.csv": b"text\nx"}, "#a.csv#x", "'a.csv' is one table, so it has no 'x'"),

@@ -26,13 +26,13 @@ def notes_and_rows(file: Path, content: str) -> tuple[list[str], list[dict[str, 
 def test_the_longest_array_within_one_object_is_the_table(indent: int | None, tmp_path: Path) -> None:
     notes, rows = notes_and_rows(tmp_path / "t.json", json.dumps(ANSWER, indent=indent))
     assert rows == ROWS
-    assert notes == ["one object of JSON, whose rows are those of 'data.reviews'"]
+    assert notes == ["the file is one JSON object; its rows are read from 'data.reviews'"]
 
 
 def test_a_row_with_a_text_and_arrays_is_a_row(tmp_path: Path) -> None:
-    row = {"text": "a good film", "people": [{"name": "Ann"}, {"name": "Bo"}]}
+    row = {"text": "Superb", "people": [{"name": "Ann"}, {"name": "Bo"}]}
     notes, rows = notes_and_rows(tmp_path / "t.jsonl", json.dumps(row))
-    assert (notes, len(rows), rows[0]["text"]) == ([], 1, "a good film")
+    assert (notes, len(rows), rows[0]["text"]) == ([], 1, "Superb")
     lines = "\n".join(json.dumps({"found": [{"n": 1}, {"n": 2}], "n": str(number)}) for number in range(3))
     assert len(notes_and_rows(tmp_path / "t.jsonl", lines)[1]) == 3
 
@@ -47,8 +47,8 @@ def test_cells_that_are_objects_are_said(tmp_path: Path) -> None:
     rows = [{"text": {"fr": row["text"]}, "label": {"team": row["label"]}} for row in ROWS]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
     said = [note for note in read_table(tmp_path / "t.jsonl").notes if "objects" in note]
-    assert [note.partition(" and are")[0] for note in said] == [
-        'the cells of \'text\' are objects such as {"fr": "a good film"},',
-        'the cells of \'label\' are objects such as {"team": "good"},',
+    assert [note.partition(";")[0] for note in said] == [
+        'the column \'text\' holds JSON objects such as {"fr": "a good film"}',
+        'the column \'label\' holds JSON objects such as {"team": "good"}',
     ]
-    assert said[1].endswith("such as 'team', give it a key of its own in each row")
+    assert said[1].endswith("To learn from 'team' alone, make it a column of its own")

@@ -290,6 +290,7 @@ def test_an_axis_needs_words_that_the_body_knows(body: Body) -> None:
 
     assert body.stretch is None
     assert with_axis((*FOOD, "the"), (*SPORT, "zorb")).stretch is None
+    assert with_axis((*FOOD, "the"), (*FOOD, "the")).stretch is None
     known = with_axis((*FOOD, "the"), (*SPORT, "we", "zorb"))
     assert known.stretch is not None
     more = learn_body("more", [documents(sentences(300, 3))], SETTINGS, lambda _: None, base=known)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -26,7 +27,10 @@ _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 
 @dataclass(frozen=True)
 class JsonLines(TextFormat):
-    """An object in each line, or an array of them, which may be within one object. A batch has the keys of its rows."""
+    """An object in each line, an array of objects, or in a file `.json` one object with such an array.
+
+    Each batch has the keys of its own rows.
+    """
 
     name = "json"
     extensions = (".jsonl", ".ndjson", ".json")
@@ -55,7 +59,12 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
     if first is None:
         return
     is_array = first[1].lstrip().startswith("[")
-    objects = _elements(first, lines, name) if is_array else _rows_within(first, numbered, place)
+    if is_array:
+        objects = _elements(first, lines, name)
+    elif _is_document(place):
+        objects = _rows_within(first, numbered, place)
+    else:
+        objects = itertools.chain([first], numbered)
     for row, (number, text) in enumerate(objects, start=1):
         try:
             record = json.loads(text, parse_int=_whole_number)
@@ -67,6 +76,11 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
         except (ValueError, RecursionError) as error:
             raise _malformed(name, row, number, error) from None
         yield record, texts
+
+
+def _is_document(place: Place) -> bool:
+    """Whether a file may hold one object for all rows. In other files and in pipes, each line is a row."""
+    return any(suffix.lower() == ".json" for suffix in Path(place.part or place.name).suffixes[-2:])
 
 
 def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], place: Place) -> Iterator[tuple[int, str]]:
@@ -81,12 +95,12 @@ def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], plac
         whole = _object("".join(line for _, line in taken))
     elif second := next(others, None):
         taken, whole = [first, second], None
-    path, rows = ((), []) if whole is None or _is_row(whole) else _longest_array(whole)
+    path, rows = ((), []) if whole is None else _longest_array(whole)
     if len(rows) < _FEWEST_WITHIN:
         yield from itertools.chain(taken, others)
         return
     if place.on_note:
-        place.on_note(f"one object of JSON, whose rows are those of {quoted('.'.join(path))}")
+        place.on_note(f"the file is one JSON object; its rows are read from {quoted('.'.join(path))}")
     yield from ((1, json.dumps(row)) for row in rows)
 
 
@@ -96,11 +110,6 @@ def _object(text: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _is_row(whole: dict[str, Any]) -> bool:
-    """Whether an object holds a text beside its arrays, so that it is a row itself."""
-    return any(isinstance(value, str) and " " in value.strip() for value in whole.values())
 
 
 def _longest_array(within: dict[str, Any]) -> tuple[tuple[str, ...], list[dict[str, Any]]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from operator import not_
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ PIECE_LENGTHS = range(3, 7)  # characters, as in Bojanowski et al. (2017), §3.2
 _MOST_BYTES = 1 << 30  # of words and pieces
 _MOST = 65_504.0  # the largest number of float16, in which scales are written
 _LEVELS = 7  # four bits: whole numbers from -7 to 7
-_ALONG_AXIS = 0.25  # the deviation of all words along an axis; of vectors of 200 numbers it is .07 elsewhere
+_STRETCH = 0.25  # the deviation of all words along an axis; of vectors of 200 numbers it is .07 elsewhere
 _FEWEST_OF_AXIS = 5  # words at each end
 
 
@@ -63,7 +64,7 @@ class Card(BaseModel):
     read: int
     seconds: float
     version: str
-    axes: tuple[Axis, ...] = Field(default=(), exclude_if=lambda axes: not axes)
+    axes: tuple[Axis, ...] = Field(default=(), exclude_if=not_)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,20 +120,22 @@ class Body(Lexicon):
     def stretch(self) -> FloatArray | None:
         """The matrix (dims, dims) that stretches vectors along the axes of the card. None: it has none.
 
-        A penalised head needs smaller weights along them, so that a few rows teach it to use them.
+        Along them a penalised head needs smaller weights, so it learns these directions from fewer rows.
         """
         axes = [axis for axis in map(self._direction, self.card.axes) if axis is not None]
         if not axes:
             return None
-        longer = np.stack([_ALONG_AXIS / (self.vectors @ axis).std() * axis for axis in axes])
-        return np.linalg.cholesky(np.eye(self.dims) + longer.T @ longer).astype(np.float32)
+        scaled = np.stack([_STRETCH / (self.vectors @ axis).std() * axis for axis in axes])
+        return np.linalg.cholesky(np.eye(self.dims) + scaled.T @ scaled).astype(np.float32)
 
     def _direction(self, axis: Axis) -> FloatArray | None:
-        """Return the vector from the words of the low end to those of the high end. None: too few are known."""
+        """Return the vector from the words of the low end to those of the high end. None: too few are known, or both
+        ends are the same."""
         low, high = ([self.index[word] for word in end if word in self.index] for end in (axis.low, axis.high))
         if min(len(low), len(high)) < _FEWEST_OF_AXIS:
             return None
-        return np.asarray(self.vectors[high].mean(axis=0) - self.vectors[low].mean(axis=0), np.float64)
+        found: FloatArray = self.vectors[high].mean(axis=0) - self.vectors[low].mean(axis=0)
+        return found if found.any() else None
 
     def of_words(self, words: Sequence[str]) -> tuple[FloatArray, FloatArray]:
         """Return the vectors (words, dims) of words, and their weights (words,) in the mean of a text.

@@ -158,8 +158,8 @@ def _judged(
     )
     if of_labels != len(labels):
         raise GlassformerError(
-            f"the held-out rows that the model keeps speak of {of_labels:,} labels, and config.json of "
-            f"{len(labels):,}; the files come from different models"
+            f"metrics.json has held-out answers for {of_labels:,} labels, and config.json has {len(labels):,}: the "
+            "files come from different models; copy the folder again"
         )
     costs = Costs.of(rows, [name for name, _ in labels], multilabel=multilabel)
     shares = given_by(probs, multilabel=multilabel, costs=costs).mean(axis=0)

@@ -98,8 +98,10 @@ class NumberTruth(Truth):
             judged = np.concatenate([part.held_out for part in parts])
             return np.abs(self.values[judged] - self._in_unit(found))
 
-        of_one = float(np.abs(self.values - self.values.mean()).mean())
-        return curve_through(folds, np.abs(self.values - answers), learn, of_one=of_one, on_progress=on_progress)
+        baseline_error = float(np.abs(self.values - self.values.mean()).mean())
+        return curve_through(
+            folds, np.abs(self.values - answers), learn, baseline_error=baseline_error, on_progress=on_progress
+        )
 
     def doubts(self, answers: Array) -> tuple[Array, Suggested, float | None]:
         rows = self._far(answers)
