@@ -34,7 +34,10 @@ AIMS = (
         what="few labels: mean gain over TF-IDF with 8 rows of each class", aim=0.09, result="few-labels", per_class=8,
         tried="other weights of readers; priors for C and n-grams; names of labels as rows; self-training; VAT",
     ),
-    Aim(what="the same with 32", aim=0.09, result="few-labels", per_class=32, tried="the same"),
+    Aim(what="the same with 32", aim=0.09, result="few-labels", per_class=32,
+        tried="other weights of readers; priors for C and n-grams; names of labels as rows; self-training; VAT; a "
+        "sentiment axis",
+    ),
     Aim(
         what="`disaster-tweets`", aim=0.825, result="disaster-tweets",
         tried="the transformer started from the vectors, and pre-trained; vectors of the texts themselves",

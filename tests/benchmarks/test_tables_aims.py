@@ -25,7 +25,7 @@ def test_a_reached_aim_is_bold_and_a_missed_one_says_what_was_tried(tmp_path: Pa
     (few,) = [
         line for line in shown if line.startswith("| the same with 32 | .090 | .050 (+.050 to +.050 on 1 table) | ")
     ]
-    assert few.endswith(" | the same |")
+    assert few.endswith("; a sentiment axis |")
     assert "| `disaster-tweets` | .825 | **.830 (.820 to .840 in 2 runs)** |  |" in shown
     assert any(line.startswith("| `imdb` | .925 | .900 (95% interval .890 to .910, one seed) | the ") for line in shown)
     assert sum("Not measured yet." in line for line in shown) == 2
