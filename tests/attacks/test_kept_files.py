@@ -187,7 +187,7 @@ def test_another_thing_of_the_name_of_the_lock(name: str, table: Path, tmp_path:
     mine.write_text("mine")
     {"link": link(str(mine)), "pipe": pipe, "folder": Path.mkdir}[name](out / LOCK_FILE)
     with nothing_lost(mine):
-        answered(train(table, out), LOCK_FILE, "which no run leaves; remove it")
+        answered(train(table, out), LOCK_FILE, "no run made it; remove it")
     assert os.path.lexists(out / LOCK_FILE)
 
 
