@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -39,21 +38,6 @@ _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
 _SEED = 0  # of the order in which texts are drawn at random
-Given = ParamSpec("Given")
-Read = TypeVar("Read")
-
-
-def _in_its_encoding(
-    method: Callable[Concatenate[Project, Given], Read],
-) -> Callable[Concatenate[Project, Given], Read]:
-    """Return a method that reads the table in the encoding that was named when the desk took it."""
-
-    @wraps(method)
-    def reading(project: Project, /, *args: Given.args, **given: Given.kwargs) -> Read:
-        with reading_as(named_encoding() or project.store.facts.get("encoding")):
-            return method(project, *args, **given)
-
-    return reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +144,6 @@ class Project:
         except UsageError as error:
             self.store.note(found=[_UNCLEAR if error.listing else error.message])
 
-    @_in_its_encoding
     def read(
         self,
         *,
@@ -187,20 +170,21 @@ class Project:
         if self.has_decisions:
             raise UsageError("labels have been given already, so the columns stay; begin another project")
         notes: list[str] = []
-        batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
-        first = next(batches)
-        wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
-        found_text, found_label, said = _columns(first, table.name, wanted, without_labels=without_labels)
-        facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
-        facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
-        if found_label is not None:
-            source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
-            source = find_task(source, by_content=True).source
-            facts |= {"task": source.task, "separator": source.multilabel}
-        labelling = labelling_of(facts)
-        inputs = InputsRead.of(facts)
-        Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
-        texts = pl.concat(_texts(itertools.chain([first], batches), inputs, found_label, labelling))
+        with self._reading():
+            batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
+            first = next(batches)
+            wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
+            found_text, found_label, said = _columns(first, table.name, wanted, without_labels=without_labels)
+            facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
+            facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
+            if found_label is not None:
+                source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
+                source = find_task(source, by_content=True).source
+                facts |= {"task": source.task, "separator": source.multilabel}
+            labelling = labelling_of(facts)
+            inputs = InputsRead.of(facts)
+            Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
+            texts = pl.concat(_texts(itertools.chain([first], batches), inputs, found_label, labelling))
         rows = texts.height
         texts = texts.filter(~pl.col("blank"))
         if texts.is_empty():
@@ -213,12 +197,16 @@ class Project:
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
         self.store.fill(texts, draws, facts | {"found": [*notes, *said]})
 
-    @_in_its_encoding
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""
         assert self.table is not None
-        first = first_rows(self.table)
+        with self._reading():
+            first = first_rows(self.table)
         return [{"name": name, "shown": listing(first, [name])[0].strip()} for name in first.columns]
+
+    def _reading(self) -> AbstractContextManager[None]:
+        """Let the table be read in the encoding that was named when the desk took it."""
+        return reading_as(named_encoding() or self.store.facts.get("encoding"))
 
     def write_labels(self) -> Path:
         """Write the labelled texts as a table, and return its path."""

@@ -58,8 +58,7 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
     first = next(numbered, None)
     if first is None:
         return
-    is_array = first[1].lstrip().startswith("[")
-    if is_array:
+    if first[1].lstrip().startswith("["):
         objects = _elements(first, lines, name)
     elif _is_document(place):
         objects = _rows_within(first, numbered, place)
