@@ -323,7 +323,7 @@ def _is_meant(text: str, encoding: str) -> bool:
 def fitting(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> list[tuple[str, float]]:
     """Return the encodings that fit lines that are not UTF-8, the best first, each with how good it is.
 
-    Those that give the same text are as good as the best of them. The context are further lines of the same language.
+    Encodings that give the same text share the best value. `context`: further lines in the same language.
     """
     import chardet  # it takes a tenth of a second, and few files need it
 

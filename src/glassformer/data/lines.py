@@ -55,8 +55,8 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
     """Yield the lines as text, without their line breaks.
 
     Args:
-        on_note: called once, if the encoding is not UTF-8. None: it has to be UTF-8, as no guess can be said, or what
-            `encoding=` says.
+        on_note: called once, if the encoding is not UTF-8. None: only UTF-8 and `encoding=` are accepted, as a guess
+            could not be said.
 
     Raises:
         UsageError: it is not UTF-8, though it has to be, or what `text_lines` raises.
