@@ -240,7 +240,7 @@ def test_a_file_without_out_is_answered_on_standard_output(reviews: Trained) -> 
 def test_json_keeps_the_values_of_its_other_columns(reviews: Trained, tmp_path: Path) -> None:
     """Of every row, also beyond the first batch, where a key is missing, and from a pipe."""
     odd = {"id": 1, "price": 2.50, "ok": True, "tags": ["a", {"b": None}], "big": 10**30, "none": None, "code": "007"}
-    odd |= {"film": "NaN", "films": ["Infinity War", {"NaN": 1}]}
+    odd |= {"film": "NaN", "films": ["Infinity War", {"NaN": 1}], "by": {"name": "Ann", "age": 40}}
     rows = [{"text": "good film", **odd}, *({"text": "bad", "id": number} for number in range(5_000))]
     table, out = tmp_path / "new.jsonl", tmp_path / "a.jsonl"
     table.write_text("\n".join(map(json.dumps, rows)))
@@ -253,6 +253,9 @@ def test_json_keeps_the_values_of_its_other_columns(reviews: Trained, tmp_path: 
     array = json.dumps([{"text": "good film", "n": 3, "odd": float("nan"), "far": [float("inf")]}]).encode()
     (piped,) = glassformer("predict", reviews.folder, "--file", "-", "--json", stdin=array).document["answers"]
     assert (piped["n"], piped["odd"], piped["far"]) == (3, None, "[Infinity]")
+    as_csv = glassformer("predict", reviews.folder, "--file", table, "--out", tmp_path / "a.csv")
+    assert as_csv.code == 0
+    assert pl.read_csv(tmp_path / "a.csv")["by.name"][0] == "Ann"
     explained = tmp_path / "why.jsonl"
     table.write_text("\n".join(map(json.dumps, [rows[0]] * 9)))
     assert glassformer("explain", reviews.folder, "--file", table, "--out", explained).code == 0

@@ -33,9 +33,9 @@ def texts_in(text_column: str) -> TextsOf:
     return lambda frame: frame[text_column].cast(pl.String).fill_null("").to_list()
 
 
-def refuse_taken(frame: pl.DataFrame, added: Iterable[str], source: str) -> None:
-    """Raise `UsageError` if the table already has a column with the name of an added one."""
-    if taken := [name for name in added if name in frame.columns]:
+def refuse_taken(frame: pl.DataFrame, added: Iterable[str], source: str, like: Delimited | None = None) -> None:
+    """Raise `UsageError` if the table already has a column with the name of an added one, or `like` an object."""
+    if taken := [name for name in added if name in (*frame.columns, *(like.within.values() if like else ()))]:
         raise UsageError(
             f"{source} already has a column {taken[0]!r}, and the answers need this name; rename the column"
         )
@@ -53,7 +53,7 @@ def _as_in_file(row: dict[str, Any], like: Delimited) -> dict[str, Any]:
     while like.records:
         texts, record = like.records.popleft()
         if all(texts.get(name) == text for name, text in row.items()):
-            return {name: record.get(name) for name in row}
+            return {key: record.get(key) for key in dict.fromkeys(like.within.get(name, name) for name in row)}
     return row
 
 
@@ -107,7 +107,7 @@ def json_answers(write: Callable[[Iterable[str]], None], like: Delimited, *, sou
     """Return a function that writes a frame as lines of JSON: of each row its columns, then its answer."""
 
     def write_records(frame: pl.DataFrame, answers: Answers) -> None:
-        refuse_taken(frame, answers.record_keys, source)
+        refuse_taken(frame, answers.record_keys, source, like)
         check_columns(frame, None)
         write(answers.lines(rows_of(frame, like)))
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer.data.rows import read_batches
@@ -43,10 +44,46 @@ def test_a_line_that_is_no_json_is_named_though_it_begins_like_an_object(tmp_pat
             notes_and_rows(tmp_path / "t.jsonl", content)
 
 
-def test_cells_that_are_objects_are_said(tmp_path: Path) -> None:
-    rows = [{"text": {"fr": row["text"]}, "label": {"team": row["label"]}} for row in ROWS]
+def test_objects_within_rows_are_columns(tmp_path: Path) -> None:
+    rows = [{"n": n, "review": {"text": row["text"], "by": {"age": 40 + n}}} | row for n, row in enumerate(ROWS)]
+    rows[1]["review"] = None
+    rows[2]["review"] = {"late": "left out", "text": ["a", "list"]}  # in the second batch
+    written = "\n".join(map(json.dumps, rows))
+    assert notes_and_rows(tmp_path / "t.jsonl", written)[1] == [
+        {"n": "0", "review.text": "a good film", "review.by.age": "40", **ROWS[0]},
+        {"n": "1", "review.text": None, "review.by.age": None, **ROWS[1]},
+        {"n": "2", "review.text": '["a", "list"]', **ROWS[2]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"a": {"b": 1}}, {"a": "no object"}),
+        ({"a": {str(n): n for n in range(60)}}, {"a": {str(n): n for n in range(60, 120)}}),
+        ({"a": {"b": 1}, "a.b": 2}, {"a": {"b": 3}}),
+        ({"a": {}}, {"a": {}}),
+    ],
+    ids=["other values", "many keys", "a name that is taken", "empty ones"],
+)
+def test_other_objects_stay_as_they_are(first: dict[str, Any], second: dict[str, Any], tmp_path: Path) -> None:
+    _, rows = notes_and_rows(tmp_path / "t.jsonl", f"{json.dumps(first)}\n{json.dumps(second)}")
+    assert rows[0]["a"] == json.dumps(first["a"])
+
+
+def test_a_table_whose_text_and_label_are_within_objects_is_read(tmp_path: Path) -> None:
+    rows = [{"review": {"text": row["text"]}, "by": {"label": row["label"]}} for row in ROWS]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    said = [note for note in read_table(tmp_path / "t.jsonl").notes if "objects" in note]
+    table = read_table(tmp_path / "t.jsonl")
+    assert (table.text_column, table.label_column) == ("review.text", "by.label")
+    pl.DataFrame(rows).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").frame.equals(table.frame)
+
+
+def test_cells_of_other_tables_that_are_objects_are_said(tmp_path: Path) -> None:
+    rows = [{"text": json.dumps({"fr": row["text"]}), "label": json.dumps({"team": row["label"]})} for row in ROWS]
+    pl.DataFrame(rows).write_csv(tmp_path / "t.csv")
+    said = [note for note in read_table(tmp_path / "t.csv").notes if "objects" in note]
     assert [note.partition(";")[0] for note in said] == [
         'the column \'text\' holds JSON objects such as {"fr": "a good film"}',
         'the column \'label\' holds JSON objects such as {"team": "good"}',

@@ -37,7 +37,14 @@ class Columnar:
             unpacked += sum(int(each.str.len_bytes().sum()) for each in batch.select(pl.col(pl.String)).iter_columns())
             if is_bomb(packed, unpacked):
                 raise UsageError(f"{place.name} repeats few values very often: its rows hold {unpacked / 1e9:,.1f} GB")
-            yield batch
+            yield _spread(batch)
+
+
+def _spread(batch: pl.DataFrame) -> pl.DataFrame:
+    """Return records within rows as columns of their own, such as `review.text`."""
+    while records := [name for name, kind in batch.schema.items() if isinstance(kind, pl.Struct)]:
+        batch = batch.unnest(records, separator=".")
+    return batch
 
 
 PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))

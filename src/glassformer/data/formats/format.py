@@ -27,6 +27,7 @@ class Delimited:
 
     Attributes:
         records: of JSON, the rows of the last frame, each as text, as frames hold it, and as it stands in the file.
+        within: of JSON, the columns that are values of objects, such as `review.text`, each with its key in `records`.
     """
 
     separator: str = ","
@@ -34,6 +35,7 @@ class Delimited:
     records: deque[tuple[dict[str, str | None], dict[str, Any]]] = field(
         default_factory=deque, compare=False, repr=False
     )
+    within: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 OnDelimited = Callable[[Delimited], None]

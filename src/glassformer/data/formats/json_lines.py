@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from glassformer.errors import UsageError, brief, quoted
 
 MOST_DIGITS = 100
 _FEWEST_WITHIN = 2  # rows, of an array within an object
+_MOST_SPREAD = 100  # columns of the objects under one key; of more, the keys are values themselves, such as names
+_DEEPEST = 8
 _NOT_JSON = re.compile("NaN|Infinity")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
@@ -29,7 +32,8 @@ _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 class JsonLines(TextFormat):
     """An object in each line, an array of objects, or in a file `.json` one object with such an array.
 
-    Each batch has the keys of its own rows.
+    Each batch has the keys of its own rows. Objects within rows are read as columns, such as `review.text` (see
+    `_spread`).
     """
 
     name = "json"
@@ -40,12 +44,16 @@ class JsonLines(TextFormat):
         records, like = _json_records(lines.whole, place), Delimited()
         if place.on_delimited:
             place.on_delimited(like)
+        first = list(itertools.islice(records, rows_per_batch))
+        like.within.update(_spread([record for record, _ in first]))
+        records = itertools.chain(first, records)
         while rows := list(itertools.islice(records, rows_per_batch)):
+            cells = [_spread_out(record, texts, like.within) for record, texts in rows]
             if place.on_delimited:
                 like.records.clear()
-                like.records.extend((texts, _writable(row, texts)) for row, texts in rows)
-            columns = dict.fromkeys(key for _, row in rows for key in row)
-            yield pl.DataFrame([pl.Series(key, [row.get(key) for _, row in rows], pl.String) for key in columns])
+                like.records.extend((row, _writable(*both)) for row, both in zip(cells, rows, strict=True))
+            columns = dict.fromkeys(key for row in cells for key in row)
+            yield pl.DataFrame([pl.Series(key, [row.get(key) for row in cells], pl.String) for key in columns])
 
 
 JSON_LINES = JsonLines()
@@ -119,6 +127,49 @@ def _longest_array(within: dict[str, Any]) -> tuple[tuple[str, ...], list[dict[s
         if isinstance(rows, list) and len(rows) > len(found[1]) and all(isinstance(row, dict) for row in rows):
             found = (key, *path), rows
     return found
+
+
+def _spread(records: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
+    """Return the columns that objects within records are read as, such as `review.text`, each with the object's key.
+
+    The objects under a key stay as they are if it holds other values too, or if they have many keys.
+    """
+    held = defaultdict[str, list[Any]](list)
+    for record in records:
+        for key, value in record.items():
+            held[key] += [] if value is None else [value]
+    found: dict[str, str] = {}
+    for key, values in held.items():
+        if all(isinstance(value, dict) for value in values):
+            columns = {path for value in values for path, _ in _values_in(value, key)}
+            if len(columns) <= _MOST_SPREAD and not columns & held.keys():
+                found |= dict.fromkeys(columns, key)
+    return found
+
+
+def _values_in(value: object, path: str, deepest: int = _DEEPEST) -> Iterator[tuple[str, object]]:
+    """Yield the values in an object or those in it, each with the keys that lead to it."""
+    if not isinstance(value, dict) or not deepest:
+        yield path, value
+        return
+    for key, inner in value.items():
+        yield from _values_in(inner, f"{path}.{key}", deepest - 1)
+
+
+def _spread_out(
+    record: Mapping[str, Any], texts: dict[str, str | None], within: Mapping[str, str]
+) -> dict[str, str | None]:
+    """Return the cells of a record by their columns. Keys of objects that no first row has are left out."""
+    if not within:
+        return texts
+    cells, spread = dict[str, str | None](), {*within.values()}
+    for key, text in texts.items():
+        if key in spread and (record[key] is None or isinstance(record[key], dict)):
+            values = _values_in(record[key], key)
+            cells |= {path: _as_text(value) for path, value in values if within.get(path) == key}
+        else:
+            cells[key] = text
+    return cells
 
 
 def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError:
