@@ -34,6 +34,14 @@ ROWS, HELD_OUT = {"tweets": None, "reviews": 3_000}, {"tweets": 1_000, "reviews"
 EPOCHS = {"tweets": 4, "reviews": 2}
 ROUNDS, STARTS, SEED = 3, 5, 0
 WEIGHT_BY_HAND = 1.0
+ANSWERING: dict[str, tuple[str, dict[str, Any]]] = {
+    "alone": ("glassformer", {"model.counting": "none", "model.body": "none"}),  # the transformer
+    "all": ("glassformer, all readers", {}),
+    "counting-body": ("glassformer, counting and the body", {"training.epochs": 0}),
+    "counting": ("glassformer, counting alone", {"training.epochs": 0, "model.body": "none"}),
+    "body": ("glassformer, the body alone", {"training.epochs": 0, "model.counting": "none", "model.body": "english"}),
+}
+"""Folder → contestant, and the settings of its model."""
 ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 Figures = dict[str, Any]
@@ -70,16 +78,15 @@ def prepare(experiment: Experiment, kind: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     train.frame.select("text", "label").write_csv(file)
     train, source = read_table(file, text="text", label="label"), SourceConfig(train=str(file.absolute()))
-    settings = {"training.seed": SEED, "training.epochs": EPOCHS[kind], "model.body": "none"}
-    both = load_recipe(None, overrides=settings)
-    alone = load_recipe(None, overrides=settings | {"model.counting": "none"})
+    settings = {"training.seed": SEED, "training.epochs": EPOCHS[kind]}
+    recipes = {name: load_recipe(None, overrides=settings | more) for name, (_, more) in ANSWERING.items()}
 
     def make(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, recipe in {"alone": alone, "both": both}.items():
+        for name, recipe in recipes.items():
             made = classifier(experiment, f"answering-{name}-{kind}", recipe, train, source=source)
             shutil.copytree(made, folder / name, dirs_exist_ok=True)
-        about = set_weights(folder) | write_exports(folder)
+        about = ask_all(folder) | write_exports(folder)
         texts, labels = train.frame["text"].to_list(), train.frame["label"].to_list()
         write_fasttext(folder / "fasttext.bin", texts, labels)
         write_tfidf(folder / "tfidf.joblib", texts, labels)
@@ -87,12 +94,12 @@ def prepare(experiment: Experiment, kind: str) -> Path:
         (folder / "texts.json").write_text(json.dumps(held), encoding="utf-8")
         (folder / "about.json").write_text(json.dumps(about), encoding="utf-8")
 
-    made_of = {"recipe": both.model_dump(mode="json"), "training": fingerprint(train), "texts": held}
+    made_of = {"recipe": recipes["all"].model_dump(mode="json"), "training": fingerprint(train), "texts": held}
     return experiment.model(f"answering-{kind}", made_of, make)
 
 
-def set_weights(folder: Path) -> dict[str, Figures]:
-    """Make one copy of the model with counting answer with both readers, and one by counting alone.
+def ask_all(folder: Path) -> dict[str, Figures]:
+    """Let the model with all readers answer by all of them.
 
     The speed does not depend on the weights. If training gave the transformer the weight 0, it is set by hand.
 
@@ -103,19 +110,18 @@ def set_weights(folder: Path) -> dict[str, Figures]:
     from glassformer.data.checksums import replace_file
     from glassformer.prediction.model_folder import CLASSIFIER, load_model
 
-    trained = load_model(folder / "both", CLASSIFIER)
+    trained = load_model(folder / "all", CLASSIFIER)
     assert trained.config.readers is not None
     chosen = trained.config.readers.transformer.weight
-    shutil.copytree(folder / "both", folder / "counting", dirs_exist_ok=True)
-    for name, weight in {"both": chosen or WEIGHT_BY_HAND, "counting": 0.0}.items():
-        config = json.loads((folder / name / "config.json").read_text(encoding="utf-8"))
-        config["readers"]["transformer"]["weight"] = weight
-        replace_file(folder / name, "config.json", json.dumps(config))
-    names = {"glassformer": "alone", "glassformer, both readers": "both", "glassformer, counting alone": "counting"}
+    if not chosen:
+        config = json.loads((folder / "all" / "config.json").read_text(encoding="utf-8"))
+        config["readers"]["transformer"]["weight"] = WEIGHT_BY_HAND
+        replace_file(folder / "all", "config.json", json.dumps(config))
     about: dict[str, Figures] = {
-        name: {"answers_by": answers_by(load_model(folder / file, CLASSIFIER).config)} for name, file in names.items()
+        contestant: {"answers_by": answers_by(load_model(folder / name, CLASSIFIER).config)}
+        for name, (contestant, _) in ANSWERING.items()
     }
-    about["glassformer, both readers"] |= {
+    about[ANSWERING["all"][0]] |= {
         "training_chose": answers_by(trained.config),
         "weight_by_hand": None if chosen else WEIGHT_BY_HAND,
         "epochs": len(trained.metrics["history"]),

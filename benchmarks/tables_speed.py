@@ -108,7 +108,7 @@ def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
     """Say what training chose, and how an export in int8 passed its check."""
     if "training_chose" in found:
         readers, by_hand = found["readers"], found["weight_by_hand"]
-        set_so = f" To measure both, we set the weight of the transformer to {by_hand:g} by hand." if by_hand else ""
+        set_so = f" To measure all, we set the weight of the transformer to {by_hand:g} by hand." if by_hand else ""
         alone = readers["transformer_accuracy"]
         by_transformer = "it gave up on the transformer" if alone is None else f"{alone:.3f} by the transformer"
         yield (

@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from glassformer.data.inputs import SEPARATOR, mark
@@ -32,6 +32,13 @@ def test_words_are_those_of_the_tokenizer(text: str) -> None:
     tokenizer = TextTokenizer.train([text], TokenizerConfig(min_frequency=1))
     spelled = {number: word for word, number in tokenizer.vocabulary().items()}
     assert [spelled[number] for number in tokenizer.encode([text])[0].tolist()] == words_of(text)
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=30))
+@example("".join(map(chr, range(128))))
+@example("don't " + "a'b" * 50)
+def test_ascii_words_are_those_of_other_texts(text: str) -> None:
+    assert words_of(text) == words_of(f"{text} ä")[:-1]
 
 
 def test_runs_of_one_to_three_words_are_counted() -> None:

@@ -38,7 +38,7 @@ def fit_body(body: Body, rows: Rows, folds: Sequence[Fold], work: Path | None = 
 def share_known(body: Body, texts: Sequence[str]) -> float:
     """Return the share of the words of texts that the body knows whole, weighted as in the mean of a text."""
     words = [word[field:] for text in texts for word in words_of(text) if (field := field_of(word)) >= 0]
-    numbers = np.array([body.index.get(word, -1) for word in words], np.int64)
+    numbers = body.numbers_of(words)
     known = float(body.weights[numbers[numbers >= 0]].sum())
     return known / max(known + float((numbers < 0).sum()), 1e-9)
 

@@ -226,7 +226,7 @@ def _continued(base: Body, stream: Stream, vectors: FloatArray) -> tuple[tuple[s
     """
     counts = stream.counts.astype(np.float32)
     before, _ = base.of_words(stream.words)
-    places = np.array([base.index.get(word, -1) for word in stream.words])
+    places = base.numbers_of(stream.words)
     known, size = places >= 0, len(base.words)
     both = (vectors[known] * np.log1p(counts[known])[:, None]).T @ before[known]
     left, _, right = np.linalg.svd(both, full_matrices=False)

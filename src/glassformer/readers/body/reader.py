@@ -89,7 +89,7 @@ class BodyReader(Lexicon, Reader):
             ends: text i has the words `ends[i]:ends[i + 1]`. None: all are of one text.
         """
         bounds = np.array([0, len(words)]) if ends is None else ends
-        known = np.fromiter((self.index.get(word, -1) for word in words), np.int64, len(words))
+        known = self.numbers_of(words)
         fields = np.zeros(len(words), np.int64)
         weights, scores = self.weights[known], self._scores[0, known]
         for place in np.flatnonzero(known < 0).tolist():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import not_
 from pathlib import Path
 
@@ -83,6 +83,10 @@ class Lexicon:
     def index(self) -> Mapping[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
+    def numbers_of(self, words: Collection[str]) -> IntArray:
+        """Return the number of each word, -1 of one that is unknown."""
+        return np.fromiter(map(self.index.get, words, repeat(-1)), np.int64, len(words))
+
     @cached_property
     def piece_index(self) -> Mapping[str, int]:
         return {piece: number for number, piece in enumerate(self.pieces)}
@@ -142,7 +146,7 @@ class Body(Lexicon):
 
         A word without known pieces has the weight 0.
         """
-        known = np.array([self.index.get(word, -1) for word in words], np.int64)
+        known = self.numbers_of(words)
         vectors, weights = np.zeros((len(words), self.dims), np.float32), np.zeros(len(words), np.float32)
         found = known >= 0
         vectors[found] = self.vectors[known[found]]

@@ -6,6 +6,7 @@ with a separator, those of the third with two. The value of a column is a word t
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, groupby
@@ -21,6 +22,8 @@ START, END = "<start>", "<end>"  # the pattern cuts these into several words, so
 LONGEST_RUN = 3  # words
 _SHORTEST_PIECE, _LONGEST_PIECE = 2, 5  # characters
 _LONGEST_WORD = 100  # characters of a word that are read
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*|[^\t-\r ]")
+_ASCII_LONG = re.compile(rf"[a-z0-9']{{{_LONGEST_WORD + 1}}}")
 
 
 def words_of(text: str) -> list[str]:
@@ -45,6 +48,8 @@ def _words_of_fields(text: str) -> Iterator[str]:
 
 
 def _plain_words(text: str) -> list[str]:
+    if text.isascii() and not _ASCII_LONG.search(lower := text.lower()):
+        return _ASCII_WORD.findall(lower)  # the same words, four times as fast
     lower = unicodedata.normalize("NFKC", text).lower()
     return [word[:_LONGEST_WORD] for word, _ in CUT_INTO_WORDS.pre_tokenize_str(lower)]
 
