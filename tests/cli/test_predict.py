@@ -298,6 +298,12 @@ def test_a_folder_of_texts_alone_is_no_table(reviews: Trained, tmp_path: Path) -
     for name in ("texts", "classes"):
         answering = glassformer("predict", reviews.folder, "--file", tmp_path / name, "--out", tmp_path / "out")
         misused(answering, f"{name} holds one text in each file, and --file reads tables")
+    shutil.make_archive(str(tmp_path / "classes"), "zip", tmp_path / "classes")
+    packed = glassformer("predict", reviews.folder, "--file", tmp_path / "classes.zip")
+    assert [line.split(",")[:3] for line in packed.out.splitlines()[1:]] == [
+        ["good film", "bad", "bad/2.txt"],
+        ["good film", "good", "good/1.txt"],
+    ]
     (tmp_path / "texts" / "a.csv").write_text("text\ngood film\n")
     several = glassformer("predict", reviews.folder, "--file", tmp_path / "texts", "--out", tmp_path / "out")
     misused(several, "files of several formats: '1.txt' and 'a.csv'")

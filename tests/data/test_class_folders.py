@@ -1,9 +1,11 @@
+import zipfile
+import zlib
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from glassformer.data.rows import batches_of
+from glassformer.data.rows import batches_of, read_batches
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
@@ -32,6 +34,27 @@ def test_a_folder_of_texts_for_each_class_is_a_table(tmp_path: Path) -> None:
     assert table.frame["label"].to_list() == ["sci", "talk.misc"]
     assert "2 folders" in table.notes[0]
     assert [drop.reason for drop in table.dropped] == ["empty text"]
+
+
+@pytest.mark.parametrize("within", ["", "mails/of march/"])
+def test_an_archive_of_texts_for_each_class_is_one_too(within: str, tmp_path: Path) -> None:
+    path, long = tmp_path / "mails.zip", "a" * 3_000
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {"sci/2.md": "zwei", "talk.misc/51": long, "sci/1.txt": "été"}.items():
+            archive.writestr(f"{within}{name}", text.encode("cp1252"))
+        archive.writestr(f"__MACOSX/{within}sci/._1.txt", "hidden")
+        archive.writestr(f"{within}README.txt", "not a class")
+    notes: list[str] = []
+    found = pl.concat(read_batches(path, rows_per_batch=1, on_note=notes.append)).rows()
+    assert found == [("été", "sci", "sci/1.txt"), ("zwei", "sci", "sci/2.md"), (long, "talk.misc", "talk.misc/51")]
+    assert notes == ["1 of 3 files read as Windows-1252: 2 bytes such as 0xe9 in sci/1.txt are not UTF-8; é"]
+    table = read_table(path)
+    assert table.frame["label"].to_list() == ["sci", "sci", "talk.misc"]
+    assert "2 folders" in table.notes[0]
+    packed = zlib.compress(long.encode(), wbits=-zlib.MAX_WBITS)
+    path.write_bytes(path.read_bytes().replace(packed, packed[::-1]))
+    with pytest.raises(UsageError, match=r"mails\.zip.* may be damaged"):
+        read_table(path)
 
 
 @pytest.mark.parametrize(

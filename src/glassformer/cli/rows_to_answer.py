@@ -54,13 +54,14 @@ def table_file(file: str | None, query: str | None, encoding: str | None, *, typ
 
 def check_has_columns(model: Path, file: Path) -> None:
     """Refuse a file of texts alone, which a pipe answers."""
+    from glassformer.data.class_folders import class_folders
     from glassformer.data.formats.all_formats import format_of
     from glassformer.data.formats.compressions import is_compressed
     from glassformer.data.formats.fasttext import FASTTEXT, MARK
     from glassformer.data.formats.format import Place
     from glassformer.data.formats.text import lines_at
 
-    if format_of(file) != FASTTEXT:
+    if class_folders(file) or format_of(file) != FASTTEXT:
         return
     with lines_at(Place(name=str(file), file=file)) as lines:
         if not lines.first.lstrip().startswith(MARK):

@@ -1,15 +1,22 @@
-"""Texts in files of their own, in a folder for each class: FOLDER/spam/1.txt."""
+"""Texts in files of their own, in a folder for each class: FOLDER/spam/1.txt.
+
+They may stand in an archive, which is named as if it were that folder: mails.zip/spam/1.txt.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
 from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS
+from glassformer.data.formats.archive import files_in, is_archive
 from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.lines import LONGEST, OnNote
@@ -19,8 +26,13 @@ from glassformer.errors import UsageError
 def class_folders(folder: Path) -> list[Path]:
     """Return the folders of the classes in the order of their names, or nothing if a folder holds something else.
 
-    Each holds files and nothing else, none of which is a table. Texts beside them, such as a README, are ignored.
+    Each holds files and nothing else, none of which is a table. Texts beside them, such as a README, are ignored. In an
+    archive, all may stand within one folder.
+
+    Raises what `files_in` raises, of an archive.
     """
+    if not folder.is_dir():
+        return _of_archive(folder) if is_archive(folder) and folder.is_file() else []
     inside = sorted(path for path in folder.iterdir() if not is_hidden(path))
     classes = [path for path in inside if path.is_dir()]
     beside = [path for path in inside if path not in classes]
@@ -28,6 +40,24 @@ def class_folders(folder: Path) -> list[Path]:
         return []
     held = [list(filter(lambda path: not is_hidden(path), each.iterdir())) for each in classes]
     return classes if all(files and all(map(_is_text, files)) for files in held) else []
+
+
+def _of_archive(archive: Path) -> list[Path]:
+    files = [archive / name for name in files_in(archive)]
+    if not files or not all(map(_is_named_as_text, files)):
+        return []
+    root = Path(os.path.commonpath([file.parent for file in files]))
+    classes = sorted({file.parent for file in files} - {root})
+    return classes if len(classes) > 1 and all(each.parent == root for each in classes) else []
+
+
+def is_class_folder(path: Path) -> bool:
+    """Whether this is a folder, or one in an archive."""
+    return path.is_dir() or _archive_of(path) is not None
+
+
+def _archive_of(path: Path) -> Path | None:
+    return next((above for above in path.parents if is_archive(above) and above.is_file()), None)
 
 
 def texts_of_classes(
@@ -38,21 +68,46 @@ def texts_of_classes(
     Raises:
         UsageError: a file is too long, or is not text.
     """
-    files = [path for folder in folders for path in sorted(folder.iterdir()) if not is_hidden(path)]
-    decoder = FolderDecoder(folders[0].parent, files, _bytes_of, on_note=on_note)
-    for label, of_class in itertools.groupby(files, key=lambda path: path.parent.name):
-        while batch := list(itertools.islice(of_class, rows_per_batch)):
-            texts = [decoder.text(path).strip() for path in batch]
-            names = [f"{label}/{path.name}" for path in batch]
-            yield pl.DataFrame({"text": texts, "label": [label] * len(batch), "file": names})
+    with _opened(folders[0].parent) as (files_of, bytes_of):
+        files = [path for folder in folders for path in sorted(files_of(folder)) if not is_hidden(path)]
+        decoder = FolderDecoder(folders[0].parent, files, bytes_of, on_note=on_note)
+        for label, of_class in itertools.groupby(files, key=lambda path: path.parent.name):
+            while batch := list(itertools.islice(of_class, rows_per_batch)):
+                texts = [decoder.text(path).strip() for path in batch]
+                names = [f"{label}/{path.name}" for path in batch]
+                yield pl.DataFrame({"text": texts, "label": [label] * len(batch), "file": names})
 
 
-def _bytes_of(path: Path) -> bytes:
-    if path.stat().st_size > LONGEST:
+@contextmanager
+def _opened(root: Path) -> Iterator[tuple[Callable[[Path], Iterable[Path]], Callable[[Path], bytes]]]:
+    """Give what lists the files of a class, and what reads one of them."""
+    archive = _archive_of(root / "class")
+    if archive is None:
+        yield Path.iterdir, lambda path: _checked(path, path.stat().st_size).read_bytes()
+        return
+    of_classes: dict[Path, list[Path]] = {}
+    for name in files_in(archive):
+        of_classes.setdefault((archive / name).parent, []).append(archive / name)
+    with zipfile.ZipFile(archive) as members:
+
+        def read(path: Path) -> bytes:
+            member = members.getinfo(path.relative_to(archive).as_posix())
+            _checked(path, member.file_size)
+            return members.read(member)
+
+        yield of_classes.__getitem__, read
+
+
+def _checked(path: Path, size: int) -> Path:
+    if size > LONGEST:
         raise UsageError(f"{path} has more than {LONGEST >> 20} MiB, which is no text of one class; remove it")
-    return path.read_bytes()
+    return path
 
 
 def _is_text(path: Path) -> bool:
+    return path.is_file() and _is_named_as_text(path)
+
+
+def _is_named_as_text(path: Path) -> bool:
     suffix = path.suffix.lower()
-    return path.is_file() and (suffix in FASTTEXT.extensions or suffix not in EXTENSIONS)
+    return suffix in FASTTEXT.extensions or suffix not in EXTENSIONS

@@ -17,7 +17,7 @@ from typing import BinaryIO
 import polars as pl
 import polars.selectors as cs
 
-from glassformer.data.class_folders import texts_of_classes
+from glassformer.data.class_folders import class_folders, is_class_folder, texts_of_classes
 from glassformer.data.encodings import named_encoding
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
@@ -84,6 +84,8 @@ def read_batches(
         place = Place(name=name, file=source, on_delimited=on_delimited, on_note=on_note)
         return _checked(_piped(place, rows_per_batch), name)
     check_file(source)
+    if folders := class_folders(source):
+        return batches_of(folders, rows_per_batch=rows_per_batch, on_note=on_note)
     tables = located(source)
     if on_note and named_encoding() and not tables[0].format.is_text:
         on_note("no text file, so `encoding=` says nothing of it")
@@ -101,8 +103,9 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
     Raises:
         UsageError: a file cannot be read, or has other columns than the first one. The message names it.
     """
-    if files[0].is_dir():
-        yield from texts_of_classes(files, rows_per_batch=rows_per_batch, on_note=on_note)
+    if is_class_folder(files[0]):
+        texts = texts_of_classes(files, rows_per_batch=rows_per_batch, on_note=on_note)
+        yield from _checked(texts, str(files[0].parent))
         return
     columns: set[str] = set()
     said: set[str] = set()

@@ -46,12 +46,10 @@ def shards_in(folder: Path) -> list[Path]:
 def files_of(path: Path) -> list[Path]:
     """Return the files of a table: the path itself, or the shards if it is a folder or an archive with several.
 
-    Of a folder with a folder for each class, they are the latter (see `class_folders`).
+    Of a folder or archive with a folder for each class, they are the latter (see `class_folders`).
 
-    Raises what `shards_in` and `located` raise.
+    Raises what `shards_in`, `class_folders` and `located` raise.
     """
     if not exists(path):
         return [path]  # reading it raises the error
-    if path.is_dir():
-        return class_folders(path) or shards_in(path)
-    return [table.address for table in located(path)]
+    return class_folders(path) or (shards_in(path) if path.is_dir() else [table.address for table in located(path)])

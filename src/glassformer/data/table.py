@@ -9,6 +9,7 @@ from typing import Unpack
 
 import polars as pl
 
+from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.inputs import BLANK, MARK, Inputs
@@ -161,7 +162,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         )
     if files != [path]:
         counted_on = ", in the order of their names; rows are counted through all of them" if len(files) > 1 else ""
-        kind = "folder" if files[0].is_dir() else "file"
+        kind = "folder" if is_class_folder(files[0]) else "file"
         notes.insert(0, f"{counted(len(files), kind)}{counted_on}")
     return Table(
         frame=frame,

@@ -77,7 +77,7 @@ def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path)
         (
             {"pos/1.txt": b"x"},
             "",
-            r"holds no table: 'pos/1\.txt'\. If it holds a folder of texts for each class, unpack it",
+            r"holds no table: 'pos/1\.txt'\. Texts without a table need a folder for each class, two or more",
         ),
         ({}, "", "holds no table, it is empty"),
         ({"a.csv": b"text\nx"}, "#b.csv", "holds no 'b.csv'. It holds 'a.csv'"),

@@ -72,7 +72,9 @@ def located(address: Path) -> list[Located]:
     tables = [name for name in names if _format_of_name(name) not in (None, FASTTEXT)]  # a README is no table
     if not tables:
         of_texts = any(_format_of_name(name) == FASTTEXT and "/" in name for name in names)
-        way_out = " If it holds a folder of texts for each class, unpack it and name that folder." if of_texts else ""
+        way_out = (
+            " Texts without a table need a folder for each class, two or more, and nothing else." if of_texts else ""
+        )
         raise UsageError(f"{path} holds no table{': ' + _listed(names) if names else ', it is empty'}.{way_out}")
     if len(tables) > _MOST_TABLES:
         raise UsageError(f"{path} holds {len(tables):,} tables; unpack it, and name the folder, which is read faster")
