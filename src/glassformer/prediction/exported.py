@@ -11,7 +11,6 @@ SHA256SUMS          the checksums of these files
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -34,6 +33,7 @@ from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import EXPORTED_NUMBER_FORMAT, format_of
 from glassformer.prediction.onnx_graph import MOST_BYTES, RefusedGraphError, check_graph
 from glassformer.prediction.reader_files import read_readers
+from glassformer.prediction.run_limit import ended_after
 from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import Seen
 from glassformer.readers.reader import Reader
@@ -153,19 +153,13 @@ class ExportedPredictor(Answering[Given]):
 
 def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
     """Return the logits (windows, n_classes) of windows with padding."""
-    import onnxruntime
-
-    options = onnxruntime.RunOptions()
-    limit = threading.Timer(_MOST_SECONDS, setattr, (options, "terminate", True))
-    limit.daemon = True
-    limit.start()
-    try:
-        (logits,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}, options)
-    except Exception as error:  # the library raises several kinds
-        why = f"it took longer than {_MOST_SECONDS} seconds" if options.terminate else _cause(error)
-        raise GlassformerError(f"{MODEL_FILE} of the exported model cannot be run: {why}; export it again") from error
-    finally:
-        limit.cancel()
+    with ended_after(_MOST_SECONDS) as options:
+        try:
+            (logits,) = session.run([LOGITS], {TOKEN_IDS: token_ids, ATTENTION_MASK: attention_mask}, options)
+        except Exception as error:  # the library raises several kinds
+            why = f"it took longer than {_MOST_SECONDS} seconds" if options.terminate else _cause(error)
+            said = f"{MODEL_FILE} of the exported model cannot be run: {why}; export it again"
+            raise GlassformerError(said) from error
     found: FloatArray = logits
     if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != len(token_ids):
         raise GlassformerError(f"{MODEL_FILE} of the exported model gives no logits of each text; export it again")
