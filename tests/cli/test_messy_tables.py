@@ -81,7 +81,7 @@ def test_one_encoding_holds_for_all_tables_of_a_command(tmp_path: Path) -> None:
         (f"дом {'хорош' if number % 2 else 'плох'} {number}", "да" if number % 2 else "нет") for number in range(60)
     ]
 
-    def written(name: str, rows: list[tuple[str, str]], encoding: str = "cp866") -> Path:
+    def written(name: str, rows: list[tuple[str, str]], encoding: str = "cp855") -> Path:
         (tmp_path / name).write_bytes("".join(f"{text},{label}\n" for text, label in rows).encode(encoding))
         return tmp_path / name
 
@@ -90,26 +90,26 @@ def test_one_encoding_holds_for_all_tables_of_a_command(tmp_path: Path) -> None:
     new = written("new.csv", [("text", "label"), *((f"новый {text}", label) for text, label in reviews[:10])])
     texts = tmp_path / "more.txt"
     more = [f"ещё {text}" if place < 40 else text for place, (text, _) in enumerate(reviews)]
-    texts.write_bytes("\n".join(more).encode("cp866"))
-    flags = ("--set", "training.epochs=1", *QUICK, "--encoding", "cp866", "--out")
+    texts.write_bytes("\n".join(more).encode("cp855"))
+    flags = ("--set", "training.epochs=1", *QUICK, "--encoding", "cp855", "--out")
     read = glassformer("train", train, "--validation", held_out, "--unlabelled", texts, *flags, tmp_path / "model")
     assert read.code == 0, read.err
     assert "20 unlabelled texts are also training texts" in read.err
     assert "'да' 30" in read.err
     assert "20 rows of" in read.err
     added = glassformer(
-        "train", "--init", tmp_path / "model", "--add", new, "--encoding", "cp866", "--out", tmp_path / "b"
+        "train", "--init", tmp_path / "model", "--add", new, "--encoding", "cp855", "--out", tmp_path / "b"
     )
     assert added.code == 0, added.err
     assert "'да' 35" in added.err
     command = ("train", "--init", tmp_path / "model", "--add", new, "--out", tmp_path / "c", "--encoding")
     misused(glassformer(*command, "cp1251"), "--encoding cp1251: the old rows of", "are in another encoding")
-    answered = glassformer("predict", tmp_path / "model", "--file", "-", "--encoding", "cp866", stdin=new.read_bytes())
+    answered = glassformer("predict", tmp_path / "model", "--file", "-", "--encoding", "cp855", stdin=new.read_bytes())
     assert "новый дом плох 0,нет,нет," in answered.out
     utf8 = written("utf8.csv", [("text", "label"), *reviews], "utf-8")
-    measured = glassformer("evaluate", tmp_path / "model", utf8, "--encoding", "cp866", "--out", tmp_path / "e")
+    measured = glassformer("evaluate", tmp_path / "model", utf8, "--encoding", "cp855", "--out", tmp_path / "e")
     assert measured.code == 0, measured.err
-    assert "note: read as UTF-8 and not as cp866, by line 2 (д)" in measured.err
+    assert "note: read as UTF-8 and not as cp855, by line 2 (д)" in measured.err
     again = ("evaluate", tmp_path / "model", train, "--out", tmp_path / "f")
     assert (measured := glassformer(*again)).code == 0, measured.err
     assert "60 of 60 measured texts were also in training" in measured.err
@@ -119,26 +119,26 @@ def test_the_encoding_of_the_training_table_may_be_named_when_it_is_read_again(t
     rows = "".join(f"дом {'хорош' if number % 2 else 'плох'} {number},{number % 2}\n" for number in range(60))
     table, moved = tmp_path / "train.csv", tmp_path / "moved.csv"
     table.write_text(f"text,label\n{rows}", encoding="utf-8")
-    moved.write_bytes(f"text,label\n{rows}".encode("cp866"))
+    moved.write_bytes(f"text,label\n{rows}".encode("cp855"))
     flags = ("--preset", "tiny", "--epochs", 0, "--set", "model.body=none")
     assert glassformer("train", table, "--out", tmp_path / "model", *flags).code == 0
     command = ("evaluate", tmp_path / "model", table, "--train", moved, "--out", tmp_path / "e", "--encoding")
     misused(glassformer(*command, "koi8-r"), "does not hold the rows that the model was trained on")
-    assert (measured := glassformer(*command, "cp866")).code == 0, measured.err
+    assert (measured := glassformer(*command, "cp855")).code == 0, measured.err
 
 
 def test_other_commands_read_in_a_named_encoding_too(reviews: Trained, tmp_path: Path) -> None:
-    """No note or guess says that these bytes are cp866: the figures and files show it."""
+    """No note or guess says that these bytes are cp855: the figures and files show it."""
     pairs = tmp_path / "t.csv"
     rows = "".join(f"этот дом {'хорош' if number % 2 else 'плох'},{number % 2}\n" for number in range(8))
-    pairs.write_bytes(f"text,label\n{rows}".encode("cp866"))
-    named = ("--encoding", "cp866")
+    pairs.write_bytes(f"text,label\n{rows}".encode("cp855"))
+    named = ("--encoding", "cp855")
     made = glassformer("align", "pairs", pairs, "--chosen", "1", "--prompt-words", 2, "--out", tmp_path / "p", *named)
     assert made.code == 0, made.err
     assert '"этот дом"' in (tmp_path / "p" / "pairs.jsonl").read_text(encoding="utf-8")
     learned = glassformer("embeddings", pairs, "--out", tmp_path / "body", "--dims", 2, "--min-count", 1, *named)
     assert "near этот: " in learned.out, learned.err
-    (tmp_path / "texts.txt").write_bytes("".join(f"этот дом {number}\n\n" for number in range(40)).encode("cp866"))
+    (tmp_path / "texts.txt").write_bytes("".join(f"этот дом {number}\n\n" for number in range(40)).encode("cp855"))
     tiny = ("--preset", "tiny", "--set", "training.max_steps=1", "--set", "tokenizer.kind=character")
     assert glassformer("pretrain", tmp_path / "texts.txt", "--out", tmp_path / "lm", *tiny, *named).code == 0
     assert '"э"' in (tmp_path / "lm" / "tokenizer.json").read_text(encoding="utf-8")
@@ -148,6 +148,6 @@ def test_other_commands_read_in_a_named_encoding_too(reviews: Trained, tmp_path:
     assert glassformer(*folder, *named).code == 0
     assert "этот дом хорош" in (tmp_path / "answers" / "a.csv").read_text(encoding="utf-8")
     misused(glassformer(*folder), "was begun with another --encoding, or without it")
-    piped = glassformer("predict", reviews.folder, *named, "--jsonl", stdin="этот дом".encode("cp866"))
+    piped = glassformer("predict", reviews.folder, *named, "--jsonl", stdin="этот дом".encode("cp855"))
     assert '"text": "этот дом"' in piped.out
     misused(glassformer("predict", reviews.folder, "дом", *named), "--encoding goes with --file or standard input")

@@ -188,6 +188,7 @@ SENTENCES = {
 }
 WRITTEN = [
     *(("de", "cp1252"), ("fr", "cp1252"), ("en", "cp1252"), ("pl", "cp1250"), ("cs", "cp1250"), ("hu", "cp1250")),
+    *(("de", "cp850"), ("fr", "cp850"), ("pl", "cp852"), ("cs", "cp852"), ("ru", "cp866")),
     *(("ru", "cp1251"), ("ru", "koi8_r"), ("el", "cp1253"), ("tr", "cp1254"), ("vi", "cp1258")),
     *(("zhs", "gb18030"), ("zh", "big5"), ("ja", "shift_jis"), ("ja", "euc_jp"), ("ko", "euc_kr")),
 ]

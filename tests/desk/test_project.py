@@ -186,8 +186,8 @@ def test_the_encoding_is_said_and_a_named_one_is_kept(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(f"text,label\n{rows}".encode("cp1251"))
     with Project.opened(tmp_path / "desk", tmp_path / "t.csv") as project:
         assert project.store.facts["found"][0].startswith("read as Windows-1251: ")
-    (tmp_path / "t.csv").write_bytes(f"text,label\n{rows}".encode("cp866"))
-    with reading_as("cp866"), Project.opened(tmp_path / "named", tmp_path / "t.csv") as project:
+    (tmp_path / "t.csv").write_bytes(f"text,label\n{rows}".encode("cp855"))
+    with reading_as("cp855"), Project.opened(tmp_path / "named", tmp_path / "t.csv") as project:
         assert project.store.classes == ["да", "нет"]
     with Project.opened(tmp_path / "named", None) as project:
         assert "дом номер 0" in project.columns()[0]["shown"]

@@ -27,6 +27,7 @@ _SPELLED = {
     "big5hkscs": "Big5",
     "koi8_r": "KOI8-R",
     "koi8_u": "KOI8-U",
+    **{f"cp{number}": f"DOS-{number}" for number in (850, 852, 866)},
     "iso8859_2": "Latin-2",
 }
 """The encodings that are looked for, by their names in Python, and how people name them. Each holds the characters of
@@ -34,6 +35,10 @@ its older relatives: Windows-1252 those of Latin-1, GB18030 those of GBK."""
 _OTHERS = {"utf_8": "UTF-8", "utf_16": "UTF-16", "utf_32": "UTF-32"}
 _UNSURE = 0.95
 """The runner-up is named if it is at least this good."""
+_RARE = (
+    "cp850",
+    "cp852",
+)  # they are named if they are better: most short texts of Windows-1252 fit them nearly as well
 _MOST_FREQUENT = "cp1252"  # it is taken where another is as good
 _MORE_FREQUENT = (_MOST_FREQUENT, "koi8_r")  # they are taken where another gives the same text
 _LINES_BEFORE, _BYTES_OF_A_LINE = 50, 500
@@ -365,7 +370,8 @@ def evidence(found: Sequence[tuple[str, float]], wrong: Sequence[bytes], place: 
     encoding, good = found[0]
     n_bytes = sum(byte >= 0x80 for line in wrong for byte in line)
     beyond = _beyond(wrong, encoding)
-    others = (each for each, as_good in found[1:] if as_good >= good * _UNSURE and _beyond(wrong, each) != beyond)
+    as_good = (each for each, value in found[1:] if value >= good * (1 if each in _RARE else _UNSURE))
+    others = (each for each in as_good if _beyond(wrong, each) != beyond)
     other, doubt = next(others, None), ""
     if other:
         doubt = f". It may also be {spelled(other)} ({_examples(wrong, other)}): if so, give `encoding={other!r}`"

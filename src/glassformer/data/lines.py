@@ -27,6 +27,7 @@ LONGEST = 2**24
 compressed file of some megabytes could unpack to one huge line, and a quote that is never closed would make one row of
 the rest of the file."""
 
+ROWS_WITHIN = "Of one object that holds all rows in its array NAME, `jq -c '.NAME[]'` gives each row a line of its own."
 LONGEST_VALUE = 2**22
 """The most bytes of a value of a table, a thick novel. What is made of a text takes a few hundred times its size."""
 
@@ -249,12 +250,8 @@ def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[byte
     lines = itertools.chain([first] if first else [], iter(partial(stream.readline, LONGEST + 1), b""))
     for number, line in enumerate(lines, 1):
         if len(line) > LONGEST:
-            array = (
-                " `jq -c .[]` gives each object of an array a line of its own."
-                if start.lstrip().startswith(b"[")
-                else ""
-            )
-            raise UsageError(_too_long(name, number) + array)
+            of_json = {b"[": " `jq -c .[]` gives each object of an array a line of its own.", b"{": f" {ROWS_WITHIN}"}
+            raise UsageError(_too_long(name, number) + of_json.get(start.lstrip()[:1], ""))
         yield line
 
 

@@ -30,6 +30,13 @@ def test_the_longest_array_within_one_object_is_the_table(indent: int | None, tm
     assert notes == ["the file is one JSON object; its rows are read from 'data.reviews'"]
 
 
+@pytest.mark.parametrize("indent", [None, 2], ids=["one line", "many lines"])
+def test_an_object_that_is_too_large_says_what_to_do(indent: int | None, tmp_path: Path) -> None:
+    content = json.dumps({"rows": [{"text": "a" * 2**12}] * 2**12}, indent=indent)
+    with pytest.raises(UsageError, match=r"(more|longer) than 16 MiB.*`jq -c '\.NAME\[\]'` gives each row"):
+        notes_and_rows(tmp_path / "t.json", content)
+
+
 def test_a_row_with_a_text_and_arrays_is_a_row(tmp_path: Path) -> None:
     row = {"text": "Superb", "people": [{"name": "Ann"}, {"name": "Bo"}]}
     notes, rows = notes_and_rows(tmp_path / "t.jsonl", json.dumps(row))

@@ -16,7 +16,7 @@ import polars as pl
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
-from glassformer.data.lines import LONGEST
+from glassformer.data.lines import LONGEST, ROWS_WITHIN
 from glassformer.errors import UsageError, brief, quoted
 
 MOST_DIGITS = 100
@@ -98,7 +98,10 @@ def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], plac
         for each in others:
             taken.append(each)
             if (size := size + len(each[1])) > LONGEST:
-                break
+                raise UsageError(
+                    f"{place.name} begins with an object of more than {LONGEST >> 20} MiB, and no more of it was read. "
+                    f"{ROWS_WITHIN}"
+                )
         whole = _object("".join(line for _, line in taken))
     elif second := next(others, None):
         taken, whole = [first, second], None
