@@ -3,6 +3,7 @@
 import re
 import resource
 import shlex
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -290,6 +291,34 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
         page.get_by_role("link", name="Begin to label").click()
         expect(page.locator("#given")).to_contain_text("<b>")
         page.close()
+
+
+def test_a_folder_that_is_dropped_can_be_packed_and_dropped(browser: Browser, tmp_path: Path) -> None:
+    """A real drop, as the desktop makes it: scripts cannot make one of a folder."""
+    for number in range(40):
+        text = tmp_path / "mails" / ("praise" if number % 2 else "blame") / f"{number}.txt"
+        text.parent.mkdir(parents=True, exist_ok=True)
+        text.write_text(f"the film number {number} is {'good' if number % 2 else 'bad'}")
+    packed = shutil.make_archive(str(tmp_path / "mails"), "zip", tmp_path, "mails")
+    desk = create_desk(Project.open(tmp_path / "desk"), learn)
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        for dropped in (tmp_path / "mails", Path(packed)):
+            place = page.locator(".drop").bounding_box()
+            assert place is not None
+            where = {"x": place["x"] + 40, "y": place["y"] + 40}
+            what = {"items": [], "files": [str(dropped)], "dragOperationsMask": 1}
+            for event in ("dragEnter", "dragOver", "drop"):
+                page.context.new_cdp_session(page).send(
+                    "Input.dispatchDragEvent", {"type": event, **where, "data": what}
+                )
+            if dropped.is_dir():
+                expect(page.get_by_role("alert")).to_contain_text("Pack it as a .zip and drop that")
+        expect(page.get_by_text("40 texts have a label already: 2 classes")).to_be_visible()
+        expect(page.get_by_role("alert")).to_be_hidden()
+        page.close()
+    desk.rounds.stop()
 
 
 @contextmanager

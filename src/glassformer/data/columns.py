@@ -127,7 +127,7 @@ def find_columns(
         unread = [name for name in others[:MOST_COLUMNS] if name != found_label and _is_text(sample[name])]
         notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
-        values = sample[found_label].n_unique()
+        values = sample[found_label].drop_nulls().n_unique()
         how = "by its name" if label_by_name else counted(values, "value")
         how = f"by its name and content, {how}" if told_label else how
         what = "number" if labels.number else "label"

@@ -13,7 +13,7 @@ export function opening(desk) {
   const part = el("input", { type: "text", id: "part", autocomplete: "off" });
   const drop = el("div", { className: "drop" },
     el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
-    el("p", {}, "or drop it here: Excel, CSV, TSV, JSON lines, Parquet. Labels may be missing."),
+    el("p", {}, "or drop it here: Excel, CSV, TSV, JSON, Parquet, or a .zip of them or of texts in a folder for each class. Labels may be missing."),
     el("p", { className: "soft" }, el("label", { for: "part" }, "The sheet, if it is a workbook of several: "), part));
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
@@ -73,7 +73,7 @@ export function opening(desk) {
     event.preventDefault();
     drop.classList.remove("ready");
     const [item] = event.dataTransfer.items;
-    if (item?.webkitGetAsEntry()?.isDirectory) desk.say("This is a folder. Close the desk, and open the folder from the terminal: glassformer desk FOLDER");
+    if (item?.webkitGetAsEntry()?.isDirectory) desk.say("This is a folder. Pack it as a .zip and drop that, or open the folder from the terminal: glassformer desk FOLDER");
     else take(event.dataTransfer.files[0]);
   });
   /** The columns of the first text and of the labels have no other use. */
