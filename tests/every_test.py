@@ -59,10 +59,15 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return "bytes" if isinstance(val, bytes) else None
 
 
+@pytest.fixture(autouse=True, scope="module")
+def shapes() -> None:
+    """Every file starts with no shapes that passed."""
+    forget()
+
+
 @pytest.fixture(autouse=True)
 def seeds() -> None:
-    """Every test starts from the same state of every generator, and with no shapes that passed."""
-    forget()
+    """Every test starts from the same state of every generator."""
     random.seed(0)
     np.random.seed(0)
     torch_random.seed(0)

@@ -13,7 +13,8 @@ import pytest
 from filelock import FileLock
 
 from tests.cli.terminal import QUICK, Outcome, glassformer
-from tests.fits import few_steps, remember_graphs
+from tests.fits import few_steps
+from tests.graphs import remember_graphs
 
 POSITIVE, NEGATIVE = "very good", "not, good"  # a space and a comma, to be quoted
 

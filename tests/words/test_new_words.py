@@ -26,6 +26,7 @@ from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import load_pretraining_recipe
 from glassformer.words.embed import rare_place
 from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
+from tests.fits import quick as quick
 from tests.prediction.keeping import keeping
 from tests.prediction.language import Recites
 from tests.words.samples import (
