@@ -109,6 +109,7 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
     (found,) = client.get("/desk/state").json()["rounds"]
     assert (found["state"], found["labels"]) == ("done", FEWEST_LABELS)
     assert found["command"] == "learn labels.csv models/round-0001 classes"
+    assert found["more"] == "From 200 labels on, this says what more of them would bring"
     ways = []
     for _ in range(2 * RANDOM_EVERY):
         text = client.get("/desk/next", params={"who": "me"}).json()["text"]

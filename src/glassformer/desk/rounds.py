@@ -22,8 +22,8 @@ from glassformer.desk.labelling import Labelling
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
-from glassformer.labels.findings import OF_LABELS
-from glassformer.labels.learning_curve import LearningCurve
+from glassformer.labels.findings import OF_LABELS, LabelCheck
+from glassformer.labels.learning_curve import fewest_rows
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.load_answering import load_answering
@@ -211,7 +211,7 @@ class Rounds:
         found = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
         ids = labelled["id"].to_list()
         store.note(doubts=[_doubt(row, ids, cells, labelling) for row in found.iter_rows(named=True)])
-        return {} if check.curve is None else {"more": _more(check.curve)}
+        return {"more": _more(check)}
 
 
 def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], labelling: Labelling) -> dict[str, Any]:
@@ -224,6 +224,9 @@ def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], lab
     return doubt
 
 
-def _more(curve: LearningCurve) -> str:
-    """Say what more labels would bring, and whether a person can stop."""
-    return curve.in_words("labels") + (": you can stop" if curve.is_enough else "")
+def _more(check: LabelCheck) -> str | None:
+    """Say what more labels would bring, and whether a person can stop. None if it cannot be told."""
+    if check.curve is not None:
+        return check.curve.in_words("labels") + (": you can stop" if check.curve.is_enough else "")
+    fewest = fewest_rows(len(check.labels))
+    return f"From {fewest:,} labels on, this says what more of them would bring" if check.rows < fewest else None
