@@ -167,12 +167,13 @@ def test_the_only_column_of_numbers_is_learned_and_of_several_one_is_asked_for()
         )
 
 
-def test_a_cell_without_a_label_is_no_value_of_the_column() -> None:
+@pytest.mark.parametrize("empty", [None, "", " "])
+def test_a_cell_without_a_label_is_no_value_of_the_column(empty: str | None) -> None:
     few = sample_of("Message: messages, team: classes").with_columns(
-        pl.when(pl.int_range(pl.len()) % 2 == 0).then("team").alias("team")
+        pl.when(pl.int_range(pl.len()) % 2 == 0).then("team").otherwise(pl.lit(empty, pl.String)).alias("team")
     )
     found = find_columns(few, "t.csv", text=None, label=None, labelled=True)
-    assert found.notes[1] == f"label column: 'team' ({few['team'].drop_nulls().n_unique()} values)"
+    assert found.notes[1] == f"label column: 'team' ({few['team'][::2].n_unique()} values)"
 
 
 def test_inputs_are_no_candidates() -> None:

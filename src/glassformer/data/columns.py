@@ -127,7 +127,7 @@ def find_columns(
         unread = [name for name in others[:MOST_COLUMNS] if name != found_label and _is_text(sample[name])]
         notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
-        values = sample[found_label].drop_nulls().n_unique()
+        values = _filled(sample[found_label]).n_unique()
         how = "by its name" if label_by_name else counted(values, "value")
         how = f"by its name and content, {how}" if told_label else how
         what = "number" if labels.number else "label"
@@ -200,8 +200,7 @@ def _described(values: pl.Series) -> str:
     kind = kind_of(values)
     if kind in ("empty", "lists or records"):
         return f"({kind})"
-    present = values.drop_nulls().cast(pl.String)
-    present = present.filter(present.str.strip_chars() != "")
+    present = _filled(values)
     common = present.value_counts(sort=True)[values.name].to_list() if len(present) else []
     shown = ", ".join(quoted(value, most=30) for value in common[:_VALUES_SHOWN])
     more = ", …" if len(common) > _VALUES_SHOWN else ""
@@ -210,6 +209,14 @@ def _described(values: pl.Series) -> str:
         what = f"{len(common):,} {'different whole number' if kind == 'whole numbers' else 'value'}"
         what += "" if len(common) == 1 else "s"
     return f"{shown}{more} ({what})"
+
+
+def _filled(values: pl.Series) -> pl.Series:
+    """Return the cells that are not empty, as text unless they are lists or the like."""
+    if is_opaque(values.dtype):
+        return values.drop_nulls()
+    present = values.drop_nulls().cast(pl.String)
+    return present.filter(present.str.strip_chars() != "")
 
 
 def _by_name(columns: list[str], known: tuple[str, ...], sample: pl.DataFrame, refusal: Refusal) -> str | None:

@@ -21,7 +21,7 @@ export class TableDesk {
     this.found = el("div", { className: "found" });
     place.replaceChildren(
       el("h2", {}, "A whole table"),
-      el("p", {}, el("label", { className: "choose" }, this.input, "Choose a CSV"),
+      el("p", {}, el("label", { className: "choose" }, this.input, "Choose a table"),
         el("span", { className: "soft" }, " or drop it on this page. With a column of labels, the answers are measured.")),
       this.naming = el("details", {}, el("summary", {}, "Name its columns"),
         el("div", { className: "naming" }, ...Object.entries(this.columns).map(([name, input]) =>
