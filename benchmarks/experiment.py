@@ -38,7 +38,7 @@ def arguments(doc: str | None, *, data: bool = True) -> argparse.ArgumentParser:
 
 def again(folder: Path) -> dict[str, Any]:
     """Return how a run in this folder begins: an unfinished one goes on, anything else is replaced."""
-    from glassformer.prediction.model_folder import is_unfinished
+    from glassformer.prediction.folder_format import is_unfinished
 
     resume = is_unfinished(folder)
     return {"resume": resume, "overwrite": not resume}

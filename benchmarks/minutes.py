@@ -29,7 +29,7 @@ from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.splits import fingerprint
 from glassformer.experiments.keeper import keep, read_kept
-from glassformer.prediction.model_folder import is_unfinished
+from glassformer.prediction.folder_format import is_unfinished
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.training import train_classifier
 from glassformer.training.recipe import load_recipe

@@ -90,7 +90,7 @@ def prediction(said: object) -> str:
 def ask() -> object:
     body = json.dumps({"text": TEXT}).encode()
     request = urllib.request.Request(f"{ADDRESS}/predict", body, {"Content-Type": "application/json"})
-    for _ in range(120):
+    for _ in range(600):  # a busy machine starts it in more than a minute
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:
                 return json.load(answer)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # `python -m glassformer` imports this before it leaves out modules beside a table
 if TYPE_CHECKING:
     from glassformer.estimators.text_classifier import TextClassifier
     from glassformer.estimators.text_regressor import TextRegressor

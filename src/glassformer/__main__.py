@@ -1,8 +1,18 @@
 """The `glassformer` command, and `python -m glassformer`."""
 
+import os
+import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    try:
+        started_in = os.getcwd()  # noqa: PTH109
+    except OSError:  # it was removed
+        started_in = ""
+    if sys.path[:1] == [started_in]:
+        del sys.path[0]  # a json.py beside a table is not run; so nothing is imported before this
+
 import atexit
 import gc
-import sys
 
 from glassformer.data.stopping import StoppedBySignal, raise_if_asked_to_stop
 

@@ -16,7 +16,8 @@ from glassformer.alignment.rl import steer
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.alignment.stage_run import Start
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, is_unfinished, load_model
+from glassformer.prediction.folder_format import is_unfinished
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.training.initial_weights import weights_fingerprint
 from tests.alignment.samples import start
 from tests.prediction.language import SMALL

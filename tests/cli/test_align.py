@@ -250,7 +250,7 @@ def test_a_request_that_cannot_be_met(arguments: list[str], words: list[str], ba
 def test_a_policy_that_fills_in_is_the_fault_whatever_the_reward(tmp_path: Path) -> None:
     both_ways = trained_language_model(model=SMALL.model_copy(update={"attention": "full"}))
     save_model(tmp_path / "masked", both_ways, card="")
-    command = ("align", "rl", tmp_path / "masked", "--reward", "none", "--out", tmp_path / "out")
+    command = ("align", "rl", tmp_path / "masked", "--reward", f"{tmp_path}:x", "--out", tmp_path / "out")
     misused(glassformer(*command), "masked: a causal model of our own design is needed")
 
 

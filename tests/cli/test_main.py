@@ -119,11 +119,22 @@ def test_a_slip_in_a_path_is_answered_before_the_heavy_libraries_load(tmp_path: 
         ("train", table, "--out", "o", "--init", "none"), ("train", table, "--out", "o", "--recipe", "no.toml"),
         ("train", table, "--out", "o", "--recipe", table), ("train", table, "--out", "o", "--rules", "no.txt"),
         ("pretrain", table, "--out", "o", "--recipe", "no.toml"), ("generate", "none", "text"),
-        ("generate", ".", "--file", "no.txt"), ("learn-word", "none", "word"), ("learn-word", ".", "--file", "no.csv"),
+        ("generate", "sentiment-en", "--file", "no.txt"), ("learn-word", "none", "word"),
+        ("learn-word", "sentiment-en", "--file", "no.csv"),
         ("align", "pairs", "no.csv", "--chosen", "good", "--out", "o"), ("align", "sft", "none", table, "--out", "o"),
-        ("align", "reward", ".", "no.jsonl", "--out", "o"), ("align", "dpo", ".", "no.jsonl", "--out", "o"),
-        ("align", "rl", "none", "--reward", "x", "--out", "o"), ("align", "evaluate", ".", "none"),
-        ("align", "evaluate", ".", "--prompts", "no.txt"),
+        ("align", "reward", "sentiment-en", "no.jsonl", "--out", "o"),
+        ("align", "dpo", "sentiment-en", "no.jsonl", "--out", "o"),
+        ("align", "rl", "none", "--reward", "none", "--out", "o"), ("align", "evaluate", "sentiment-en", "none"),
+        ("align", "evaluate", "sentiment-en", "--prompts", "no.txt"),
+        ("predict", ".", "text"), ("serve", "."), ("train", table, "--out", "o", "--init", "."),
+        ("distil", "sentiment-en", table, "--into", "tiny", "--out", "."), ("align", "sft", ".", table, "--out", "o"),
+        ("distil", "sentiment-en", table, "--into", ".", "--out", "o"), ("train", table, "--out", "."),
+        ("distil", "sentiment-en", "--into", "tiny", "--out", "o", "--labelled", "no.csv"),
+        ("align", "rl", "sentiment-en", "--reward", "none", "--out", "o"), ("pretrain", table, "--out", "."),
+        ("align", "evaluate", "sentiment-en", "--reward", "none"), ("costs", "sentiment-en", "no.csv"),
+        ("train", table, "--out", "o", "--costs", "no.csv"), ("train", table, "--out", "o", "--rules", table),
+        ("train", table, "--out", "o", "--resume"), ("align", "sft", "sentiment-en", table, "--out", "."),
+        ("align", "rl", "sentiment-en", "--reward", "sentiment-en:positive", "--out", "o", "--resume"),
     )]  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", MISSING.format(commands=commands)], capture_output=True, text=True, cwd=tmp_path
@@ -133,7 +144,8 @@ def test_a_slip_in_a_path_is_answered_before_the_heavy_libraries_load(tmp_path: 
     assert len(said) == len(commands)
     slips = (
         "No such file: no.", "none: no such model folder", "no.toml: neither a file", "not readable as TOML: ",
-        "--rules no.txt: No such file",
+        "--rules no.txt: No such file", " is not a rule; ", ". is not a model folder: it holds no config.json",
+        ". is a folder with other files in it", "there is no none; ", "holds no unfinished run", "neither a preset nor",
     )  # fmt: skip
     assert [line for line in said if not any(slip in line for slip in slips)] == []
 
@@ -152,7 +164,15 @@ def test_version() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("data",), ("unheard-of",), ("train",), ("train", "polarity"), ("predict", "m", "--nope"), ("evaluate", ".")],
+    [
+        (),
+        ("data",),
+        ("unheard-of",),
+        ("train",),
+        ("train", "polarity"),
+        ("predict", "m", "--nope"),
+        ("evaluate",),
+    ],
 )
 def test_what_is_no_command_is_misuse(arguments: tuple[str, ...]) -> None:
     outcome = glassformer(*arguments)

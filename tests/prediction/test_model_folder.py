@@ -15,8 +15,8 @@ from glassformer.data.checksums import SUMS_FILE, read_sums
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction import weights_file as weights_module
-from glassformer.prediction.folder_format import FORMAT_VERSION
-from glassformer.prediction.model_folder import CLASSIFIER, is_model_folder, load_model, save_model
+from glassformer.prediction.folder_format import FORMAT_VERSION, is_model_folder
+from glassformer.prediction.model_folder import CLASSIFIER, load_model, save_model
 from tests.prediction.samples import SMALL, small_trained_model
 
 WIDE = SMALL.model_copy(update={"d_model": 64})

@@ -17,8 +17,9 @@ from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model
 from glassformer.models.published.notes_decoder import NotesLanguageModel
+from glassformer.prediction.folder_format import is_model_folder
 from glassformer.prediction.generation import TextGenerator
-from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, is_model_folder, load_model
+from glassformer.prediction.model_folder import LANGUAGE_MODEL, TrainedLanguageModel, load_model
 from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training import pretrain as pretrain_module
 from glassformer.training.language_modelling import token_cost

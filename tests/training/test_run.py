@@ -22,9 +22,9 @@ from glassformer.targets.labels.training import from_memory, train_classifier
 from glassformer.training import preparation
 from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
+from glassformer.training.out_folder import prepare_out
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe, load_recipe
-from glassformer.training.unfinished import prepare_out
 from tests.training.samples import SMALL, Memory, opinions, recipe, table
 
 OURS = '{"format": "glassformer-classifier"}'

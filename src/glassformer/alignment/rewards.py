@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from glassformer.alignment.judged import Reward, raw_rewards
+from glassformer.alignment.reward_names import apart, check_reward
 from glassformer.alignment.rollouts import Rollouts
 from glassformer.data.tokenizers import TextTokenizer
 from glassformer.data.wording import counted
@@ -61,13 +62,7 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
     """
     if Path(name).is_dir() and format_of(Path(name)) != FolderConfig.formats["labels"]:
         return _reward_model(Path(name), tokenizer, device)
-    place, what = _apart(name)
-    if not what:
-        missing = "" if Path(place).exists() else f"there is no {place}; "
-        raise UsageError(
-            f"`reward={name!r}`: {missing}name the folder of a reward model, a classifier's as FOLDER:LABEL, or a "
-            "function as FILE.py:FUNCTION"
-        )
+    place, what = check_reward(name)
     judge = _function(Path(place), what) if place.endswith(".py") else _probability_of(Path(place), what, device)
     return Reward(judge=judged_by(judge, name), fingerprint=_fingerprint(Path(place)))
 
@@ -75,13 +70,6 @@ def open_reward(name: str, tokenizer: TextTokenizer, *, device: str) -> Reward:
 def _fingerprint(place: Path, more: str = "") -> str:
     files = [place / "model.safetensors", place / counting.WEIGHTS_FILE] if place.is_dir() else [place]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file()) + more.encode()).hexdigest()
-
-
-def _apart(name: str) -> tuple[str, str]:
-    """Split a name at the first colon after an existing path, or else at the last one. Labels may hold colons."""
-    colons = [at for at, character in enumerate(name) if character == ":"] or [len(name)]
-    at = next((at for at in colons if Path(name[:at]).exists()), colons[-1])
-    return name[:at], name[at + 1 :]
 
 
 def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
@@ -101,7 +89,7 @@ def judged_by(judge: Judge, name: str) -> Callable[[Rollouts], Tensor]:
             raise
         except BaseException as error:  # the user's function may raise anything, SystemExit too
             places = traceback.extract_tb(error.__traceback__)
-            own = Path(_apart(name)[0]).resolve()  # name a line of the user's file rather than of a module it calls
+            own = Path(apart(name)[0]).resolve()  # name a line of the user's file rather than of a module it calls
             named = [place for place in places if Path(place.filename).resolve() == own]
             place = (named or places)[-1]
             where = f"{Path(place.filename).name}, line {place.lineno}{_on(error, own, texts)}"
@@ -225,8 +213,6 @@ def _probability_of(folder: Path, label: str, device: str) -> Judge:
 
 
 def _function(file: Path, name: str) -> Judge:
-    if not file.is_file():
-        raise UsageError(f"`reward={f'{file}:{name}'!r}`: there is no file {file}")
     folder = file.resolve().parent
     spec = importlib.util.spec_from_file_location("__reward__", file)
     assert spec is not None

@@ -33,7 +33,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
 from glassformer.cli.resume import resumable
-from glassformer.cli.there import model_folder, table, text_file
+from glassformer.cli.there import model_folder, reward_name, table, text_file
 from glassformer.cli.writers import check_folder
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
@@ -128,7 +128,7 @@ def sft(
     stage: _Stage,
 ) -> None:
     """Supervised fine-tuning: train a language model to answer prompts."""
-    check_order(model, data)
+    _check(model, data, out, stage)
     from glassformer.alignment.alignment_config import FineTuningConfig
     from glassformer.alignment.pairs import read_pairs
     from glassformer.alignment.stages import fine_tune
@@ -150,7 +150,7 @@ def reward(
     stage: _Stage,
 ) -> None:
     """Train a reward model, which says which of two completions is better."""
-    check_order(model, data)
+    _check(model, data, out, stage)
     from glassformer.alignment.alignment_config import RewardConfig
     from glassformer.alignment.pairs import read_preferences
     from glassformer.alignment.stages import train_reward_model
@@ -177,7 +177,7 @@ def dpo(
     stage: _Stage,
 ) -> None:
     """Train a language model on preferences directly, without a reward model (DPO)."""
-    check_order(model, data)
+    _check(model, data, out, stage)
     from glassformer.alignment.alignment_config import DPOConfig
     from glassformer.alignment.pairs import read_preferences
     from glassformer.alignment.stages import prefer
@@ -194,7 +194,10 @@ def rl(
     model: Model,
     reward: Annotated[
         str,
-        typer.Option(help="The reward: the folder of a reward model, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION."),
+        typer.Option(
+            callback=reward_name,
+            help="The reward: the folder of a reward model, CLASSIFIER_FOLDER:LABEL, or FILE.py:FUNCTION.",
+        ),
     ],
     out: OutFolder,
     algorithm: Annotated[str, typer.Option(help="The algorithm, ppo or grpo.")] = "ppo",
@@ -213,6 +216,9 @@ def rl(
     run: Asking,
 ) -> None:
     """Reinforcement learning: train a language model to write texts with a high reward (PPO, GRPO)."""
+    from glassformer.training.out_folder import prepare_out
+
+    prepare_out(out, resume=again.resume, overwrite=again.overwrite)
     from glassformer.alignment.alignment_config import GRPOConfig, PPOConfig, configured
     from glassformer.alignment.rewards import open_reward
     from glassformer.alignment.rl import steer
@@ -298,6 +304,14 @@ def _show_answers(trained: TrainedLanguageModel) -> None:
         kl = answers["after"]["kl"]["value"]
         changes = before_and_after(answers["before"], answers["after"])
         show(f"of {COUNT} answers, before → after: {changes}; {kl:.2f} nats of KL per answer")
+
+
+def _check(model: Path, data: Path, out: Path, stage: _Stage) -> None:
+    from glassformer.training.out_folder import prepare_out
+
+    check_order(model, data)
+    if not (out.exists() and out.samefile(model)):  # the run says that it reads it
+        prepare_out(out, resume=stage.resume, overwrite=stage.overwrite)
 
 
 @contextmanager

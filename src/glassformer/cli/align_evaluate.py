@@ -10,7 +10,7 @@ import typer
 from glassformer.cli.hints import is_file
 from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, print_table, say, show
-from glassformer.cli.there import model_folders, text_file
+from glassformer.cli.there import model_folders, reward_name, text_file
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def evaluate(
     ] = None,
     reward: Annotated[
         str | None,
-        typer.Option(help="Also give this reward, and its referee's: see `align rl --reward`."),
+        typer.Option(callback=reward_name, help="Also give this reward, and its referee's: see `align rl --reward`."),
     ] = None,
     answers: Annotated[int, typer.Option(min=2, help="Number of answers of each model.")] = 500,
     max_tokens: Annotated[int, typer.Option(min=1, help="Maximum number of tokens of an answer.")] = 32,

@@ -8,6 +8,7 @@ import typer
 
 from glassformer.cli.options import Model, Shown
 from glassformer.cli.output import print_json, print_table, say, show
+from glassformer.cli.there import costs_given
 from glassformer.errors import UsageError
 
 
@@ -17,6 +18,7 @@ def costs(
         list[str] | None,
         typer.Argument(
             metavar="[COSTS]...",
+            callback=costs_given,
             help="label=cost for a label that may be missed, review=cost for asking a person, or a table with the "
             "columns truth, answer and cost. Without any, the costs are shown.",
         ),

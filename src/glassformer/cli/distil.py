@@ -19,7 +19,7 @@ from glassformer.cli.options import (
 )
 from glassformer.cli.output import doing, duration, human_count, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
-from glassformer.cli.there import model_folder, tables
+from glassformer.cli.there import model_folder, student, table, tables
 
 if TYPE_CHECKING:
     from glassformer.prediction.model_folder import TrainedModel
@@ -32,7 +32,11 @@ def distil(
         typer.Argument(callback=model_folder, help="The model to learn from: a model folder or an exported model."),
     ],
     into: Annotated[
-        str, typer.Option(help="Size of the student: tiny, small or base. Or a recipe: its name or a TOML file.")
+        str,
+        typer.Option(
+            callback=student,
+            help="Size of the student: tiny, small or base. Or a recipe: its name or a TOML file.",
+        ),
     ],
     out: OutFolder,
     texts: Annotated[
@@ -45,6 +49,7 @@ def distil(
         str | None,
         typer.Option(
             metavar="<table>",
+            callback=table,
             help="A labelled table, such as the teacher's training table. Its texts are read too, and its labels "
             "measure the student on held-out texts.",
         ),
@@ -60,14 +65,15 @@ def distil(
     run: Running,
 ) -> None:
     """Train a small model to answer like a large one, on texts without labels."""
+    from glassformer.training.out_folder import prepare_out
+
+    prepare_out(out, **run.again)
     from glassformer.cli.live import LiveView
     from glassformer.training.distil import Teacher, student_recipe
     from glassformer.training.distil import distil as learn_from
-    from glassformer.training.unfinished import prepare_out
 
     target = run.place
     chosen = student_recipe(into, given_settings(set_, tuned))
-    prepare_out(out, **run.again)
     doing(f"reading {teacher}")
     from_whom = Teacher.load(teacher, device=target)
     doing("reading the texts")

@@ -56,8 +56,8 @@ def embeddings(
     from glassformer.data.documents import read_documents
     from glassformer.data.encodings import named_encoding
     from glassformer.data.files import folder_written_aside
+    from glassformer.prediction.folder_format import is_unfinished
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-    from glassformer.prediction.model_folder import is_unfinished
     from glassformer.readers.body.learning import learn_body
     from glassformer.readers.body.vectors import Body, body_folder
     from glassformer.training.unfinished import content_of, work_in

@@ -40,7 +40,7 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
     regression. Each of its readers is measured alone too."""
-    from glassformer.prediction.model_folder import is_model_folder
+    from glassformer.prediction.folder_format import is_model_folder
     from glassformer.prediction.predictor import Predictor
 
     check_order(model, data)
@@ -48,6 +48,8 @@ def evaluate(
     if out is None and is_shipped(model):
         raise UsageError(f"{model.name} comes with glassformer, and nothing is written beside it; add --out FOLDER")
     folder = out or model / EVALUATION_FOLDER
+    if out is None and folder.is_symlink():
+        raise UsageError(f"{folder} is a link to another folder, where files could be replaced; name one with --out")
     check_folder(folder)
     if is_model_folder(folder):
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -142,6 +143,7 @@ def main() -> None:
         try:
             try:
                 _check_arguments()
+                _check_working_folder()
                 with ACTIVITY.running("loading"):
                     _command()
             finally:
@@ -175,6 +177,14 @@ def _check_arguments() -> None:
             watch(progressing)
             with suppress(UsageError):  # whatever reads it says what is wrong
                 without_password(argument[:begin].rpartition("=")[2] + argument[begin:])
+
+
+def _check_working_folder() -> None:
+    """Refuse to work in a folder that was removed. There, libraries of PyTorch end the process."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise UsageError("the folder that you are in was removed; go to another one (cd)") from error
 
 
 def _command() -> NoReturn:
@@ -215,7 +225,8 @@ def _fail(error: BaseException) -> NoReturn:
         if not reader_gone:  # no space, no permission
             say_error(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}")
         # Do not try again to write the rest at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(OSError):  # it is no file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_READER_GONE if reader_gone else 1)
     missing = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else None
     if missing in _LEFT_OUT:

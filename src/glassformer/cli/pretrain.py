@@ -14,7 +14,7 @@ from glassformer.cli.options import OfLanguageModel, OutFolder, Running, TextCol
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import table
-from glassformer.cli.torchrun import join
+from glassformer.cli.torchrun import join, leads
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
@@ -52,19 +52,20 @@ def pretrain(
     run: Running,
 ) -> None:
     """Train a language model on texts, from scratch."""
+    from glassformer.training.out_folder import prepare_out
+
+    if leads():
+        prepare_out(out, **run.again)
     processes, target = join(run.device)
     from glassformer.cli.live import LiveView
     from glassformer.data.documents import read_documents
     from glassformer.prediction.generation import check_prompts
     from glassformer.training.pretrain import pretrain as pretrain_on
-    from glassformer.training.unfinished import prepare_out
 
     chosen = _choose(recipe.recipe, recipe.preset, given_settings(recipe.set_, tuned), objective)
     check_prompts([prompt])
     if prompt and not chosen.model.causal:
         raise UsageError("--prompt: a masked language model writes no samples; leave it out")
-    if processes.leads:
-        prepare_out(out, **run.again)
     doing(f"reading {data}")
     documents = read_documents(data, run.data_dir, text=text)
     doing("splitting the texts, learning a vocabulary, encoding the texts")

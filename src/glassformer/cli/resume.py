@@ -36,7 +36,7 @@ def resumable(
         unfinished: whether a folder holds something to continue. None: an unfinished model folder.
         again: the flag that continues it. Empty: the same command does.
     """
-    from glassformer.prediction.model_folder import is_unfinished
+    from glassformer.prediction.folder_format import is_unfinished
     from glassformer.training.loop import InterruptedTraining
 
     try:

@@ -11,10 +11,11 @@ from glassformer.prediction.shipped import folder_of
 def model_folder(model: Path) -> Path:
     """Return the folder of a model that the user named. Raises `UsageError` if there is none."""
     folder = folder_of(model)
-    if _is_missing(folder):
-        from glassformer.prediction.folder_format import check_is_folder
+    if _is_missing(folder / "config.json"):
+        from glassformer.prediction.folder_format import check_files, check_is_folder
 
         check_is_folder(folder, command="train")
+        check_files(folder, command="train")
     return folder
 
 
@@ -81,12 +82,38 @@ def _recipe(name_or_path: str | None, patterns: tuple[str, ...]) -> str | None:
     return name_or_path
 
 
-def rules_file(path: str | None) -> str | None:
-    """Return the file of rules. Raises `UsageError` if it cannot be read."""
-    if path is not None:
-        from glassformer.readers.rules.parsing import read_rules
+def student(into: str) -> str:
+    """Return the size or the recipe of a student. Raises `UsageError` if there is none of this name."""
+    from glassformer.training.recipe_files import check_student
 
-        read_rules(Path(path))
+    check_student(into)
+    return into
+
+
+def reward_name(reward: str | None) -> str | None:
+    """Return what names a reward. Raises `UsageError` if it is not there."""
+    if reward is not None and not folder_of(Path(reward)).is_dir():
+        from glassformer.alignment.reward_names import check_reward
+
+        check_reward(reward)
+    return reward
+
+
+def costs_given(given: list[str] | None) -> list[str] | None:
+    """Return what wrong answers cost. Raises `UsageError` for a table that is not there."""
+    for each in given or ():
+        if "=" not in each and Path(each).suffix:
+            table(each)
+    return given
+
+
+def rules_file(path: str | None) -> str | None:
+    """Return the file of rules. Raises `UsageError` if it cannot be read, or a line is no rule."""
+    if path is not None:
+        from glassformer.readers.rules.parsing import lines_of, read_rules
+
+        for _ in lines_of(read_rules(Path(path)), path, "label (a number: -> +2)"):
+            pass  # the labels are not known yet
     return path
 
 

@@ -32,13 +32,14 @@ _TORCHRUN = _Torchrun()
 def is_one_of_several() -> bool:
     """Whether torchrun started this process beside others."""
     given = [os.environ.get(name, "") for name in _VARIABLES]
-    return all(given) and given[2].isdecimal() and int(given[2]) > 1
+    numbers = [int(each) for each in given[:3] if each.isdecimal()]
+    return all(given) and len(numbers) == 3 and numbers[2] > max(*numbers[:2], 1)
 
 
 def begin() -> None:
     """Let only the first of several processes write to the terminal."""
     _TORCHRUN.joined, _TORCHRUN.stderr = None, sys.stderr
-    if is_one_of_several() and not _leads():
+    if not leads():
         sys.stdout = sys.stderr = _nowhere()
 
 
@@ -52,6 +53,12 @@ def check_command(command: str | None) -> None:
             f"{'is' if len(missing) == 1 else 'are'} not set; torchrun sets all of them: torchrun --nproc-per-node "
             f"{size} -m glassformer {command} …. For one process: unset WORLD_SIZE"
         )
+    for name in ("RANK", "LOCAL_RANK"):
+        if command in _COMMANDS and not missing and size.isdecimal() and not _is_below(os.environ[name], int(size)):
+            raise UsageError(
+                f"WORLD_SIZE={size} asks for several processes, and {name}={os.environ[name]} is no number below it; "
+                "torchrun sets both. For one process: unset WORLD_SIZE"
+            )
     if is_one_of_several() and command not in _COMMANDS:
         raise UsageError(
             f"torchrun started {os.environ['WORLD_SIZE']} processes, and only {' and '.join(_COMMANDS)} can share "
@@ -82,11 +89,11 @@ def let_first_speak(error: BaseException) -> None:
     """Let the process that failed first say why, and after a loss the one that saved the run. The others are silent."""
     joined = _TORCHRUN.joined
     if joined is None:  # all processes have the same arguments, and so the same error
-        if is_one_of_several() and not _leads():
+        if not leads():
             time.sleep(_UNTIL_THE_FIRST_SPOKE)  # torchrun stops the others as soon as one has ended
         return
     if joined.lost:
-        speaks = joined.leads and (_leads() or getattr(error, "saved_step", None) is not None)
+        speaks = joined.leads and (leads() or getattr(error, "saved_step", None) is not None)
     else:
         speaks = joined.first_to_fail()
     sys.stderr = _TORCHRUN.stderr if speaks else _nowhere()
@@ -100,8 +107,13 @@ def program() -> str:
     return f"torchrun {f'--nproc-per-node {number}' if here == number else '…'} -m glassformer"
 
 
-def _leads() -> bool:
-    return os.environ["RANK"] == "0"
+def _is_below(number: str, size: int) -> bool:
+    return number.isdecimal() and int(number) < size
+
+
+def leads() -> bool:
+    """Whether this process is the only one, or the first of several."""
+    return not is_one_of_several() or os.environ["RANK"] == "0"
 
 
 def _nowhere() -> TextIO:

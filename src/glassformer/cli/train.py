@@ -17,8 +17,8 @@ from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
 from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
-from glassformer.cli.there import rules_file, table, tables
-from glassformer.cli.torchrun import join
+from glassformer.cli.there import costs_given, rules_file, table, tables
+from glassformer.cli.torchrun import join, leads
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
 from glassformer.targets.parts import part_of
@@ -119,6 +119,7 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="<costs>",
+            callback=costs_given,
             help="What wrong answers cost: spam=10 for a missed spam, review=0.3 for asking a person, or a table with "
             "the columns truth, answer and cost. May be repeated. Other mistakes cost 1.",
         ),
@@ -141,15 +142,16 @@ def train(
     run: Running,
 ) -> None:
     """Train a model on a table of texts with labels or numbers."""
+    from glassformer.training.out_folder import prepare_out
+
+    if leads():
+        prepare_out(out, **run.again)
     processes, place = join(run.device)
     from glassformer.training.own_text import seconds_of
     from glassformer.training.recipe import load_recipe
-    from glassformer.training.unfinished import prepare_out
 
     seconds, unlabelled = None if reads.pretrain is None else seconds_of(reads.pretrain), reads.unlabelled or []
     overrides = given_settings(recipe.set_, tuned, held_out, pretrain=seconds, rules=rules, costs=costs)
-    if processes.leads:
-        prepare_out(out, **run.again)
     if add is not None:
         how: dict[str, Any] = {
             "settings": overrides,

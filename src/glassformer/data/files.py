@@ -33,6 +33,10 @@ def written_aside(path: Path) -> Iterator[Path]:
             aside.chmod(stat.S_IMODE(path.stat().st_mode))
         yield aside
         aside.replace(path)
+    except OSError as error:
+        if error.errno in _NO_ROOM and error.filename is None:  # of a write, which names no file
+            error.filename = str(path)
+        raise
     finally:
         aside.unlink(missing_ok=True)
 

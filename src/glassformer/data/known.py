@@ -149,7 +149,11 @@ def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:
     """Return the folders to search for known data sets: `data_dir` alone, or GLASSFORMER_DATA and then the cache."""
     if data_dir is not None:
         return (data_dir,)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "glassformer" / "data"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user that the system does not know
+        home = Path()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "glassformer" / "data"
     named = os.environ.get("GLASSFORMER_DATA")
     return (Path(named), cache) if named else (cache,)
 
@@ -157,7 +161,7 @@ def data_folders(data_dir: Path | None = None) -> tuple[Path, ...]:
 def find(name: str, split: str, data_dir: Path | None = None) -> Path | None:
     """Return the file that holds a split of a known data set on this machine, or None."""
     paths = (folder / name / file for folder in data_folders(data_dir) for file in KNOWN[name].files[split])
-    return next((path for path in paths if path.is_file()), None)
+    return next((path for path in paths if exists(path) and path.is_file()), None)
 
 
 def missing_splits(name: str, data_dir: Path | None = None) -> list[str]:

@@ -39,12 +39,12 @@ from glassformer.training.card import model_card
 from glassformer.training.distil import TEMPERATURE, Teacher, distil, student_recipe
 from glassformer.training.initial_weights import InitialWeights, read_initial_weights
 from glassformer.training.loop import Observer
+from glassformer.training.out_folder import prepare_out
 from glassformer.training.own_text import seconds_of
 from glassformer.training.progress_line import ProgressLine
 from glassformer.training.recipe import Recipe, load_recipe
 from glassformer.training.run import train_model
 from glassformer.training.snapshots import Snapshots
-from glassformer.training.unfinished import prepare_out
 
 _LOADED_BY = {
     FolderConfig.formats["labels"]: ("labels", "TextClassifier"),

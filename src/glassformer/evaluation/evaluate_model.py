@@ -36,7 +36,8 @@ from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import counted_of, effect_of, seen_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.model_folder import FILES, TrainedModel
+from glassformer.prediction.folder_format import FILES
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.reader_files import COUNTING_FILES, files_of_readers
 from glassformer.readers.counting.unlike import SEEN_FILE

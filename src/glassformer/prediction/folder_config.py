@@ -15,7 +15,7 @@ from glassformer.data.wording import counted
 from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS
+from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS, LANGUAGE_FORMAT, REWARD_FORMAT
 from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
@@ -219,7 +219,7 @@ class FolderConfig(AnsweringConfig, AnyFolderConfig):
 class LanguageFolderConfig(AnyFolderConfig):
     """`config.json` of a language model."""
 
-    format: str = "glassformer-language-model"
+    format: str = LANGUAGE_FORMAT
     model: AnyLanguageModelConfig
 
     @property
@@ -250,6 +250,6 @@ class RewardScale(BaseModel):
 class RewardFolderConfig(AnyFolderConfig):
     """`config.json` of a reward model."""
 
-    format: str = "glassformer-reward-model"
+    format: str = REWARD_FORMAT
     model: LanguageModelConfig
     scale: RewardScale

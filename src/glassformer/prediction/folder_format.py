@@ -9,6 +9,7 @@ from pathlib import Path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB
+from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
 
 FORMAT_VERSION = OLDEST_VERSION = 8
 """The format version that is written, and the first one that is read: that of glassformer 0.1.0."""
@@ -16,6 +17,9 @@ NUMBER_FORMAT = "glassformer-number"
 """The format of a model that answers with a number."""
 FORMATS = {"labels": "glassformer-classifier", "number": NUMBER_FORMAT}
 """The formats of models that answer, by their targets."""
+LANGUAGE_FORMAT, REWARD_FORMAT = "glassformer-language-model", "glassformer-reward-model"
+FILES = ("config.json", "tokenizer.json", "model.safetensors")
+"""What each model folder holds."""
 EXPORTED_NUMBER_FORMAT = "glassformer-onnx-number"
 """The format of such a model that was exported."""
 _BEGINNING = 65_536  # bytes of a damaged config.json that are searched for its format
@@ -35,6 +39,16 @@ def format_of(folder: Path) -> str | None:
     return str(raw.get("format")) if isinstance(raw, dict) else None
 
 
+def is_model_folder(folder: Path) -> bool:
+    """Whether the folder holds a glassformer model of any kind."""
+    return format_of(folder) in {*FORMATS.values(), LANGUAGE_FORMAT, REWARD_FORMAT}
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether the folder holds a run that `resume=True` continues."""
+    return any((folder / CHECKPOINT_FOLDER / name).is_file() for name in (RUN_FILE, STATE_FILE))
+
+
 def check_is_folder(folder: Path, *, command: str) -> None:
     """Raise `UsageError` if there is no such folder."""
     if folder.is_file():
@@ -43,12 +57,37 @@ def check_is_folder(folder: Path, *, command: str) -> None:
         raise UsageError(f"{folder}: no such model folder{_near_names(folder)}")
 
 
+def check_files(folder: Path, *, command: str) -> None:
+    """Raise an error if the folder lacks a file that each model folder holds.
+
+    Raises:
+        UsageError: it is no model folder, or not yet.
+        GlassformerError: a file of it is missing.
+    """
+    present = [name for name in FILES if (folder / name).exists()]
+    if not present and is_unfinished(folder):
+        raise UsageError(
+            f"{folder} is not a model folder yet: it holds an unfinished run; to continue it, repeat its command with "
+            "`resume=True`"
+        )
+    if not present:
+        raise UsageError(f"{folder} is not a model folder: it holds no config.json (`glassformer {command}` makes one)")
+    if missing := [name for name in FILES if name not in present]:
+        raise GlassformerError(
+            f"{folder}: {', '.join(missing)} is missing from the model folder; copy the whole folder again"
+        )
+
+
 def check_weights(init: str) -> None:
-    """Raise `UsageError` if there is no such folder of weights to start from. A checkpoint is not looked for."""
-    if not init.startswith(HUB) and not Path(init).is_dir():
+    """Raise an error if there is no folder of weights to start from. A checkpoint is not looked for."""
+    if init.startswith(HUB):
+        return
+    if not Path(init).is_dir():
         raise UsageError(
             f"`init={init!r}`: no such model folder (a checkpoint of another library is named {HUB}{init})"
         )
+    if not (Path(init) / "config.json").exists():
+        check_files(Path(init), command="pretrain")
 
 
 def _near_names(folder: Path) -> str:

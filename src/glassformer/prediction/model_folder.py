@@ -49,17 +49,20 @@ from glassformer.prediction.folder_config import (
     RememberedRecords,
     RewardFolderConfig,
 )
-from glassformer.prediction.folder_format import FORMAT_VERSION, OLDEST_VERSION, check_is_folder, format_of
+from glassformer.prediction.folder_format import (
+    FORMAT_VERSION,
+    OLDEST_VERSION,
+    check_files,
+    check_is_folder,
+    is_model_folder,
+)
 from glassformer.prediction.folder_names import (
     AUDIT_FILE,
     AUDIT_PAGE,
-    CHECKPOINT_FOLDER,
     EVALUATION_FOLDER,
     FIGURES_FILE,
     REPORT_FILE,
-    RUN_FILE,
     SNAPSHOTS_FOLDER,
-    STATE_FILE,
 )
 from glassformer.prediction.kept_texts import KEPT_FILES, TEXTS_FILE, KeptTexts
 from glassformer.prediction.reader_files import COUNTING_FILES, READERS_FOLDER, read_readers, save_readers
@@ -68,7 +71,6 @@ from glassformer.readers.counting.reader import WithReaders
 from glassformer.readers.counting.unlike import SEEN_FILE, Seen
 from glassformer.readers.reader import Reader
 
-FILES = ("config.json", "tokenizer.json", "model.safetensors")
 _NOT_LOADED = ("README.md", REPORT_FILE, *KEPT_FILES)
 
 
@@ -241,16 +243,6 @@ def _forget_evaluation(folder: Path) -> None:
         (folder / EVALUATION_FOLDER).rmdir()
 
 
-def is_model_folder(folder: Path) -> bool:
-    """Whether the folder holds a glassformer model of any kind."""
-    return format_of(folder) in KINDS
-
-
-def is_unfinished(folder: Path) -> bool:
-    """Whether the folder holds a run that `resume=True` continues."""
-    return any((folder / CHECKPOINT_FOLDER / name).is_file() for name in (RUN_FILE, STATE_FILE))
-
-
 def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Module]:
     """Read a model folder of one kind. The model is in evaluation mode, on the CPU.
 
@@ -263,20 +255,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         raise UsageError(
             f"{folder} is an exported model, which only answers and explains; name the model folder that it was made of"
         )
-    present = [name for name in FILES if (folder / name).exists()]
-    if not present and is_unfinished(folder):
-        raise UsageError(
-            f"{folder} is not a model folder yet: it holds an unfinished run; to continue it, repeat its command with "
-            "`resume=True`"
-        )
-    if not present:
-        raise UsageError(
-            f"{folder} is not a model folder: it holds no config.json (`glassformer {kind.command}` makes one)"
-        )
-    if missing := [name for name in FILES if name not in present]:
-        raise GlassformerError(
-            f"{folder}: {', '.join(missing)} is missing from the model folder; copy the whole folder again"
-        )
+    check_files(folder, command=kind.command)
     config = _read_config(folder / "config.json", kind)
     tokenizer = TextTokenizer.load(folder / "tokenizer.json")
     if tokenizer.vocab_size != config.vocab_size:

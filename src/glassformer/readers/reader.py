@@ -14,7 +14,7 @@ from typing_extensions import TypeVar
 
 from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.inputs import Inputs
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, brief, words_of
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -174,8 +174,11 @@ def installed(name: str) -> type[InstalledReader]:
         )
     try:
         kind = found[name].load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the reader {name!r} of {found[name].value} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:  # it is code of others
+        why = words_of(error) if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"the reader {name!r} of {brief(found[name].value)} cannot be imported: {brief(why)}"
+        ) from error
     if not (isinstance(kind, type) and issubclass(kind, InstalledReader)):
         raise UsageError(f"the reader {name!r} of {found[name].value} is no subclass of `InstalledReader`")
     return kind

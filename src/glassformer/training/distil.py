@@ -39,7 +39,8 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.target import Target
 from glassformer.training.loop import Observer, Silent
 from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
-from glassformer.training.recipe import Recipe, load_recipe, shipped_recipes
+from glassformer.training.recipe import Recipe, load_recipe
+from glassformer.training.recipe_files import check_student
 from glassformer.training.run import Kept, train_prepared
 from glassformer.training.unfinished import keep_held_out, kept_held_out, work_in
 
@@ -148,11 +149,7 @@ def student_recipe(into: str, overrides: Mapping[str, Any] | None = None) -> Rec
     Raises:
         UsageError: there is no such preset or recipe, or a setting does not fit.
     """
-    if into not in PRESETS and into not in shipped_recipes() and not Path(into).is_file():
-        raise UsageError(
-            f"`into={into!r}`: neither a preset nor a recipe. Presets: {', '.join(PRESETS)}; recipes: "
-            f"{', '.join(shipped_recipes())}, or a TOML file"
-        )
+    check_student(into)
     name, preset = (None, into) if into in PRESETS else (into, None)
     given = dict(overrides or {})
     recipe = load_recipe(name, preset=preset, overrides=given)

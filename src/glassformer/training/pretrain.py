@@ -31,13 +31,12 @@ from glassformer.models.parts import embedding_table
 from glassformer.models.replaced_tokens import ReplacedTokens
 from glassformer.pages.html import written
 from glassformer.prediction.folder_config import LanguageFolderConfig
+from glassformer.prediction.folder_format import is_model_folder, is_unfinished
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.generation import TextGenerator
 from glassformer.prediction.model_folder import (
     LANGUAGE_MODEL,
     TrainedLanguageModel,
-    is_model_folder,
-    is_unfinished,
     load_model,
     save_model,
 )

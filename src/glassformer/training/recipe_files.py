@@ -37,6 +37,18 @@ def find_recipe(name_or_path: str, patterns: tuple[str, ...]) -> Path:
     )
 
 
+def check_student(into: str) -> None:
+    """Raise `UsageError` if this is neither a preset, nor the name of a recipe, nor a file."""
+    from glassformer.models.model_config import PRESETS
+
+    recipes = recipe_files(OF_CLASSIFIERS)
+    if into not in PRESETS and into not in recipes and not Path(into).is_file():
+        raise UsageError(
+            f"`into={into!r}`: neither a preset nor a recipe. Presets: {', '.join(PRESETS)}; recipes: "
+            f"{', '.join(recipes)}, or a TOML file"
+        )
+
+
 def read_recipe(path: Path) -> dict[str, Any]:
     """Return the sections of a recipe. Raises `UsageError` if the file is no TOML."""
     with path.open("rb") as file:

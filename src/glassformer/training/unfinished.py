@@ -20,16 +20,17 @@ from glassformer.data.arrays import FloatArray
 from glassformer.data.checksums import add_sum, is_changed, load_arrays, read_sums, save_arrays, sha256_of
 from glassformer.data.files import is_no_room, why_not_written, write_aside, written_aside
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
-from glassformer.data.locks import LOCK_FILE, check_free, only_writer
+from glassformer.data.locks import only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.models.model_config import HUB, DesignConfig
+from glassformer.prediction.folder_format import is_model_folder
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, RUN_FILE, STATE_FILE
-from glassformer.prediction.model_folder import is_model_folder, is_unfinished
 from glassformer.training.checkpoint import CheckpointError
 from glassformer.training.initial_weights import checkpoint_folder
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
+from glassformer.training.out_folder import refuse_loss
 from glassformer.training.processes import ALONE, LostProcessError, Processes, wait_for_all
 
 Made = TypeVar("Made")
@@ -56,43 +57,6 @@ _FINGERPRINTS = {
 }
 """Values that identify data. A message names the data, not the value."""
 _READ_ONCE = ("body", "encoder")  # what a run has made of their files is kept, so they may be gone when it goes on
-
-
-def check_flags(*, resume: bool, overwrite: bool) -> None:
-    """Raise `UsageError` if a run is to be both continued and replaced."""
-    if resume and overwrite:
-        raise UsageError("`resume=True` and `overwrite=True` contradict each other; give one of them")
-
-
-def prepare_out(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse to lose an earlier run, or files that are not ours.
-
-    Raises:
-        UsageError: another process writes there; `resume` and `overwrite` are both set; the folder holds a model or an
-            unfinished run, and neither of them is set; or it holds only other files, which `overwrite` never replaces.
-    """
-    check_free(out)
-    _refuse_loss(out, resume=resume, overwrite=overwrite)
-
-
-def _refuse_loss(out: Path, *, resume: bool, overwrite: bool) -> None:
-    check_flags(resume=resume, overwrite=overwrite)
-    unfinished, finished = is_unfinished(out), is_model_folder(out)
-    if resume and not unfinished:
-        state = "is finished" if finished else "holds no unfinished run"
-        instead = "name another folder, or `overwrite=True` to train again" if finished else "leave out `resume=True`"
-        raise UsageError(f"`resume=True`: {out} {state}; {instead}")
-    if resume or (overwrite and (unfinished or finished)):
-        return
-    if unfinished:
-        raise UsageError(f"{out} holds an unfinished run; `resume=True` continues it, `overwrite=True` starts again")
-    if finished:
-        raise UsageError(f"{out} already holds a model; choose another folder, or `overwrite=True` to replace it")
-    if any(not path.is_dir() and path != out / LOCK_FILE for path in out.rglob("*")):
-        what = "a folder with other files in it"
-        if overwrite:
-            what += ", neither a model of ours nor an unfinished run, and `overwrite=True` replaces nothing else"
-        raise UsageError(f"{out} is {what}; choose a folder that is new or empty")
 
 
 def content_of(body: str) -> dict[str, str]:
@@ -153,7 +117,7 @@ def work_in(
         yield
         return
     with only_writer(out):
-        _refuse_loss(out, resume=resume, overwrite=overwrite)
+        refuse_loss(out, resume=resume, overwrite=overwrite)
         try:
             _open(work, identity, resume=resume)
             wait_for_all(processes)

@@ -220,7 +220,8 @@ def test_a_mistake_in_the_rules_for_a_number_is_named(priced: Path, tmp_path: Pa
     far = 'line 2: "bad" -> 1000000 always is more than 500 standard deviations'
     misused(glassformer(*train, "--rules", tmp_path / "rules.txt"), f"{tmp_path}/rules.txt, {far}")
     misused(
-        glassformer(*train, "--rules", Path(__file__)), 'is not a rule; write "a phrase" -> +2, or /a pattern/ -> +2'
+        glassformer(*train, "--rules", Path(__file__)),
+        'is not a rule; write "a phrase" -> label (a number: -> +2), or ',
     )
 
 

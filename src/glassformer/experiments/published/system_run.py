@@ -18,7 +18,8 @@ from glassformer.evaluation.metrics import measure
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.experiments.keeper import keep, run_key
 from glassformer.models.build import parameter_count
-from glassformer.prediction.model_folder import TrainedModel, is_unfinished
+from glassformer.prediction.folder_format import is_unfinished
+from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import train_classifier

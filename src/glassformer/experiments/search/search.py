@@ -47,8 +47,8 @@ from glassformer.experiments.watching import Listener, with_training
 from glassformer.readers.folds import Rows
 from glassformer.targets.parts import part_of
 from glassformer.training.loop import NotANumberError
+from glassformer.training.out_folder import check_flags
 from glassformer.training.recipe import Recipe
-from glassformer.training.unfinished import check_flags
 
 RUNS_FOLDER, RESULT_FILE, PAGE_FILE, RECIPE_FILE = "trials", "search.json", "search.html", "recipe.toml"
 _BEGUN = "search-of.json"  # in the folder of trials: what was begun

@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from glassformer.errors import UsageError, brief, words_of
 from glassformer.readers.counting.ngrams import words_of as words_in
@@ -86,7 +87,12 @@ def parse_rules(content: str, saying: Saying, where: str) -> tuple[Rule, ...]:
     return rules
 
 
-def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
+def lines_of(content: str, where: str, example: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Return the place of each rule, what it says and the rest of it. Raises `UsageError` if a line is no rule.
+
+    Args:
+        example: what may stand after the arrow.
+    """
     for number, line in enumerate(_LINE_END.split(content), 1):  # as editors count them; more ends lines for Python
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -94,13 +100,21 @@ def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
         found = _LINE.fullmatch(line.strip())
         if found is None:
             raise UsageError(
-                f'{at}: {brief(line.strip())} is not a rule; write "a phrase" -> {saying.example}, '
-                f"or /a pattern/ -> {saying.example}"
+                f'{at}: {brief(line.strip())} is not a rule; write "a phrase" -> {example}, or /a pattern/ for '
+                "the phrase"
             )
-        said = saying.read(found["answer"], at)
         phrase = () if found["phrase"] is None else _phrase(found["phrase"], at)
         pattern = "" if found["pattern"] is None else _pattern(found["pattern"], found["flag"], at)
-        yield Rule(line=number, written=found["quoted"], phrase=phrase, pattern=pattern, **vars(said))
+        yield (
+            at,
+            found["answer"],
+            {"line": number, "written": found["quoted"], "phrase": phrase, "pattern": pattern},
+        )
+
+
+def _rules(content: str, saying: Saying, where: str) -> Iterator[Rule]:
+    for at, answer, rest in lines_of(content, where, saying.example):
+        yield Rule(**rest, **vars(saying.read(answer, at)))
 
 
 def _phrase(written: str, at: str) -> tuple[str, ...]:
