@@ -107,14 +107,9 @@ def _figures(found: dict[str, Any], pipeline: dict[str, Any]) -> list[str]:
 def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
     """Say what training chose, and how an export in int8 passed its check."""
     if "training_chose" in found:
-        readers, by_hand = found["readers"], found["weight_by_hand"]
-        set_so = f" To measure all, we set the weight of the transformer to {by_hand:g} by hand." if by_hand else ""
-        alone = readers["transformer_accuracy"]
-        by_transformer = "it gave up on the transformer" if alone is None else f"{alone:.3f} by the transformer"
-        yield (
-            f"{name}: training chose {found['training_chose']}. On {readers['held_out_rows']:,} held-out rows, the "
-            f"accuracy was {readers['counting_accuracy']:.3f} by counting and {by_transformer}.{set_so}"
-        )
+        by_hand = found["weight_by_hand"]
+        set_so = f", and {by_hand:g} is the weight of the transformer by hand" if by_hand else ""
+        yield f"{name}: training chose {found['training_chose']}{set_so}."
     if "refused" in found:
         yield f"{name}: the export was refused. {found['refused'][0].upper()}{found['refused'][1:]}."
     if "checked" in found:

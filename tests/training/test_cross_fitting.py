@@ -17,7 +17,7 @@ from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.reader import FittedReader, Fold
 from glassformer.targets.labels.training import train_classifier
 from glassformer.targets.labels.training_readers import gain_of, weigh_readers
-from glassformer.training import cross_fitting, run
+from glassformer.training import run
 from glassformer.training.card import model_card
 from glassformer.training.cross_fitting import Promise, cross_fit
 from glassformer.training.loop import InterruptedTraining
@@ -29,11 +29,6 @@ from tests.training.test_resume import figures
 
 NEW = ["the plot was awful", "a lovely end", "something else"]
 ROWS = Sources(train=opinions(60))
-
-
-@pytest.fixture(autouse=True)
-def few_rows_say_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cross_fitting, "_FEWEST_ROWS", 15)  # a quarter of them
 
 
 def chosen(**training: Any) -> Recipe:
@@ -87,7 +82,7 @@ def test_a_transformer_that_does_not_help_is_not_trained_on_all_rows(tmp_path: P
     assert "which is not asked and was not trained, has" in card
 
 
-def test_the_training_ends_once_the_transformer_knows_its_rows(gains: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_training_ends_once_the_transformer_knows_its_rows(gains: Any) -> None:
     """Then and not before: until it knows its rows, it may still begin to help."""
     gains(lambda _: 0.0)
     memory = Memory()
@@ -96,8 +91,6 @@ def test_the_training_ends_once_the_transformer_knows_its_rows(gains: Any, monke
     assert 2 <= epoch < 8
     assert 15 * (epoch - 1) < len(memory.steps) < 15 * epoch
     assert len(memory.steps) % 5 == 0, "it is looked at after whole passes"
-    monkeypatch.setattr(cross_fitting, "_FEWEST_ROWS", 16)
-    assert train_classifier(ROWS, fast()).metrics["readers"]["promise"]["epoch"] == 8
     slow = train_classifier(
         ROWS, fast().model_copy(update={"training": chosen(epochs=3, learning_rate=1e-30).training})
     )

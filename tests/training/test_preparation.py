@@ -1,7 +1,6 @@
 """What a run has before its first step, and runs in stages that hold out the same rows."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from glassformer.training.initial_weights import InitialWeights, read_initial_we
 from glassformer.training.preparation import Prepared, prepare
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import PretrainingRecipe, load_pretraining_recipe, load_recipe
-from glassformer.training.snapshots import Snapshots
 from tests.training.samples import Memory, opinions, recipe, table
 
 QUICK = {"training.epochs": 1, "training.min_steps_per_epoch": 3, "training.precision": "float32",
@@ -133,41 +131,6 @@ def test_a_large_table_is_trained_for_fewer_epochs(settings: dict[str, int], epo
     prepared = prepare(Sources(train=opinions(100)), chosen)
     assert prepared.training.epochs == epochs
     assert prepared.recipe == chosen
-
-
-def test_few_rows_get_a_transformer_if_it_is_asked_for() -> None:
-    def epochs(rows: int, settings: dict[str, Any] | None = None, **more: Any) -> int:
-        data = Sources(train=opinions(rows), validation=more.pop("validation", None))
-        return prepare(data, load_recipe(overrides=settings), **more).training.epochs
-
-    assert [epochs(rows) for rows in (99, 100)] == [0, 4]
-    assert epochs(99, {"training.epochs": 3}) == 3
-    assert epochs(99, {"pretraining.max_steps": 1}) > 0
-    assert epochs(99, {"model.counting": "none"}) == 4
-    assert epochs(99, {"training.max_steps": 7}) == 0  # of epochs; the steps are trained
-    assert not prepare(sources(), load_recipe(overrides={"training.max_steps": 7})).training.without_transformer
-    assert epochs(99, validation=opinions(5)) == 4
-    assert epochs(99, minutes=1.0) == 4
-    first = InitialWeights.of(train_classifier(sources(), recipe(epochs=1)), "the first")
-    assert prepare(sources(), load_recipe(init=first), init=first).training.epochs == 4
-
-
-def test_few_rows_are_learned_as_without_a_transformer() -> None:
-    few, memory = Sources(train=opinions(40)), Memory()
-    trained = train_classifier(few, load_recipe(), observer=memory)
-    without = train_classifier(few, load_recipe(overrides={"training.epochs": 0}))
-    assert memory.steps == []
-    assert trained.config.weights == without.config.weights
-    assert trained.metrics["readers"]["accuracy"] == without.metrics["readers"]["accuracy"]
-    assert trained.config.recipe["training"]["epochs"] == 4  # a table that has grown gets a transformer
-
-
-def test_snapshots_of_few_rows_ask_for_a_transformer() -> None:
-    chosen = load_recipe(preset="tiny", overrides={"training.min_steps_per_epoch": 1})
-    shown = Snapshots(2)
-    trained = train_classifier(Sources(train=opinions(40)), chosen, snapshots=shown)
-    assert shown.time_lapse is not None
-    assert len(trained.metrics["history"]) == 4
 
 
 def test_all_epochs_that_are_asked_for_are_trained() -> None:

@@ -295,15 +295,13 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
         tell(f"  their order: {' < '.join(names.names)}" + (", which changes nothing" if len(names.names) == 2 else ""))
     for dropped in [*train.dropped, *(held_out.dropped if held_out else ())]:
         tell(f"  {_said_of(dropped, prepared, begun.sources.train)}")
-    if prepared.passes > 1 and recipe.training.max_steps is None and not prepared.training.without_transformer:
+    if prepared.passes > 1 and recipe.training.max_steps is None and not recipe.training.without_transformer:
         tell(
             f"  few rows: each epoch reads every row {prepared.passes} times, so that it has at least "
             f"{recipe.training.min_steps_per_epoch:,} steps (training.min_steps_per_epoch)"
         )
     epochs, asked = prepared.training.epochs, recipe.training.epochs
-    if prepared.has_few_rows and not epochs:
-        tell("  few rows: no transformer is tried, as it would get no weight (training.epochs=4 tries one)")
-    elif epochs < asked and recipe.training.max_steps is None and recipe.training.max_seconds is None:
+    if epochs < asked and recipe.training.max_steps is None and recipe.training.max_seconds is None:
         tell(
             f"  many rows: {counted(epochs, 'epoch')} in place of {asked}, which has enough steps "
             "(training.enough_steps)"

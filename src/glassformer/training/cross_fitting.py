@@ -41,8 +41,6 @@ Gain = Callable[[LearnedReaders, FloatArray], float]
 _LEARNED = 0.5
 """A transformer knows its rows if its training loss is at most this share of that of its first epoch, or, within that
 epoch, of its first pass over the rows. If it does not help with other rows by then, more epochs do not change that."""
-_FEWEST_ROWS = 25
-"""Held-out rows without which no training is cut short: fewer say too little about a training that is not over."""
 _FILE = "promise.json"
 
 
@@ -197,7 +195,7 @@ class _Watch:
         (row["gain"],) = self.trainer.processes.agree(self.judge.gain_with(self.answers()))
         promise = self.judge.promise(history)
         learned = row["train_loss"] <= _LEARNED * begun
-        ends = learned and promise.rows >= _FEWEST_ROWS and not promise.enough
+        ends = learned and not promise.enough
         if ends:
             self.trainer.end()
         return ends

@@ -44,9 +44,6 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode, learn_tokenizer
 
-FEWEST_ROWS = 100
-"""The fewest rows of a cross-fitted table that a transformer is trained on beside other readers, if nobody asks for it.
-Fewer rows never gave it a weight that paid for the minute that it takes (docs/log.md)."""
 _MOST_MINUTES = 1e6  # two years
 
 
@@ -157,17 +154,8 @@ class Prepared:
         config = self.recipe.training
         if config.enough_steps is None:
             return config
-        if self.has_few_rows:
-            return config.model_copy(update={"epochs": 0})
         _, steps = plan_epoch(self.data.train.lengths, config, max_seq_len=self.recipe.model.max_seq_len, epoch=0)
         return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
-
-    @property
-    def has_few_rows(self) -> bool:
-        """Whether no transformer is trained because of the rows (see `FEWEST_ROWS`). Pre-training asks for one."""
-        asked = self.init is not None or self.minutes is not None or self.recipe.pretraining is not None
-        alone = "counting" not in self.recipe.model.beside or self.splits.validation is not None
-        return not (asked or alone) and self.splits.train.frame.height < FEWEST_ROWS
 
     @cached_property
     def train_labels(self) -> Array:

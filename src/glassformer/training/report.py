@@ -144,7 +144,7 @@ def used_for(what: list[str], prepared: Prepared) -> str:
         chosen = " and ".join(what)
         said = f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}."
     else:
-        parts = what if prepared.training.without_transformer else ["the epoch", *what]
+        parts = what if prepared.recipe.training.without_transformer else ["the epoch", *what]
         chosen = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
         said = f"The model did not learn these rows, but they chose {chosen}."
     return (

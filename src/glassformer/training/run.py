@@ -37,7 +37,7 @@ from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain_on_own_texts
 from glassformer.training.processes import ALONE, Processes, leader_first
 from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
-from glassformer.training.recipe import Recipe, with_settings
+from glassformer.training.recipe import Recipe
 from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
@@ -164,9 +164,6 @@ def train_prepared(
 ) -> Any:
     """Do all of a run that may be interrupted: what comes before its first step, its steps, and writing the model."""
     prepared = with_drift(prepared)
-    if kept.snapshots is not None and prepared.has_few_rows:
-        epochs = {"training.epochs": prepared.recipe.training.epochs}  # snapshots ask for a transformer
-        prepared = prepared.going_on(recipe=with_settings(prepared.recipe, epochs))
     begun = resume and prepared.work is not None and (prepared.work / STATE_FILE).is_file()
     with leader_first(prepared.processes):
         origin = prepared.origin  # first: a design that does not fit is refused before the texts are encoded
@@ -180,8 +177,7 @@ def train_prepared(
     notes = () if prepared.own_texts is None else prepared.own_texts.unlabelled.notes
     for said in () if begun else filter(None, (origin, *notes)):
         observer.on_message(said)
-    if not prepared.training.without_transformer:
-        _warn_of_unknown(train, observer, learned=prepared.init is None)
+    _warn_of_unknown(train, observer, learned=prepared.init is None)
     with fitting_threads(prepared, observer):
         return _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
 
@@ -287,7 +283,7 @@ def _crossed(
 
     A transformer that will not be asked is trained on all rows only for the snapshots of it.
     """
-    if learned is None or prepared.splits.validation is not None or prepared.training.without_transformer:
+    if learned is None or prepared.splits.validation is not None or prepared.recipe.training.without_transformer:
         return None
     if not begun:
         trainer.try_to_save()  # from here on, the run can be resumed

@@ -54,7 +54,7 @@ class Snapshots:
     @staticmethod
     def check(prepared: Prepared) -> None:
         """Raise `UsageError` if the recipe trains no transformer, or its design has nothing to show."""
-        if prepared.training.without_transformer:
+        if prepared.recipe.training.without_transformer:
             raise UsageError(
                 "`snapshots=` shows a transformer while it learns, and `training.epochs=0` trains none; leave one out"
             )
@@ -68,7 +68,7 @@ class Snapshots:
     def begin(self, prepared: Prepared, trainer: Trainer[nn.Module]) -> None:
         """Take the first snapshot, and listen to the trainer. A resumed run keeps the snapshots that it has taken."""
         self._observer, self._trainer = trainer.observer, trainer
-        if prepared.training.without_transformer:
+        if prepared.recipe.training.without_transformer:
             self.on_message("no snapshots: this run trains no transformer")
             return
         model = trainer.model

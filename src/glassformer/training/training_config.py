@@ -84,8 +84,7 @@ class TrainingConfig(LoopConfig):
 
     epochs: Annotated[int, Field(ge=0, le=MOST)] = 4
     """Most epochs to train. The schedule of the learning rate covers them. Raise it if the calibrated loss still falls
-    at the end. With 0 no transformer is trained, and the model answers by its other readers. A cross-fitted table with
-    fewer than 100 rows has 0 unless you set it."""
+    at the end. With 0 no transformer is trained, and the model answers by its other readers."""
     enough_steps: Count | None = 1_000
     """Steps after which no other epoch begins, so that a large table is trained for fewer epochs, at least one. The
     schedule covers these epochs. None means that there is no such limit. If you set `epochs` and not this, it is None.

@@ -19,9 +19,8 @@ from glassformer.experiments.search.trial import Job
 from glassformer.experiments.search.words import notes_on, verdict_on
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.targets.labels.experiments import PART as LABELS
-from glassformer.training.preparation import prepare
 from glassformer.training.recipe import load_recipe
-from tests.experiments.search.samples import MODEL, OVER, SMALL, Notes, recipe, searched
+from tests.experiments.search.samples import OVER, SMALL, Notes, recipe, searched
 from tests.training.samples import opinions, table
 
 
@@ -109,21 +108,6 @@ def test_few_rows_are_measured_part_by_part(tmp_path: Path) -> None:
     assert sum(choice.unseen_rows for choice in found.choices) == 120
     assert "the search was repeated without each of 4 parts" in found.notes[0]
     assert "What the search chose without each part" in search_page(found) or found.best == 0
-
-
-def test_few_rows_are_searched_with_a_transformer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    searched_with, few = [], Sources(train=opinions(61))
-
-    def begin(setup: Setup, *_: object) -> None:
-        searched_with.append(setup.recipe)
-        raise UsageError("enough")
-
-    monkeypatch.setattr(search, "_searched", begin)
-    base = load_recipe(overrides=MODEL)
-    with pytest.raises(UsageError, match="enough"):
-        search.search(few, base, tmp_path / "s", minutes=20, watcher=Notes())
-    assert prepare(few, base).training.epochs == 0
-    assert prepare(few, searched_with[0]).training.epochs == 4
 
 
 @pytest.mark.usefixtures("many")

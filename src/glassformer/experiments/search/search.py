@@ -31,19 +31,11 @@ from glassformer.experiments.search.effects import setting_effects
 from glassformer.experiments.search.halving import Halving, Searched, SearchWatcher, Setup
 from glassformer.experiments.search.recipe_file import recipe_toml
 from glassformer.experiments.search.result import Choice, Measured, SearchedData, SearchResult, Trial
-from glassformer.experiments.search.rows import (
-    FEW_ROWS,
-    FOLDS,
-    all_rows,
-    inner_parts,
-    outer_cuts,
-    units_of,
-    usable_rows,
-)
+from glassformer.experiments.search.rows import FOLDS, all_rows, inner_parts, outer_cuts, units_of, usable_rows
 from glassformer.experiments.search.space import Candidate, read_space, value_in
 from glassformer.experiments.search.trial import FITTED, Answered, measure
 from glassformer.experiments.search.words import notes_on, verdict_on
-from glassformer.experiments.watching import Listener, with_training
+from glassformer.experiments.watching import Listener
 from glassformer.readers.folds import Rows
 from glassformer.targets.parts import part_of
 from glassformer.training.loop import NotANumberError
@@ -87,8 +79,6 @@ def search(
     check_out(out, resume=resume, overwrite=overwrite)
     table = usable_rows(sources, judge, seed=seed)
     cuts = outer_cuts(table, recipe.validation, judge, seed=seed)
-    if table.frame.height < FEW_ROWS:
-        recipe = with_training(recipe, enough_steps=None)  # by itself, a part of few rows would get no transformer
     begun = {
         "minutes": minutes,
         "target": [judge.kind, table.order and list(table.order)],

@@ -56,7 +56,7 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     prepared, learned, crossed = run.prepared, run.learned, run.crossed
     recipe, labels = prepared.recipe, prepared.labels
     data, temperature, readers, figures = prepared.data, 1.0, None, {}
-    untrained = prepared.training.without_transformer
+    untrained = recipe.training.without_transformer
     logits = None if crossed is None else crossed.logits
     if data.validation is not None and not untrained:
         window, n_classes = recipe.model.max_seq_len, len(labels.names)

@@ -190,7 +190,7 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutNumberRows | None]:
     assert isinstance(prepared, PreparedNumber)
     recipe, data = prepared.recipe, prepared.data
     transformer = None if crossed is None or crossed.logits is None else crossed.logits[:, 0]
-    if data.validation is not None and not prepared.training.without_transformer:
+    if data.validation is not None and not recipe.training.without_transformer:
         window = recipe.model.max_seq_len
         transformer = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=1)[:, 0]
     bias, readers, held_out, off = _weighed(prepared, learned, transformer)
