@@ -4,10 +4,12 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from glassformer.desk.project import Project
 from tests.cli.terminal import glassformer, misused
+from tests.desk.samples import label, project_of
 from tests.running import Running
 from tests.trained import write_csv
 from tests.workbooks import write_workbook
@@ -48,6 +50,31 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         outcome = desk.outcome()
         assert outcome.code == 130
         assert "texts.csv is not read again" in outcome.err
+
+
+def test_labels_and_decisions_are_written_for_version_control(tmp_path: Path) -> None:
+    project = project_of(tmp_path, ["a good film", "a bad film", "so-so"], given=["praise", "", ""])
+    label(project, [2], "praise")
+    project.store.undo("me")
+    label(project, [2], "blame", note="sure")
+    project.store.close()
+    to, desk = tmp_path / "kept", ("desk", "--project", tmp_path / "desk", "--export", tmp_path / "kept")
+    assert glassformer(*desk).out == f"{to / 'labels.csv'}\n{to / 'decisions.csv'}\n"
+    labels = pl.read_csv(to / "labels.csv")
+    assert labels.select("text", "label").rows() == [("a good film", "praise"), ("a bad film", "blame")]
+    decisions = pl.read_csv(to / "decisions.csv")
+    assert decisions.select("row", "text", "label", "who", "note").rows() == [
+        (1, "a good film", "praise", "table", ""),
+        (2, "a bad film", "praise", "me", ""),
+        (2, "a bad film", "blame", "me", "sure"),
+    ]
+    assert [undone is None for undone in decisions["undone"]] == [True, False, True]
+    before = (to / "decisions.csv").read_bytes()
+    assert json.loads(glassformer(*desk, "--json").out)["files"] == [str(to / "labels.csv"), str(to / "decisions.csv")]
+    assert (to / "decisions.csv").read_bytes() == before
+    misused(glassformer("desk", "--project", tmp_path / "none", "--export", to), "none holds no labels yet")
+    assert not (tmp_path / "none" / "desk.sqlite").exists()
+    misused(glassformer(*desk[:-1], to / "labels.csv"), "cannot be written to")
 
 
 def test_sheets_are_told_apart(tmp_path: Path) -> None:

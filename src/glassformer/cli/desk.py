@@ -30,6 +30,10 @@ def desk(
         Path | None,
         typer.Option(help="The folder that keeps labels and models. Default: TABLE-desk beside the table, or desk."),
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write the labels and every decision into this folder, for version control, and end."),
+    ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the page in a browser.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="<int>", help="The port. 0: any free one.")] = 0,
     encoding: Encoding = None,  # noqa: ARG001 (its callback sees to it)
@@ -62,7 +66,12 @@ def desk(
         if table is not None and path is None:
             _check_same(opened, without_password(table))
             say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
-        _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
+        if export is None:
+            _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
+        elif json:
+            print_json({"files": [str(file) for file in opened.export(export)]})
+        else:
+            show("\n".join(map(str, opened.export(export))))
 
 
 def _check_same(project: Project, table: str) -> None:

@@ -31,8 +31,8 @@ from glassformer.desk.store import Store, labelling_of
 from glassformer.errors import UsageError, quoted
 from glassformer.targets.tasks import find_task
 
-LABELS_FILE = "labels.csv"
-"""The texts that have a label, as the next round of training reads them."""
+LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
+"""The texts that have a label, as the next round of training reads them, and every decision (see `Project.export`)."""
 
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
@@ -210,7 +210,37 @@ class Project:
 
     def write_labels(self) -> Path:
         """Write the labelled texts as a table, and return its path."""
-        return self._write(self.store.labelled(), "all-labels.csv")
+        return self._write(self.store.labelled(), self.folder / "all-labels.csv")
+
+    def export(self, folder: Path) -> list[Path]:
+        """Write the labels and every decision as tables whose versions can be compared, and return their paths.
+
+        Decisions stand in their order, also those that were undone: who decided what about which text and when, and
+        what the model of which round had suggested.
+
+        Raises:
+            UsageError: the project has no table, or nothing can be written there.
+        """
+        if self.table is None:
+            raise UsageError(f"{self.folder} holds no labels yet; name the folder of a project")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with written_aside(folder / DECISIONS_FILE) as aside:
+                self._decisions().write_csv(aside)
+            return [self._write(self.store.labelled(), folder / LABELS_FILE), folder / DECISIONS_FILE]
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be written to: {error.strerror}; name another folder") from error
+
+    def _decisions(self) -> pl.DataFrame:
+        names = (
+            "id", "row", "kind", "label", "note", "who", "at", "way", "round", "suggested", "probability", "shown",
+            "undone", "giver", "words",
+        )  # fmt: skip
+        found = self.store.rows(
+            "SELECT d.*, d.text AS row, t.text AS words FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
+        )
+        rows = [tuple(row[name] for name in names) for row in found]
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None).rename({"words": "text"})
 
     def lesson(self) -> pl.DataFrame:
         """Return the labelled texts that a model can learn from."""
@@ -225,14 +255,14 @@ class Project:
     def write_lesson(self) -> pl.DataFrame:
         """Write them as the table that the next round reads, and return them."""
         lesson = self.lesson()
-        self._write(lesson, LABELS_FILE)
+        self._write(lesson, self.folder / LABELS_FILE)
         return lesson
 
-    def _write(self, labelled: pl.DataFrame, name: str) -> Path:
-        with written_aside(self.folder / name) as aside:
+    def _write(self, labelled: pl.DataFrame, path: Path) -> Path:
+        with written_aside(path) as aside:
             rows = labelled.select("text", "beside", "label", "way", "id")
             InputsRead.of(self.store.facts).as_table(rows).write_csv(aside)
-        return self.folder / name
+        return path
 
 
 def _hidden_in(_folder: str, names: list[str]) -> list[str]:
