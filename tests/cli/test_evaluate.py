@@ -189,6 +189,8 @@ def test_texts_that_were_trained_on_are_counted(reviews: Trained, tmp_path: Path
     assert any(
         note.startswith("230 of 230 measured texts were also in training; all figures") for note in document["notes"]
     )
+    assert document["too_good"] in document["next_steps"][0]["text"]
+    assert f"<strong>{document['too_good']}.</strong>" in (tmp_path / "report.html").read_text().partition("<nav")[0]
 
 
 def test_the_baselines_learn_from_all_rows_that_the_model_saw(tmp_path: Path) -> None:

@@ -87,6 +87,17 @@ def test_a_model_that_won_needs_no_other(difference: float, macro_f1: float, sai
     assert not any("accura" in text for text in found) if said is None else said in found[0]
 
 
+@pytest.mark.parametrize("difference", [0.1, -0.1])
+def test_rows_that_were_learned_choose_no_model(difference: float) -> None:
+    why = "27 of 80 measured texts were also in training; all figures are too good"
+    learned = against(sample_evaluation(), difference, macro_f1=0.1).model_copy(update={"too_good": why})
+    first = steps_of(learned)[0].text
+    assert first == f"Choose by rows that the model has not seen, and measure it on them: {why}."
+    headline = render(learned).partition("<nav")[0]
+    assert headline.index('class="score"') < headline.index(f"<strong>{why}.</strong>")
+    assert headline.index(why) < headline.index(learned.duel.verdict)
+
+
 def test_without_support_there_is_no_step() -> None:
     whole = sample_evaluation()
     review = whole.review

@@ -57,6 +57,13 @@ def test_a_good_model_gets_no_advice() -> None:
     assert 'id="next"' not in render(found)
 
 
+def test_rows_that_were_learned_choose_no_model() -> None:
+    why = "3 of 40 measured texts were also in training; all figures are too good"
+    assert why in advice(evaluation(TRUTH + DRAW.normal(0, 30, ROWS), too_good=why))
+    no_better = evaluation(np.full(ROWS, TRUTH.mean()), too_good=why)
+    assert advice(no_better).startswith("Do not rely on the answers")
+
+
 def test_a_model_that_is_not_better_than_a_baseline_is_told_so() -> None:
     noise = DRAW.normal(0, 1, ROWS)
     assert "not clearly better than always answering the mean" in advice(evaluation(TRUTH.mean() + noise))

@@ -81,12 +81,18 @@ def test_no_row_tells_them_apart() -> None:
     )
 
 
-def test_of_two_that_count_none_is_simpler() -> None:
-    ours, theirs = (contestant(name, 0.8, 0.8, 100) for name in ("the model", "TF-IDF"))
-    for width in (0.0, 0.1):
-        difference = Estimate(value=0, low=-width, high=width)
-        said = verdict(ours, theirs, difference, 1, alike=True)
-        assert said.endswith("; neither is simpler, so keep the model.")
+@pytest.mark.parametrize(("sizes", "smaller"), [
+    ((2_000, 70), " TF-IDF is smaller;"), ((70, 71), " the model is smaller;"), ((70, 70), ""), ((None, 70), ""),
+])  # fmt: skip
+@pytest.mark.parametrize("width", [0.0, 0.1])
+def test_of_two_that_count_none_is_simpler(width: float, sizes: tuple[int | None, int], smaller: str) -> None:
+    ours, theirs = (
+        contestant(name, 0.8, 0.8, 100).model_copy(update={"size_bytes": size})
+        for name, size in zip(("the model", "TF-IDF"), sizes, strict=True)
+    )
+    said = verdict(ours, theirs, Estimate(value=0, low=-width, high=width), 1, alike=True)
+    assert said.endswith(f";{smaller} these rows give no reason for either.")
+    assert ("is smaller" in said) == bool(smaller)
 
 
 def test_numbers() -> None:

@@ -33,7 +33,7 @@ from glassformer.evaluation.input_shares import input_shares
 from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
-from glassformer.evaluation.seen_rows import counted_of, effect_of, seen_rows, shared, split_again
+from glassformer.evaluation.seen_rows import TOO_GOOD, counted_of, effect_of, seen_rows, shared, split_again
 from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import FILES
@@ -164,12 +164,13 @@ def measure_model(
     if not config.transformer_is_silent:
         notes += _reading_notes(TokenStore.in_memory(trained.tokenizer.encode(texts)), config)
     baselines: list[Outcome] = []
-    drift = None
+    drift = too_good = None
     if isinstance(seen, str):
         notes.append(seen)
     else:
         learned, overlap = learnable(seen, table, trained)
         drift = _drift(predictor, learned, table)
+        too_good = next((note for note in overlap if note.endswith(TOO_GOOD)), None)
         notes += [*overlap, *([drift.sentence] if drift.moved or drift.words_moved else [])]
         baselines = _run_baselines(learned, config, texts, say)
     names = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
@@ -197,7 +198,7 @@ def measure_model(
         notes=notes,
         command=command,
     )
-    return found.model_copy(update={"drift": drift}), rows
+    return found.model_copy(update={"drift": drift, "too_good": too_good}), rows
 
 
 def _drift(predictor: Predictor, learned: Table, measured: Table) -> DriftTable:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.data.wording import counted
-from glassformer.evaluation.result import Comparison, Contestant, Duel
+from glassformer.evaluation.result import Comparison, Contestant, Evaluation
 from glassformer.evaluation.verdict import ALIKE, is_clear, share, slice_name
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Slices
 
@@ -21,8 +21,12 @@ def measure_it(folder: Path) -> NextStep:
     )
 
 
-def choose(duel: Duel[Any, Any], lost: Callable[[Contestant[Any]], str]) -> NextStep | None:
-    """Advise as the verdict does, unless the model won."""
+def choose(evaluation: Evaluation, lost: Callable[[Contestant[Any]], str]) -> NextStep | None:
+    """Advise as the verdict does, unless the model won. Rows that were learned are no reason for a choice."""
+    if evaluation.too_good:
+        text = f"Choose by rows that the model has not seen, and measure it on them: {evaluation.too_good}."
+        return NextStep(text=text)
+    duel = evaluation.duel
     if duel.strongest is None:
         return None
     baseline, compared = duel.baselines[duel.strongest], duel.comparisons[duel.strongest]

@@ -334,6 +334,8 @@ class Evaluation(Record):
     """What each input gives, if a row has several."""
     drift: DriftTable | None = None
     """How these rows differ from those that were learned. None if they cannot be read."""
+    too_good: str | None = None
+    """Why the figures are too good: how many of these texts were also in training."""
     next_steps: tuple[NextStep, ...] = ()
     worst_errors: tuple[Any, ...]
     dropped: tuple[DroppedRows, ...]

@@ -15,6 +15,7 @@ from glassformer.evaluation.measured import measures_of
 from glassformer.evaluation.verdict import share
 from glassformer.prediction.folder_config import FolderConfig
 
+TOO_GOOD = "all figures are too good"
 _MANY = 0.05  # share of the measured texts that were in training
 
 
@@ -69,5 +70,5 @@ def effect_of(both: int, measured: Table, *, bounded: bool = True) -> str:
     """
     part = both / measured.frame.height
     if part >= _MANY or not bounded:
-        return "all figures are too good"
+        return TOO_GOOD
     return f"this raises the accuracy by at most {share(part)}"

@@ -10,7 +10,7 @@ from glassformer.evaluation.weak_spots import Slice, Slices
 
 SIGNIFICANCE = 0.05
 TRANSFORMER, TWO_READERS = "the transformer", "the model"  # what the duel calls a model, by its readers
-ALIKE = "neither is simpler, so keep the model"
+ALIKE = "these rows give no reason for either"
 _RARELY, _ENOUGH_ROWS = 0.1, 10  # recall of a class that is almost never found; with fewer rows it may be chance
 _NAMED = 3
 
@@ -28,7 +28,9 @@ def verdict(
     rows, name = model.metrics.rows, baseline.name
 
     def until(which: str) -> str:
-        return f"{ALIKE}." if alike else f"choose the simpler one, {name}, until {which} test rows show a difference."
+        if alike:
+            return f"{_smaller(model, baseline)}{ALIKE}."
+        return f"choose the simpler one, {name}, until {which} test rows show a difference."
 
     if difference.low == difference.high == 0:
         same = same_rows_right(model.metrics.accuracy.value, rows)
@@ -50,6 +52,12 @@ def verdict(
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model.name} against {theirs} for {name} ({numbers}); "
         f"{until('more')}"
     )
+
+
+def _smaller(*both: Contestant[Metrics]) -> str:
+    """Say which of two classifiers is smaller, or nothing if that is not known."""
+    sizes = {each.name: each.size_bytes for each in both if each.size_bytes is not None}
+    return f"{min(sizes, key=lambda name: sizes[name])} is smaller; " if len({*sizes.values()}) == 2 else ""
 
 
 def is_clear(difference: Estimate, p: float | None = None) -> bool:

@@ -34,7 +34,7 @@ def label_steps(evaluation: LabelEvaluation, config: FolderConfig, folder: Path)
         return f"Prefer {baseline.name}: it is more accurate on these rows."
 
     steps = (
-        choose(duel, lost),
+        choose(evaluation, lost),
         check_doubts(evaluation.label_doubts, "label", "that the model doubts", "labels"),
         read_slice(
             evaluation.slices, lambda own, others: f"it is right on {own} of them, and on {others} of the others", float

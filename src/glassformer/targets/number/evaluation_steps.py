@@ -48,7 +48,9 @@ def _choose(evaluation: NumberEvaluation) -> NextStep | None:
         worse = worse and duel.comparisons[duel.strongest].difference.low <= 0
     if worse:
         return NextStep(text=_NO_BETTER, section="duel")
-    return choose(duel, lambda baseline: f"Prefer {baseline.name}: it explains more of the variance on these rows.")
+    return choose(
+        evaluation, lambda baseline: f"Prefer {baseline.name}: it explains more of the variance on these rows."
+    )
 
 
 def _distrust_intervals(evaluation: NumberEvaluation) -> NextStep | None:
