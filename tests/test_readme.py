@@ -82,7 +82,7 @@ def test_commands_run_as_written(desk: Path) -> None:
     ran = commands(section("Five minutes with your own table"))
     assert len(ran) >= 8
     run_all(ran)
-    assert pl.read_csv(desk / "opinions-answers.csv").columns[:3] == ["text", "prediction", "confidence"]
+    assert pl.read_csv(desk / "answers.csv").columns[:3] == ["text", "prediction", "confidence"]
     assert (desk / "runs/reviews/evaluation/report.html").is_file()
 
 
@@ -127,7 +127,7 @@ def test_the_fifteen_minutes_run_as_written(tmp_path: Path, monkeypatch: pytest.
     asked = [command for command in commands(page) if command.startswith("glassformer ")]
     assert len(asked) == 4
     run_all(asked)
-    assert "needs_review" in pl.read_csv("opinions-answers.csv").columns
+    assert "needs_review" in pl.read_csv("answers.csv").columns
     assert pl.read_csv("tickets-to-label.csv").height == 50
     (said,) = re.findall(r"```json\n(.*?)```", page, flags=re.DOTALL)
     with TestClient(create_app(load_models([Path("runs/tickets")], device="cpu"))) as client:
