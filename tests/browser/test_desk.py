@@ -278,6 +278,21 @@ def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk)
     assert project.store.counts() == {"praise": 2, "late": 1}
 
 
+def test_labels_that_were_not_checked_are_not_called_right(page: Page, desk: Desk) -> None:
+    store, said = desk.rounds.project.store, page.get_by_label("Mend").locator("h2:has-text('Doubtful') + p")
+    none = "The last check doubts none. The next round of training checks again."
+    page.goto(page.url.split("#")[0] + "#mend")
+    for state, record, shown in (
+        ("running", {}, "Not checked yet. Labels are checked after each round of training."),
+        ("done", {"unchecked": "all have the same text"}, "Labels could not be checked: all have the same text."),
+        ("done", {"more": None}, none),
+        ("running", {}, none),
+    ):
+        store.write_round(len(store.rounds()) + 1, state, {"labels": 20} | record)
+        page.evaluate("dispatchEvent(new Event('focus'))")  # the state is asked for again
+        expect(said).to_have_text(shown)
+
+
 def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
     desk = create_desk(Project.open(tmp_path / "desk"), learn)
     (tmp_path / "mine.csv").write_text("id,words\n" + "".join(f"{n},a film <b>{n}</b>\n" for n in range(30)))

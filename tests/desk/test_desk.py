@@ -51,6 +51,15 @@ def refused(client: TestClient, path: str, **body: Any) -> str:
     return str(answer.json()["reason"])
 
 
+def round_of(client: TestClient, desk: Desk) -> dict[str, Any]:
+    """Train, and return what is kept of the round."""
+    assert client.post("/desk/rounds", json={}).status_code == 200
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    found: dict[str, Any] = desk.rounds.project.store.rounds()[-1]
+    return found
+
+
 def test_without_the_address_nothing_is_answered(project: Project) -> None:
     new: list[str] = []
     desk = create_desk(project, learn, on_used=new.append)
@@ -340,6 +349,42 @@ def test_a_contradiction_is_shown_with_the_other_text_until_one_is_mended(
         assert left == [22]
         decided(client, [21], way="doubt", label="blame")
         assert not any(each["why"] == why for each in client.get("/desk/doubts").json()["doubts"])
+
+
+def test_a_class_with_one_text_does_not_end_the_check(
+    opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    trained_already(monkeypatch, reviews)
+    label(project, [*range(1, 41, 2), 42], "praise")
+    label(project, range(2, 41, 2), "blame")
+    label(project, [44], "rare")
+    label(project, range(45, 60, 2), "praise")
+    label(project, range(46, 60, 2), "blame")
+    found = round_of(client, desk)
+    assert "unchecked" not in found
+    assert "more" in found
+    assert client.get("/desk/doubts").json()["doubts"][0]["id"] == 42
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (["the same"] * 20, "have the same text, so none can be held out"),
+        ([letter * 5 for letter in "abcdefghijklmnopqrst"], "one answer for all; label more texts"),
+    ],
+)
+def test_a_check_that_fails_says_why(
+    tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch, texts: list[str], why: str
+) -> None:
+    trained_already(monkeypatch, reviews)
+    project = project_of(tmp_path, texts, given=["praise", "blame"] * 10)
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        found = round_of(client, desk)
+        assert found["state"] == "done"
+        assert found["unchecked"].endswith(why)
 
 
 @pytest.mark.parametrize(

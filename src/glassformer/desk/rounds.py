@@ -16,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.wording import counted
 from glassformer.desk.choosing import suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
@@ -33,6 +34,7 @@ FEWEST_LABELS = 16
 
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
 _DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
+_KNOWS_NOTHING = "a model that has not seen them is not clearly better than one answer for all; label more texts"
 _WAITING = 1.0  # seconds, for space on the disk
 
 Command = Callable[[str, str, Mapping[str, Any]], list[str]]
@@ -71,7 +73,7 @@ class Rounds:
         if (why := labelling.missing(lesson)) is not None:
             return why
         missing = FEWEST_LABELS - lesson.height
-        return f"{missing:,} more labels, and the first model is trained" if missing > 0 else None
+        return f"{counted(missing, 'more label')}, and the first model is trained" if missing > 0 else None
 
     @property
     def due(self) -> bool:
@@ -202,15 +204,19 @@ class Rounds:
         if texts.height:
             store.suggest(suggestions(predictor, texts, store.labelling, inputs), number=number)
         self.said = "checking the labels"
-        labelled = store.labelled()
-        cells, labelling = labelled["label"].to_list(), store.labelling
+        labelled, labelling = store.labelled(), store.labelling
+        lesson = labelling.lesson(labelled)  # a class with a single text would end the check
+        labelled = labelled.filter(pl.col("id").is_in(lesson["id"].implode()))
+        cells, checked = labelled["label"].to_list(), list(map(labelling.to_check, lesson["label"]))
         try:
-            check = check_labels(inputs.words(labelled), list(map(labelling.to_check, cells)), task=labelling.task)
-        except UsageError:  # nearly all texts are the same, or there are too few
-            return {}
+            check = check_labels(inputs.words(labelled), checked, task=labelling.task)
+        except UsageError as error:  # nearly all texts are the same, or labels were taken back meanwhile
+            return {"unchecked": error.message}
         found = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
         ids = labelled["id"].to_list()
         store.note(doubts=[_doubt(row, ids, cells, labelling) for row in found.iter_rows(named=True)])
+        if check.knows_nothing and found.is_empty():
+            return {"more": _more(check), "unchecked": _KNOWS_NOTHING}
         return {"more": _more(check)}
 
 

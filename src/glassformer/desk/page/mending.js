@@ -13,19 +13,28 @@ export function mending(desk) {
   const place = el("section", { "aria-label": "Mend" }, people, heading, said, doubts, el("h2", {}, "Classes"),
     order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes);
 
+  const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done"); // labels are checked at its end
+  let listed; // the number of the one whose doubts are listed
+
   async function enter() {
-    update();
-    await list();
+    await Promise.all([list(), update()]);
   }
 
   async function list() {
-    const [found, labels] = await Promise.all([desk.ask(() => get("/desk/doubts")), desk.ask(() => get("/desk/disagreements"))]);
+    listed = lastRound()?.number;
+    const [found, labels] = await Promise.all(["doubts", "disagreements"].map((name) => desk.ask(() => get(`/desk/${name}`), { aside: true })));
     if (!found || !labels) return;
     redraw(different, labels.disagreements.map(disputed));
-    said.textContent = found.doubts.length
-      ? `${counted(found.doubts.length, "label")}: a model that has not seen the text, or nearly the same text, says another one. Many are right as they are.`
-      : desk.state.rounds.length ? "The last check doubts none. The next round of training checks again." : "Labels are checked after each round of training.";
+    said.textContent = [checked(lastRound() ?? {}, found.doubts.length), found.doubts.length
+      ? `${counted(found.doubts.length, "label")}: a model that has not seen the text, or nearly the same text, says another one. Many are right as they are.` : ""].filter(Boolean).join(" ");
     redraw(doubts, found.doubts.map(doubtful));
+  }
+
+  /** What the last check found. `more` is kept of each that could be done. */
+  function checked({ more, unchecked }, doubted) {
+    if (unchecked) return `Labels could not be checked: ${unchecked}.${doubted ? " What an earlier check doubts:" : ""}`;
+    if (doubted) return "";
+    return more === undefined ? "Not checked yet. Labels are checked after each round of training." : "The last check doubts none. The next round of training checks again.";
   }
 
   /** Draws a list anew. If one of its items has the focus, the item that is then in its place gets it. */
@@ -75,6 +84,8 @@ export function mending(desk) {
     if (agreement) agreed.textContent = `${counted(agreement.texts, "text")} labelled by two or more. ${agreement.pairs.map(({ people: [one, other], texts, same, kappa }) =>
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
     drawClasses(desk.state.classes);
+    if (lastRound()?.number !== listed) return list();
+    return undefined;
   }
 
   async function change(body) {
