@@ -220,6 +220,23 @@ def test_labelling_training_and_mending_with_the_keyboard(
     assert tuple(last) == ("drop", "rude")
 
 
+def test_what_a_model_learned_is_shown_beside_a_text(page: Page, desk: Desk) -> None:
+    label(desk.rounds.project, range(1, 100, 2), "praise")  # each is good
+    page.get_by_role("link", name="Label", exact=False).first.click()
+    given = page.locator("#given")
+    while not str(given.text_content()).startswith("good"):
+        text = str(given.text_content())
+        page.keyboard.press("ArrowRight")
+        expect(given).not_to_have_text(text)
+    page.get_by_role("button", name="Texts like this one").click()
+    learned = page.get_by_role("heading", name="the model learns from them")
+    expect(learned).to_be_visible()
+    expect(page.locator("h2 + ol.near-texts li").first).to_contain_text("praise")
+    page.get_by_label("Search").fill("bad")
+    page.keyboard.press("Enter")
+    expect(learned).to_be_hidden()
+
+
 def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk) -> None:
     store = desk.rounds.project.store
     page.goto(page.url.split("#")[0] + "#texts")

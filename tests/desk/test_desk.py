@@ -241,9 +241,12 @@ def test_texts_are_searched_and_labelled_together(client: TestClient) -> None:
     assert client.get("/desk/texts", params={"label": "praise"}).json()["total"] == 30
     assert client.get("/desk/texts", params={"state": "open", "page": 0}).json()["total"] == 30
     assert client.get("/desk/texts", params={"page": 1}).json()["texts"][0]["id"] == 51
-    alike = client.get("/desk/alike/2").json()["texts"]
+    alike, labelled = client.get("/desk/alike/2").json()["texts"], client.get("/desk/alike/1").json()["labelled"]
     assert alike
     assert all(text["text"].startswith("bad") for text in alike), "those without a label"
+    assert len(labelled) == 5
+    assert 1 not in [text["id"] for text in labelled]
+    assert all((text["text"][:4], text["label"]) == ("good", "praise") for text in labelled), "those that were learned"
     assert client.post("/desk/undo", json={"who": "me"}).json()["texts"] == 30
 
 

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from typing import Annotated, Any
 
+import polars as pl
 from fastapi import FastAPI, Query
 
 from glassformer.desk.choosing import next_text, word_vectors
@@ -20,7 +21,7 @@ from glassformer.errors import UsageError
 from glassformer.serving.limits import RefusedError
 
 _FOR_ALL = ("settle", "doubt", "class")  # one person decides for all; so it is for the repeats
-_PAGE, _ALIKE, _LEAST_ALIKE = 50, 50, 0.1
+_PAGE, _ALIKE, _ALIKE_LABELLED, _LEAST_ALIKE = 50, 50, 5, 0.1
 
 _SHOWN = (
     "SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability "
@@ -94,8 +95,14 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
     @app.get("/desk/alike/{number}")
     def alike(number: int) -> dict[str, Any]:
-        """Return the texts without a label that are most like this one, by the words that both have."""
-        return {"texts": _alike(store, number)}
+        """Return the texts that are most like this one, by the words that both have: without a label, and with one.
+
+        From the latter, a model learned what it says of this text.
+        """
+        return {
+            "texts": _alike(store, number, store.unlabelled(), _ALIKE),
+            "labelled": _alike(store, number, store.labelled(), _ALIKE_LABELLED),
+        }
 
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:
@@ -159,9 +166,8 @@ def _row(found: Any) -> dict[str, Any]:
     return {**found, "beside": found["beside"] and json.loads(found["beside"])}
 
 
-def _alike(store: Store, number: int) -> list[dict[str, Any]]:
+def _alike(store: Store, number: int, others: pl.DataFrame, most: int) -> list[dict[str, Any]]:
     given = _text(store, number)
-    others = store.unlabelled()
     if others.height < 2:
         return []
     inputs = InputsRead.of(store.facts)
@@ -170,10 +176,11 @@ def _alike(store: Store, number: int) -> list[dict[str, Any]]:
         [*inputs.words(others), "\n".join(filter(None, [given["text"], *(given["beside"] or {}).values()]))]
     )
     likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
-    order = [place for place in (-likeness).argsort(kind="stable")[: _ALIKE + 1] if likeness[place] >= _LEAST_ALIKE]
-    ids = others["id"].to_list()
+    order = [place for place in (-likeness).argsort(kind="stable")[: most + 1] if likeness[place] >= _LEAST_ALIKE]
+    ids, labels = others["id"].to_list(), others["label"].to_list() if "label" in others.columns else None
     return [
         {"id": ids[place], "text": texts[place], "likeness": round(float(likeness[place]), 3)}
+        | ({} if labels is None else {"label": labels[place]})
         for place in order
         if ids[place] != number
-    ][:_ALIKE]
+    ][:most]

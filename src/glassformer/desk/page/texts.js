@@ -17,7 +17,8 @@ export function texts(desk) {
   const known = el("datalist", { id: "known-classes" });
   const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, allSaid), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
-  const place = el("section", { "aria-label": "Texts" }, form, heading, bulk, list, el("p", {}, back, " ", onward));
+  const learned = el("div", { hidden: true });
+  const place = el("section", { "aria-label": "Texts" }, form, learned, heading, bulk, list, el("p", {}, back, " ", onward));
 
   async function enter() {
     update();
@@ -34,6 +35,9 @@ export function texts(desk) {
     if (!alike) return;
     way = "alike";
     show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
+    learned.hidden = !alike.labelled.length;
+    learned.replaceChildren(el("h2", {}, `Labelled texts like text ${like}: the model learns from them`), el("ol", { className: "near-texts" }, ...alike.labelled.map(({ id, text, label: given }) =>
+      el("li", {}, el("span", { dir: "auto" }, text), el("p", { className: "soft" }, `${id} · ${labelOf(given)} `, el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label"))))));
   }
 
   const offer = once((names) => {
@@ -58,6 +62,7 @@ export function texts(desk) {
 
   function show(answer, said) {
     found = answer;
+    learned.hidden = true;
     all.checked = false;
     heading.textContent = said;
     allSaid.textContent = `Mark all ${counted(answer.total, "text")}`;
