@@ -182,18 +182,18 @@ class LineDecoder:
 
     Args:
         on_note: called once with a sentence on what was found, if the file is not UTF-8, or is unlike `encoding=` says.
-        like: the encoding if it is not UTF-8, as other files tell it. None: it is found.
+        fallback: the encoding if it is not UTF-8, as other files tell it. None: it is found.
 
     Attributes:
         encoding: Python's name of the encoding, or None while all lines were ASCII.
     """
 
-    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None, like: str | None = None) -> None:
+    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None, fallback: str | None = None) -> None:
         self.name = name
         self.encoding: str | None = None
         self._named = named if (named := named_encoding()) and _keeps_ascii(named) else None
         self._on_note = on_note
-        self._like = like
+        self._fallback = fallback
         self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
         self._first = (0, "")  # the line that was not ASCII first, and a character of it
 
@@ -227,7 +227,7 @@ class LineDecoder:
                 "text file. Is it the right file?"
             )
         context = itertools.chain(self._before, filter(bytes.isascii, lines))  # it tells the language
-        found = [(self._like, 1.0)] if self._like else fitting([line for _, line in wrong], context)
+        found = [(self._fallback, 1.0)] if self._fallback else confidences_of([line for _, line in wrong], context)
         at, line = wrong[0]
         also = ((at, _beyond_ascii(line.decode())) for at, line in odd if fault(line) is None)
         right = [(at, text) for at, text in also if not found or _is_meant(text, found[0][0])]
@@ -235,7 +235,7 @@ class LineDecoder:
             self._first = (right[0][0], right[0][1][0]) if right else (0, "")
             raise self._refusal(line, at)
         self.encoding = found[0][0]
-        if self._on_note and not self._like:
+        if self._on_note and not self._fallback:
             self._on_note(f"read as {evidence(found, [line for _, line in wrong], f'line {at:,}')}")
 
     def _is_utf8(self, number: int, evidence: str) -> None:
@@ -271,9 +271,9 @@ class LineDecoder:
 
 
 def decoded_text(
-    raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None, like: str | None = None
+    raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None, fallback: str | None = None
 ) -> str:
-    """Return the text of a whole file. Raises what `LineDecoder` raises, which explains `like`."""
+    """Return the text of a whole file. Raises what `LineDecoder` raises, which explains `fallback`."""
     if known := encoding_of_start(raw[:WINDOW]):
         encoding, note = known
         if on_note and note:
@@ -283,7 +283,7 @@ def decoded_text(
         except UnicodeDecodeError as error:
             why = f"{spelled(encoding)}, {why_so(encoding)}"
             raise UsageError(f"{name}: byte {error.start + 1:,} does not fit {why}. Save it as UTF-8.") from None
-    decoder, is_utf8 = LineDecoder(name, on_note=on_note, like=like), fault(raw) is None
+    decoder, is_utf8 = LineDecoder(name, on_note=on_note, fallback=fallback), fault(raw) is None
     if is_utf8 and (named_encoding() is None or raw.isascii()):
         return raw.decode().removeprefix("\ufeff")
     lines = raw.split(b"\n")
@@ -325,7 +325,7 @@ def _is_meant(text: str, encoding: str) -> bool:
     return False
 
 
-def fitting(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> list[tuple[str, float]]:
+def confidences_of(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> list[tuple[str, float]]:
     """Return the encodings that fit lines that are not UTF-8, the best first, each with how good it is.
 
     Encodings that give the same text share the best value. `context`: further lines in the same language.

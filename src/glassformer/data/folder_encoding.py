@@ -9,11 +9,11 @@ from pathlib import Path
 
 from glassformer.data.encodings import (
     WINDOW,
+    confidences_of,
     decoded_text,
     encoding_of_start,
     evidence,
     fault,
-    fitting,
     is_binary,
     named_encoding,
     ranked,
@@ -57,26 +57,26 @@ class FolderDecoder:
         def note(sentence: str) -> None:
             self._say(f"{self._name(file)}: {sentence}", kind=sentence.partition(",")[0])
 
-        return decoded_text(raw, str(file), on_note=note, like=(self._found or {}).get(file))
+        return decoded_text(raw, str(file), on_note=note, fallback=(self._found or {}).get(file))
 
     def _decided(self) -> Mapping[Path, str]:
         """Return the encoding of each file that is not UTF-8, and say what was found."""
-        goods, votes, shown = dict[Path, Mapping[str, float]](), defaultdict[str, float](float), list[bytes]()
+        confidences, votes, shown = dict[Path, Mapping[str, float]](), defaultdict[str, float](float), list[bytes]()
         for file in self._files:
             raw = self._read(file)
             if not (odd := _odd_lines(raw)):
                 continue
-            goods[file] = _goods(raw, odd)
+            confidences[file] = _confidences(raw, odd)
             weight = min(_MOST_OF_ONE, sum(byte >= 0x80 for line in odd for byte in line))
-            for encoding, good in goods[file].items():
-                votes[encoding] += good * weight
+            for encoding, confidence in confidences[file].items():
+                votes[encoding] += confidence * weight
             if sum(map(len, shown)) < WINDOW:
                 shown += odd
         best_first = ranked(votes)
-        found = _one_of_each(goods, best_first[0][0] if best_first else "")
-        of_files = f"{len(goods):,} of {counted(len(self._files), 'file')}"
+        found = _one_of_each(confidences, best_first[0][0] if best_first else "")
+        of_files = f"{len(confidences):,} of {counted(len(self._files), 'file')}"
         if len({*found.values()}) == 1:
-            self._say(f"{of_files} read as {evidence(best_first, shown, self._name(next(iter(goods))))}")
+            self._say(f"{of_files} read as {evidence(best_first, shown, self._name(next(iter(confidences))))}")
         else:
             self._say(f"{of_files} are not UTF-8, and not all in one encoding: {self._each_of(found)}")
         return found
@@ -106,10 +106,10 @@ def _odd_lines(raw: bytes) -> list[bytes]:
     return [] if is_binary(odd[0]) else odd
 
 
-def _goods(raw: bytes, odd: Sequence[bytes]) -> Mapping[str, float]:
-    """Return how good each encoding is that fits a whole file."""
-    found = fitting(odd, filter(bytes.isascii, raw.split(b"\n")))
-    return {encoding: good for encoding, good in found if _fits(raw, encoding)}
+def _confidences(raw: bytes, odd: Sequence[bytes]) -> Mapping[str, float]:
+    """Return how sure each encoding is that fits a whole file."""
+    found = confidences_of(odd, filter(bytes.isascii, raw.split(b"\n")))
+    return {encoding: confidence for encoding, confidence in found if _fits(raw, encoding)}
 
 
 def _fits(raw: bytes, encoding: str) -> bool:
@@ -120,12 +120,13 @@ def _fits(raw: bytes, encoding: str) -> bool:
     return True
 
 
-def _one_of_each(goods: Mapping[Path, Mapping[str, float]], of_all: str) -> Mapping[Path, str]:
+def _one_of_each(confidences: Mapping[Path, Mapping[str, float]], of_all: str) -> Mapping[Path, str]:
     """Return the encoding of each file that any fits: that of all, or what fits best of it and those of other files."""
-    among = {of_all, *(max(good, key=good.__getitem__) for good in goods.values() if good and _is_other(good, of_all))}
-    return {file: max(among & {*good} or good, key=good.__getitem__) for file, good in goods.items() if good}
+    known = {file: each for file, each in confidences.items() if each}
+    among = {of_all, *(max(each, key=each.__getitem__) for each in known.values() if _is_other(each, of_all))}
+    return {file: max(among & {*each} or each, key=each.__getitem__) for file, each in known.items()}
 
 
-def _is_other(goods: Mapping[str, float], of_all: str) -> bool:
+def _is_other(confidences: Mapping[str, float], of_all: str) -> bool:
     """Whether a file is clearly in another encoding than that of all."""
-    return max(goods.values()) > max(_CLEAR, _CLEARLY_BETTER * goods.get(of_all, 0))
+    return max(confidences.values()) > max(_CLEAR, _CLEARLY_BETTER * confidences.get(of_all, 0))
