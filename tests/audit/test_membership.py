@@ -64,6 +64,8 @@ def test_the_verdict_begins_with_the_share_that_is_recognised() -> None:
         "table: the one by seen words recognises 6.8% of the training texts if it may be wrong about 1 in 100 others "
         f"(chance 1%), and {by_loss}"
     )
+    both = found("loss", 0.821, 0.07)
+    assert verdict(both, words).endswith(f"in 100 others (chance 1%), and {by_loss.removeprefix('the one by loss ')}")
     for at_chance in (loss, found("loss", 0.821, None)):
         assert verdict(at_chance, chance).endswith(f"whether a text was in the training table: {by_loss}")
     assert verdict(chance).endswith("No attack could tell training texts from others.")

@@ -152,7 +152,7 @@ def test_the_shares_of_words_add_up_to_the_number(both: Trained, scores: Trained
     assert "for 90% of texts)" in lines[0]
     assert lines[5].startswith("awful")
     assert "−" in lines[5]
-    assert "by deletion of words, its shares did better than" in said.out
+    assert "by deletion of words, its shares did better in" in said.out
     piped = glassformer("explain", scores.folder, "-", stdin=b"a superb song")
     assert "superb" in piped.out
 

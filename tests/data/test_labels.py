@@ -1,10 +1,14 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from glassformer.data import table as table_module
+from glassformer.data.dates import with_dates
 from glassformer.data.labels import LabelSet, conflicting_rows
+from glassformer.data.numbers import numbers_of
+from glassformer.data.table import read_table
 from glassformer.data.wording import label_name
 from glassformer.errors import UsageError
 from tests.data.samples import table_of
@@ -49,6 +53,19 @@ def test_several_labels_are_encoded_as_ones_and_zeros() -> None:
 def test_what_cannot_be_learned_is_refused(labels: list[str] | list[list[str]], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         LabelSet.from_table(table_of(labels))
+
+
+def test_an_error_says_how_rows_are_counted_below_a_title(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Orders 2024\n\ntext,label,day\na,x,1.2.2024\nb,y,odd\nc,x,1.2.2024\n")
+    table = read_table(tmp_path / "a.csv", text="text", label="label", time="day")
+    place = r"a\.csv, column '%s' \(row 1 is row 4 of the file\): "
+    for wrong, says in {
+        lambda: LabelSet.from_table(table): place % "label" + r"1 of 2 classes has a single row: 'y' \(row 2\)",
+        lambda: numbers_of(table): place % "label" + r"'x' \(rows 1 and 3\)",
+        lambda: with_dates(table, "day"): place % "day" + r"'odd' \(row 2\)",
+    }.items():
+        with pytest.raises(UsageError, match=says):
+            wrong()
 
 
 def test_one_label_that_a_text_has_or_not_can_be_learned() -> None:

@@ -22,6 +22,68 @@ TEXTS = {
 }
 
 
+SHORT = {
+    "German": [
+        "Leider passt die Hose nicht",
+        "Bestellung kam zu spät an",
+        "Wo bleibt mein Paket?",
+        "Super Qualität, danke",
+        "Die Farbe ist anders als im Bild",
+        "Rechnung fehlt noch immer",
+        "Bitte Adresse ändern",
+        "Kundin wartet seit Montag",
+        "Das Gerät geht nicht an",
+        "Möchte umtauschen",
+        "Alles bestens, gerne wieder",
+        "Lieferung unvollständig",
+        "Der Akku hält nicht lange",
+        "Ware beschädigt angekommen",
+        "Telefon nie erreichbar",
+        "Preis viel zu hoch",
+        "Habe zweimal bezahlt",
+        "Schnelle Lieferung, top",
+        "Gutschein wird nicht erkannt",
+        "Kann mich nicht anmelden",
+        "Passwort vergessen",
+        "Größe fällt klein aus",
+        "Sehr nette Beratung",
+        "Das Kabel ist zu kurz",
+        "Retoure noch nicht erstattet",
+        "Geht gar nicht, nie wieder",
+        "Montage war einfach",
+        "Anleitung nur auf Englisch",
+        "Rückgeld nicht erhalten",
+        "Lampe flackert ständig",
+    ],
+    "French": [
+        "Le colis n'est pas arrivé",
+        "Très bonne qualité, merci",
+        "La taille ne va pas",
+        "Facture toujours absente",
+        "Où est ma commande ?",
+        "Je veux être remboursé",
+        "Produit cassé à la livraison",
+        "Livraison rapide et soignée",
+        "Impossible de me connecter",
+        "Mot de passe oublié",
+        "Le prix est trop élevé",
+        "Service client injoignable",
+        "La couleur est différente",
+        "Rien à dire, parfait",
+        "J'ai payé deux fois",
+        "Il manque une pièce",
+        "Notice incompréhensible",
+        "La batterie ne tient pas",
+        "Changer mon adresse svp",
+        "Code promo refusé",
+        "Montage facile",
+        "Je recommande vivement",
+        "Retour toujours pas traité",
+        "Le câble est trop court",
+    ],
+}
+
+
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_table_of_one_language(name: str) -> None:
     assert in_words(languages_of(pl.Series(TEXTS[name]))) == f"probably {name}"
@@ -30,6 +92,19 @@ def test_a_table_of_one_language(name: str) -> None:
 def test_of_several_each_has_its_share() -> None:
     mixed = pl.Series([*TEXTS["German"] * 12, *TEXTS["English"] * 6, *TEXTS["French"]])
     assert in_words(languages_of(mixed)) == "probably German (63%), English (32%)", "5% may be mistakes"
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_short_texts_that_are_taken_for_another_language_do_not_name_it(name: str) -> None:
+    assert in_words(languages_of(pl.Series(SHORT[name]))) == f"probably {name}"
+
+
+def test_of_short_texts_in_two_languages_both_are_named_or_none() -> None:
+    assert languages_of(pl.Series([*SHORT["German"], *SHORT["French"]])) == {}, "only one has three tenths"
+    both = [*TEXTS["German"] * 10, *TEXTS["French"] * 10]
+    assert in_words(languages_of(pl.Series(both))) == "probably German (50%), French (50%)"
+    long = [text * 3 for text in (*TEXTS["German"] * 12, *TEXTS["Vietnamese"] * 2)]
+    assert in_words(languages_of(pl.Series(long))) == "probably German (86%), Vietnamese (14%)"
 
 
 def test_short_texts_tell_nothing() -> None:

@@ -74,15 +74,16 @@ def verdict_of(findings: Sequence[Finding], membership: Membership | None) -> st
     if not attacks:
         return f"{first} No attack could tell training texts from others."
     best = max(attacks, key=lambda found: found.auc.value)
-    ranks = f"the one by {best.by} puts a training text above another one {best.auc.value:.0%} of the time (chance 50%)"
+    ranks = f"puts a training text above another one {best.auc.value:.0%} of the time (chance 50%)"
     measured = {found.by: found.caught.value for found in attacks if found.caught is not None}
     by = max(measured, key=lambda name: measured[name], default=best.by)
     caught = measured.get(by, 0.0)
     if caught <= FALSE_ALARMS:
-        return f"{first} An attack can guess whether a text was in the training table: {ranks}."
+        return f"{first} An attack can guess whether a text was in the training table: the one by {best.by} {ranks}."
     return (
         f"{first} An attack can guess whether a text was in the training table: the one by {by} recognises "
-        f"{caught:.1%} of the training texts if it may be wrong about 1 in 100 others (chance 1%), and {ranks}."
+        f"{caught:.1%} of the training texts if it may be wrong about 1 in 100 others (chance 1%), and "
+        f"{ranks if by == best.by else f'the one by {best.by} {ranks}'}."
     )
 
 

@@ -45,8 +45,7 @@ _TO_1970 = 25_569  # days, as spreadsheets count them
 
 def with_dates(table: Table, column: str) -> Table:
     """Return the table with the cells of its column `time` as dates and times, Datetime("us")."""
-    place = f"{table.source}, column {quoted(column)}"
-    times = dates_of(table.frame["time"], table.frame["row"], place)
+    times = dates_of(table.frame["time"], table.frame["row"], table.place(column))
     return replace(table, frame=table.frame.with_columns(time=times))
 
 

@@ -42,7 +42,7 @@ class LabelSet:
             labels = labels.explode("label", empty_as_null=True).drop_nulls()
         counts = labels.group_by("label").agg(pl.len(), pl.col("row").first()).sort("label")
         names = in_order(counts["label"].to_list())
-        place = f"{table.source}, column {quoted(table.label_column)}"
+        place = table.place(table.label_column)
         if not names:
             raise UsageError(f"{place}: no text has a label, so there is nothing to learn.")
         _refuse_what_is_no_label(counts, place, _is_it_the_column(table))
@@ -113,7 +113,7 @@ class LabelSet:
             hint = f"Did you mean {quoted(near[0])}? " if near else ""
             way_out = f"{hint}Rename or remove these rows, or train with rows of that label."
         raise UsageError(
-            f"{table.source}, column {quoted(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
+            f"{table.place(table.label_column)}: the label {quoted(label)} ({row_list(rows)}) was "
             f"not seen in training{nor}. Known: {known}. {way_out}"
         )
 
@@ -152,7 +152,7 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
     Raises:
         UsageError: `order` does not name each label once, or labels are not numbers and there is no order.
     """
-    place = f"{table.source}, column {quoted(table.label_column)}"
+    place = table.place(table.label_column)
     rows = dict(table.frame.group_by("label").agg(pl.col("row").min()).sort("row").rows())
     if order is None:
         names = in_order(list(rows))

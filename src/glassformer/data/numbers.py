@@ -32,7 +32,7 @@ def numbers_of(table: Table) -> Numbers:
         wrong = f"{', '.join(before)} and {last} are not finite numbers" if before else f"{last} is not a finite number"
         comma = " Write decimals with a point: 3.5." if odd["label"].str.contains(",").any() else ""
         raise UsageError(
-            f"{table.source}, column {quoted(table.label_column)}: {wrong}.{comma} Correct these rows or leave "
+            f"{table.place(table.label_column)}: {wrong}.{comma} Correct these rows or leave "
             "the cell empty. If the labels are classes, say so: `task='classes'`"
         )
     return numbers.to_numpy().astype(np.float64)
@@ -47,6 +47,4 @@ def check_varies(
 ) -> None:
     """Raise `UsageError` if all numbers are the same."""
     if numbers.min() == numbers.max():
-        raise UsageError(
-            f"{table.source}, column {quoted(table.label_column)}: every {rows} has the number {numbers[0]:g}, so {so}"
-        )
+        raise UsageError(f"{table.place(table.label_column)}: every {rows} has the number {numbers[0]:g}, so {so}")

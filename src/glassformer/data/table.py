@@ -12,6 +12,7 @@ import polars as pl
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
+from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
@@ -82,6 +83,11 @@ class Table:
                 f"holds {self.levels!r}, which stands between two levels. Name something else with `levels=`"
             )
         return [*parts, *[None] * (len(columns) - len(parts))]
+
+    def place(self, column: str | None) -> str:
+        """Name a column for a message, and say how rows are counted if not simply from below the header."""
+        shifts = next((f" ({note.removeprefix(COUNTED)})" for note in self.notes if note.startswith(COUNTED)), "")
+        return f"{self.source}, column {quoted(column)}{shifts}"
 
     @property
     def without_label(self) -> str | None:

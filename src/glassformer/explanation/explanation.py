@@ -182,9 +182,7 @@ class Explanation:
         found = self.faithfulness
         if found is None:
             return "The text has too few words to check this explanation by deleting some of them."
-        checked = (
-            f"by deletion of words, its shares did better than {found.score:.0%} of {found.rankings} random rankings"
-        )
+        checked = f"by deletion of words, its shares did better in {found.won} comparisons with random rankings"
         if found.score < FAITHFUL:
             return f"Do not rely on this explanation: {checked} only."
         if self.median_agreement < AGREEING:

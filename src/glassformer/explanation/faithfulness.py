@@ -43,6 +43,11 @@ class Faithfulness:
     score: float
     rankings: int
 
+    @property
+    def won(self) -> str:
+        """The score in counts: "39 of 40", as each random ranking is compared by both measures."""
+        return f"{round(4 * self.score * self.rankings) / 2:g} of {2 * self.rankings}"
+
 
 def measure_faithfulness(
     text: TextInWords, shares: DoubleArray, margins: Margins, *, rankings: int = RANDOM_RANKINGS, seed: int = 0

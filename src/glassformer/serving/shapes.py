@@ -246,8 +246,8 @@ class Reasons(Explanation):
                     "without_known_words": 0.1,
                     "unexplained": 0.0,
                     "readers": ["counting", "transformer"],
-                    "verdict": "This explanation can be trusted: by deletion of words, its shares did better than 100% "
-                    "of 20 random rankings. It says what moved the answer, which may be wrong.",
+                    "verdict": "This explanation can be trusted: by deletion of words, its shares did better in 40 of "
+                    "40 comparisons with random rankings. It says what moved the answer, which may be wrong.",
                     "trusted": True,
                     "unlike_training": False,
                 }

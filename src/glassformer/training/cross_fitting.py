@@ -121,7 +121,7 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
                 last = last.model_copy(update={"seconds": seconds + sum(before for _, before in parts)})
                 if file is not None and prepared.processes.leads:
                     write_aside(file, last.model_dump_json())
-                observer.on_message(f"cross-fitting ends here: {last}")
+                observer.on_message(f"a transformer does not help, so cross-fitting ends here: {last}")
                 return Crossed.ended(last)
             if work is not None and prepared.processes.leads:
                 keep_held_out(work, logits, seconds)

@@ -184,7 +184,9 @@ def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:
     texts = prepared.splits.train.frame["text"].head(_TEXTS_TO_LOOK_AT).to_list()
     if (known := share_known(body, texts)) >= LEAST_KNOWN:
         return False
-    instead = "left out" if own is None or not own.for_body else "not used"
+    instead = (
+        "left out" if own is None or not own.for_body else "not used; word vectors of these texts are learned instead"
+    )
     observer.on_message(
         f"the body `{body.card.name}` knows {known:.0%} of the words of these texts, so it is {instead}"
     )

@@ -19,6 +19,8 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+COUNTED = "rows are counted from 1 below the header: "
+"""Begins the note on rows of other numbers in the file."""
 _SNIFFED_LINES = 40
 _SHOWN = 3
 _SEPARATOR_TOLD = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
@@ -113,7 +115,7 @@ def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]
         yield row.cells
     if shifts and on_note:
         others = f", and so on ({more:,} more)" if more else ""
-        on_note(f"rows are counted from 1 below the header: {', '.join(shifts)}{others}")
+        on_note(f"{COUNTED}{', '.join(shifts)}{others}")
 
 
 class _RowLines:
