@@ -365,6 +365,35 @@ def labelling(browser: Browser, project: Project) -> Iterator[Page]:
         page.close()
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["", "Lieferung"], "1 other row has this text; it is labelled Lieferung. Your answer replaces that."),
+        (
+            ["", "Rechnung", "Lieferung", "Lieferung", ""],
+            "4 other rows have this text; labelled: Lieferung (2), Rechnung (1). Your answer replaces that.",
+        ),
+    ],
+)
+def test_a_label_of_the_same_text_is_told_before_it_is_replaced(
+    browser: Browser, tmp_path: Path, given: list[str], said: str
+) -> None:
+    rest = [f"row {number}" for number in range(20)]
+    classes = [("Rechnung", "Lieferung")[number % 2] for number in range(20)]
+    project = project_of(tmp_path, [*["late"] * len(given), *rest], given=[*given, *classes])
+    with labelling(browser, project) as page:
+        expect(page.locator("#given")).to_have_text("late")
+        expect(page.locator(".work .soft").first).to_contain_text(said)
+        expect(page.locator("#spoken")).to_have_text(f"late {said}")
+        page.locator("#person").fill("ann")
+        label(project, [1], "Storno", who="ben")  # another person's answer stays beside mine
+        label(project, range(2, len(given) + 1), "Storno", who="ben", way="repeat")
+        page.goto(page.url.split("#")[0] + "#texts")
+        page.get_by_role("link", name="label", exact=True).first.click()
+        rows = "1 row with the same text is" if len(given) == 2 else "4 rows with the same text are"
+        expect(page.locator(".work .soft").first).to_contain_text(f"{rows} labelled with it")
+
+
 def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40))
     project.read(without_labels=True, task="several")

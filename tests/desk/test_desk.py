@@ -510,6 +510,25 @@ def test_repeats_of_a_text_are_labelled_with_it(tmp_path: Path) -> None:
         assert client.get("/desk/state").json()["left"] == 5
 
 
+def test_labels_of_repeats_are_told_and_undo_brings_them_back(tmp_path: Path) -> None:
+    given = ["", "Lieferung", "", "Rechnung", "Lieferung"]
+    project = project_of(tmp_path, ["late", "late", "other", "late", "late"], given=given)
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        before = [(2, "Lieferung"), (4, "Rechnung"), (5, "Lieferung")]
+        told = [{"label": "Lieferung", "who": "table", "rows": 2}, {"label": "Rechnung", "who": "table", "rows": 1}]
+        assert client.get("/desk/texts/1").json()["text"]["labels_of_repeats"] == told
+        assert client.get("/desk/texts/3").json()["text"]["labels_of_repeats"] == []
+        decided(client, [1], kind="skip", label=None)
+        assert project.store.labelled().select("id", "label").rows() == before, "not now is no answer"
+        decided(client, [1], label="Storno")
+        assert project.store.counts() == {"Storno": 4}
+        undone = client.post("/desk/undo", json={"who": "me"}).json()
+        assert undone["texts"] == 4
+        assert project.store.labelled().select("id", "label").rows() == before
+
+
 def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     notes = [["when", "what"], ["May", "a lot"], ["June", "nothing"]]
     content = xlsx({"Notes": notes, "Answers": [["text"], ["a film"], ["a book"]]})

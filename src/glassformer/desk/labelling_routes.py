@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -64,6 +66,8 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
             who=body.who, way=body.way, shown=body.shown,
         )  # fmt: skip
         repeats = [] if body.texts is None else store.repeats(texts)
+        if body.kind == "skip":  # not now: what has a label keeps it
+            repeats = sorted({*repeats} - {row["text"] for row in _labelled(store, repeats)})
         if body.beside and label is not None:
             batch = store.give(replace(decision, texts=[*texts, *repeats]), instead=body.instead)
         else:
@@ -158,7 +162,16 @@ def _text(store: Store, number: int) -> dict[str, Any]:
     found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")
-    return _row(found[0]) | {"repeats": len(store.repeats([number]))}
+    repeats = store.repeats([number])
+    counts = Counter((row["label"], row["who"]) for row in _labelled(store, repeats))
+    labels = [{"label": label, "who": who, "rows": rows} for (label, who), rows in counts.most_common()]
+    return _row(found[0]) | {"repeats": len(repeats), "labels_of_repeats": labels}
+
+
+def _labelled(store: Store, texts: Sequence[int]) -> list[Any]:
+    """Return those of the texts that have a label, with the label and who gave it."""
+    where = "kind = 'label' AND text IN (SELECT value FROM json_each(?))"
+    return store.rows(f"SELECT text, label, who FROM current WHERE {where}", json.dumps(texts))
 
 
 def _row(found: Any) -> dict[str, Any]:

@@ -9,6 +9,8 @@ import { ask, get, labelOf, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 const SURE = 0.9;
+const OF_TABLE = "table"; // who gave the labels that came with it
+const REPLACES = "Your answer replaces that.";
 const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
 
 export function labelling(desk) {
@@ -88,10 +90,19 @@ export function labelling(desk) {
     text.scrollTop = 0;
     const sure = desk.state.task !== "number" && found.probability > SURE; // the least sure one may be
     const ways = { random: "Drawn at random", any: "Drawn at random", unsure: sure ? "" : "Among the least sure left", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
-    const repeats = found.repeats ? `${counted(found.repeats, "row")} with the same text ${found.repeats === 1 ? "is" : "are"} labelled with it` : "";
-    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], repeats, found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? ""].filter(Boolean).join(" · ");
+    const repeats = ofRepeats(found);
+    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? "", repeats].filter(Boolean).join(" · ");
     suggest(found);
-    desk.speak(found.text);
+    desk.speak(found.text + (repeats.includes(REPLACES) ? ` ${repeats}` : ""));
+  }
+
+  /** What an answer does to other rows with the same text. Labels of other people stay beside it, and are not shown. */
+  function ofRepeats({ repeats, labels_of_repeats: labels }) {
+    const replaced = labels.filter(({ who }) => [OF_TABLE, person.name].includes(who)), one = repeats === 1;
+    if (!repeats) return "";
+    if (!replaced.length) return `${counted(repeats, "row")} with the same text ${one ? "is" : "are"} labelled with it`;
+    const said = replaced.map(({ label, rows }) => labelOf(label) + (one ? "" : ` (${rows.toLocaleString("en")})`)).join(", ");
+    return `${counted(repeats, "other row")} ${one ? "has" : "have"} this text; ${one ? "it is labelled" : "labelled:"} ${said}. ${REPLACES}`;
   }
 
   /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
