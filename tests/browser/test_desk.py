@@ -295,6 +295,18 @@ def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk)
     assert project.store.counts() == {"praise": 2, "late": 1}
 
 
+def test_what_holds_a_class_back_is_told_where_models_are_trained_and_classes_joined(page: Page, desk: Desk) -> None:
+    for number, name in enumerate(("late", "late", "Late"), start=1):
+        label(desk.rounds.project, [number], name)
+    page.reload()
+    for step in ("train", "mend"):
+        page.locator(f"#step-{step}").click()
+        expect(page.locator(".notes li")).to_contain_text(["class 'Late' has one row", "join them at the step Mend"])
+    page.get_by_label("New name of Late", exact=True).fill("late")
+    page.keyboard.press("Enter")
+    expect(page.locator(".notes li")).to_have_count(0)
+
+
 def test_labels_that_were_not_checked_are_not_called_right(page: Page, desk: Desk) -> None:
     store, said = desk.rounds.project.store, page.get_by_label("Mend").locator("h2:has-text('Doubtful') + p")
     none = "The last check doubts none. The next round of training checks again."

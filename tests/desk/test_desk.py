@@ -300,7 +300,7 @@ def test_numbers_are_given(client: TestClient, project: Project) -> None:
     decided(client, [2], label="3")
     state = client.get("/desk/state").json()
     assert state["measured"]["said"].startswith("the model of round 1 was off by 0.5 on average on 1 text")
-    assert (state["automatic"], state["classes"]) == ([], [])
+    assert (state["automatic"], state["classes"], state["class_notes"]) == ([], [], [])
 
 
 def test_ordered_classes_change_places(client: TestClient, project: Project) -> None:
@@ -352,6 +352,37 @@ def test_a_contradiction_is_shown_with_the_other_text_until_one_is_mended(
         assert left == [22]
         decided(client, [21], way="doubt", label="blame")
         assert not any(each["why"] == why for each in client.get("/desk/doubts").json()["doubts"])
+
+
+def test_classes_that_wait_and_spellings_of_one_are_told(client: TestClient, project: Project) -> None:
+    def told() -> Any:
+        return client.get("/desk/state").json()["class_notes"]
+
+    label(project, [1, 2, 3], "Lieferung")
+    label(project, [4, 5], "Storno")
+    assert told() == []
+    label(project, [6], "Rechnung")
+    assert told() == ["1 label waits: class 'Rechnung' has one row; a class needs 2"]
+    label(project, [7], "lieferung")
+    waiting, same = told()
+    assert waiting == "2 labels wait: the classes 'Rechnung', 'lieferung' have one row each; a class needs 2"
+    assert same == (
+        "some classes differ only by case or white space: 'Lieferung' (3) = 'lieferung' (1); "
+        "if they mean the same, join them at the step Mend"
+    )
+    client.post("/desk/classes", json={"name": "lieferung", "to": "Lieferung", "who": "me"})
+    label(project, [8], "Rechnung")
+    assert told() == []
+    label(project, [8], "Storno", who="ann")  # people differ, so the model does not learn the text yet
+    assert told() == ["1 label waits: class 'Rechnung' has one row; a class needs 2"]
+
+
+def test_a_class_of_several_waits_too(client: TestClient) -> None:
+    client.post("/desk/columns", json={"text": "text", "label": None, "task": "several"})
+    decided(client, [1], label="a|b")
+    decided(client, [2], label="a")
+    (waiting,) = client.get("/desk/state").json()["class_notes"]
+    assert waiting.startswith("1 label waits: class 'b'")
 
 
 def test_a_class_with_one_text_does_not_end_the_check(

@@ -11,6 +11,9 @@ import polars as pl
 
 from glassformer.data.arrays import Array
 
+FEWEST_TEXTS = 2
+"""What a model needs of a class to learn it."""
+
 Difference = Callable[[str, str], float]
 
 

@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
 from glassformer.data.parts import with_part
+from glassformer.desk.class_notes import class_notes
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
 from glassformer.desk.people import agreement
 from glassformer.desk.project import Project
@@ -145,6 +146,7 @@ class _Project:
             "found": facts.get("found", []),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
+            "class_notes": class_notes(store),
             "texts": store.value("SELECT count(*) FROM texts"),
             "labelled": store.value("SELECT count(*) FROM current WHERE kind = 'label'"),
             "left": store.left(),

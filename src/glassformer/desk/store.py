@@ -27,6 +27,9 @@ Kind = Literal["label", "skip", "unsure", "drop"]
 OF_TABLE = "table"
 """Who decided about the labels that the table brought."""
 
+SETTLED = "text NOT IN (SELECT text FROM disputed)"
+"""The condition that people do not give a text different labels, in SQL."""
+
 _GIVEN = "(SELECT value FROM json_each(?1))"  # a list of any length is one value
 
 
@@ -164,10 +167,11 @@ class Store:
         """The classes in their order."""
         return [row["name"] for row in self.rows("SELECT name FROM classes ORDER BY place")]
 
-    def counts(self) -> dict[str, int]:
-        """Return how many texts have each class."""
+    def counts(self, where: str = "1") -> Counter[str]:
+        """Return how many texts have each class. `where`: a condition on them, in SQL."""
         found = Counter[str]()
-        for row in self.rows("SELECT label, count(*) AS texts FROM current WHERE kind = 'label' GROUP BY label"):
+        query = f"SELECT label, count(*) AS texts FROM current WHERE kind = 'label' AND {where} GROUP BY label"
+        for row in self.rows(query):
             found.update(dict.fromkeys(self.labelling.classes_of(row["label"]), row["texts"]))
         return found
 
@@ -303,7 +307,7 @@ class Store:
         """
         found = self.rows(
             "SELECT t.id, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
-            "WHERE c.kind = 'label' AND t.id NOT IN (SELECT text FROM disputed) ORDER BY t.id"
+            f"WHERE c.kind = 'label' AND c.{SETTLED} ORDER BY t.id"
         )
         schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String, "way": pl.String}
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")

@@ -6,12 +6,12 @@ import { get, labelOf, once, person, post } from "./server.js";
 export function mending(desk) {
   let going = false; // whether a decision is being kept
   const doubts = el("ol", { className: "near-texts" }), heading = el("h2", {}, "Doubtful labels");
-  const said = el("p", { className: "soft" }), classes = el("ul", { className: "near-texts" });
+  const said = el("p", { className: "soft" }), classes = el("ul", { className: "near-texts" }), notes = el("ul", { className: "notes" });
   const different = el("ol", { className: "near-texts" }), agreed = el("p", {});
   const order = el("p", { className: "soft" }, "The first class is the lowest. ↑ changes the order.");
   const people = el("div", { hidden: true }, el("h2", {}, "Different labels"), agreed, different);
   const place = el("section", { "aria-label": "Mend" }, people, heading, said, doubts, el("h2", {}, "Classes"),
-    order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes);
+    notes, order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes);
 
   const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done"); // labels are checked at its end
   let listed; // the number of the one whose doubts are listed
@@ -83,6 +83,7 @@ export function mending(desk) {
     order.hidden = !desk.state.ordered;
     if (agreement) agreed.textContent = `${counted(agreement.texts, "text")} labelled by two or more. ${agreement.pairs.map(({ people: [one, other], texts, same, kappa }) =>
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
+    notes.replaceChildren(...desk.state.class_notes.map((note) => el("li", {}, note)));
     drawClasses(desk.state.classes);
     if (lastRound()?.number !== listed) return list();
     return undefined;

@@ -6,8 +6,8 @@ import { post, remove } from "./server.js";
 export function training(desk) {
   const advice = el("p", { className: "verdict" }), running = el("p", { role: "status" });
   const begin = el("button", { type: "button" }, "Train now"), stop = el("button", { type: "button" }, "Stop");
-  const rounds = el("div", {}), command = el("code", {});
-  const place = el("section", { "aria-label": "Train" }, advice, el("p", {}, begin, " ", stop), running, rounds,
+  const notes = el("ul", { className: "notes" }), rounds = el("div", {}), command = el("code", {});
+  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rounds,
     el("p", { className: "soft" }, "The same as a command, in the project's folder: ", command));
 
   function update() {
@@ -16,6 +16,7 @@ export function training(desk) {
     stop.hidden = !state.running;
     running.textContent = state.running?.said ?? "";
     advice.textContent = said(state);
+    notes.replaceChildren(...state.class_notes.map((note) => el("li", {}, note)));
     command.textContent = last?.command ?? "glassformer train labels.csv --out models/round-0001";
     rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));
   }

@@ -12,13 +12,12 @@ import polars as pl
 
 from glassformer.data.table import split_labels, tidy_values
 from glassformer.data.wording import counted, in_option
-from glassformer.desk.labelling import Difference, Figure, Labelling, Said
+from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
 from glassformer.targets.labels.answers import LabelAnswers
 
-_FEWEST = 2  # texts of a class that are needed to learn it
 _BETWEEN = "|"  # several classes in a cell
 
 
@@ -41,13 +40,13 @@ class OneClass(Labelling):
         return [cell]
 
     def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
-        return labelled.filter(pl.len().over("label") >= _FEWEST)
+        return labelled.filter(pl.len().over("label") >= FEWEST_TEXTS)
 
     def missing(self, lesson: pl.DataFrame) -> str | None:
         return (
             None
             if lesson["label"].n_unique() > 1
-            else f"a model needs at least two classes with {_FEWEST:,} texts each"
+            else f"a model needs at least two classes with {FEWEST_TEXTS:,} texts each"
         )
 
     def said(self, answers: LabelAnswers) -> Said:
@@ -107,7 +106,7 @@ class SeveralClasses(OneClass):
     def lesson(self, labelled: pl.DataFrame) -> pl.DataFrame:
         counts = Counter(name for cell in labelled["label"] for name in self.classes_of(cell))
         learned = [
-            _BETWEEN.join(name for name in self.classes_of(cell) if counts[name] >= _FEWEST)
+            _BETWEEN.join(name for name in self.classes_of(cell) if counts[name] >= FEWEST_TEXTS)
             for cell in labelled["label"]
         ]
         return labelled.with_columns(label=pl.Series(learned, dtype=pl.String))
