@@ -11,11 +11,10 @@ from glassformer.prediction.shipped import folder_of
 def model_folder(model: Path) -> Path:
     """Return the folder of a model that the user named. Raises `UsageError` if there is none."""
     folder = folder_of(model)
-    if _is_missing(folder / "config.json"):
-        from glassformer.prediction.folder_format import check_files, check_is_folder
+    if _is_missing(folder):
+        from glassformer.prediction.folder_format import check_is_folder
 
         check_is_folder(folder, command="train")
-        check_files(folder, command="train")
     return folder
 
 
