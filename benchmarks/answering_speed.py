@@ -124,8 +124,6 @@ def ask_all(folder: Path) -> dict[str, Figures]:
     about[ANSWERING["all"][0]] |= {
         "training_chose": answers_by(trained.config),
         "weight_by_hand": None if chosen else WEIGHT_BY_HAND,
-        "epochs": len(trained.metrics["history"]),
-        "readers": trained.metrics["readers"],
     }
     return about
 

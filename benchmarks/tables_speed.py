@@ -108,7 +108,7 @@ def _sentences(name: str, found: dict[str, Any]) -> Iterator[str]:
     """Say what training chose, and how an export in int8 passed its check."""
     if "training_chose" in found:
         by_hand = found["weight_by_hand"]
-        set_so = f", and {by_hand:g} is the weight of the transformer by hand" if by_hand else ""
+        set_so = f"; for this table, the weight of the transformer was set to {by_hand:g}" if by_hand else ""
         yield f"{name}: training chose {found['training_chose']}{set_so}."
     if "refused" in found:
         yield f"{name}: the export was refused. {found['refused'][0].upper()}{found['refused'][1:]}."

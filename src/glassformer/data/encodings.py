@@ -35,10 +35,8 @@ its older relatives: Windows-1252 those of Latin-1, GB18030 those of GBK."""
 _OTHERS = {"utf_8": "UTF-8", "utf_16": "UTF-16", "utf_32": "UTF-32"}
 _UNSURE = 0.95
 """The runner-up is named if it is at least this good."""
-_RARE = (
-    "cp850",
-    "cp852",
-)  # they are named if they are better: most short texts of Windows-1252 fit them nearly as well
+_RARE = ("cp850", "cp852")
+"""Named as a doubt only if they fit better: most short texts of Windows-1252 fit them nearly as well."""
 _MOST_FREQUENT = "cp1252"  # it is taken where another is as good
 _MORE_FREQUENT = (_MOST_FREQUENT, "koi8_r")  # they are taken where another gives the same text
 _LINES_BEFORE, _BYTES_OF_A_LINE = 50, 500

@@ -184,16 +184,11 @@ def _alike(store: Store, number: int, others: pl.DataFrame, most: int) -> list[d
     if others.height < 2:
         return []
     inputs = InputsRead.of(store.facts)
-    texts = others["text"].to_list()
     vectors = word_vectors(
         [*inputs.words(others), "\n".join(filter(None, [given["text"], *(given["beside"] or {}).values()]))]
     )
     likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
     order = [place for place in (-likeness).argsort(kind="stable")[: most + 1] if likeness[place] >= _LEAST_ALIKE]
-    ids, labels = others["id"].to_list(), others["label"].to_list() if "label" in others.columns else None
-    return [
-        {"id": ids[place], "text": texts[place], "likeness": round(float(likeness[place]), 3)}
-        | ({} if labels is None else {"label": labels[place]})
-        for place in order
-        if ids[place] != number
-    ][:most]
+    rows = others.drop("beside", "draw", "way", strict=False).to_dicts()
+    alike = [rows[place] | {"likeness": round(float(likeness[place]), 3)} for place in order]
+    return [row for row in alike if row["id"] != number][:most]

@@ -232,15 +232,16 @@ class Project:
             raise UsageError(f"{folder} cannot be written to: {error.strerror}; name another folder") from error
 
     def _decisions(self) -> pl.DataFrame:
-        names = (
-            "id", "row", "kind", "label", "note", "who", "at", "way", "round", "suggested", "probability", "shown",
-            "undone", "giver", "words",
+        kept = (
+            "id", "kind", "label", "note", "who", "at", "way", "round", "suggested", "probability", "shown", "undone",
+            "giver",
         )  # fmt: skip
+        columns = ", ".join(f"d.{name}" for name in kept)
         found = self.store.rows(
-            "SELECT d.*, d.text AS row, t.text AS words FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
+            f"SELECT {columns}, t.id, t.text FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
         )
-        rows = [tuple(row[name] for name in names) for row in found]
-        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None).rename({"words": "text"})
+        names = [*kept, "row", "text"]
+        return pl.DataFrame(list(map(tuple, found)), schema=names, orient="row", infer_schema_length=None)
 
     def lesson(self) -> pl.DataFrame:
         """Return the labelled texts that a model can learn from."""
