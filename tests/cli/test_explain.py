@@ -79,6 +79,7 @@ def test_what_cannot_be_explained(arguments: list[str], says: str, reviews: Trai
     ("arguments", "says"),
     [
         ([], "give a text or --file TABLE"),
+        (["--text", TEXT], "a text needs no flag"),
         ([TEXT, "--file", "t.csv"], "not both"),
         ([TEXT, "--out", "t.csv"], "--out goes with --file"),
         (["--file", "t.csv", "--heads"], "--heads goes with a text"),

@@ -334,7 +334,8 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
     [
         (["x", "--file", "t.csv"], ["texts or --file"]),
         (["x", "--out", "a.csv"], ["--out goes with --file"]),
-        (["x", "--text", "a"], ["--text goes with --file"]),
+        (["x", "--text", "a"], ["--text names a column of the table in --file"]),
+        (["--text", "a text"], ['a text needs no flag: "a text"']),
         (["x", "-"], ["- reads texts from standard input"]),
         (["x", "--overwrite"], ["--overwrite goes with --out"]),
         (["--file", "t.csv", "--out", "there.csv"], ["there.csv is already there", "--overwrite"]),

@@ -26,7 +26,7 @@ from glassformer.cli.output import (
     show,
     show_painted,
 )
-from glassformer.cli.rows_to_answer import given_rows, table_file
+from glassformer.cli.rows_to_answer import TEXT_IS_A_COLUMN, given_rows, table_file
 from glassformer.cli.there import text_file
 from glassformer.cli.writers import check_new, check_out
 from glassformer.data.lines import lines_of
@@ -170,6 +170,8 @@ def _check(
     given: str | None, file: Path | None, of_a_text: Mapping[str, Any], of_a_file: Mapping[str, Any], *, json: bool
 ) -> None:
     """Refuse options that do not go together, before a model is loaded."""
+    if file is None and of_a_file["text"] is not None:
+        raise UsageError(TEXT_IS_A_COLUMN)
     if (given is None) == (file is None):
         raise UsageError("give a text or --file TABLE" + (", not both" if file else ""))
     for name in (

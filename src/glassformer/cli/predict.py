@@ -16,6 +16,7 @@ from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.predict_shards import Workers, predict_shards
 from glassformer.cli.rows_to_answer import (
+    TEXT_IS_A_COLUMN,
     Misread,
     check_has_columns,
     check_holds_tables,
@@ -140,8 +141,10 @@ def _check(
         raise UsageError("give texts or --file, not both")
     if texts and "-" in texts:
         raise UsageError("- reads texts from standard input; give - or texts, not both")
-    if file is None and (out is not None or text is not None):
-        raise UsageError(f"--{'text' if out is None else 'out'} goes with --file; a text's answer is printed")
+    if file is None and text is not None:
+        raise UsageError(TEXT_IS_A_COLUMN)
+    if file is None and out is not None:
+        raise UsageError("--out goes with --file; a text's answer is printed")
     if file is not None and top_k is not None:
         raise UsageError("--top-k goes with texts; the answers to a file hold the probability of every label")
     if jsonl and (json or out is not None):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from glassformer.prediction.answering import Answering
 
 ROWS_PER_BATCH = 4096
+TEXT_IS_A_COLUMN = '--text names a column of the table in --file; a text needs no flag: "a text"'
 
 
 class KnowsItsColumn(Protocol):
