@@ -1,3 +1,4 @@
+import codecs
 import csv
 from collections.abc import Iterator
 from contextlib import chdir
@@ -73,7 +74,8 @@ def test_a_dropped_table_is_answered_measured_and_can_be_kept(page: Page, review
         ours.get_by_text("Download the answers").click()
     assert download.value.suggested_filename == "test-trained.csv"
     download.value.save_as(tmp_path / "answers.csv")
-    with (tmp_path / "answers.csv").open(encoding="utf-8", newline="") as file:
+    assert (tmp_path / "answers.csv").read_bytes().startswith(codecs.BOM_UTF8), "or Excel reads another encoding"
+    with (tmp_path / "answers.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 230
     assert all(row["prediction"] == row["label"] for row in rows)

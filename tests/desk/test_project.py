@@ -1,3 +1,4 @@
+import codecs
 from pathlib import Path
 
 import polars as pl
@@ -168,6 +169,16 @@ def test_a_class_with_one_text_is_not_learned_yet(tmp_path: Path) -> None:
         project.write_labels().read_text().splitlines()[-1]
         == "bad film number 4".replace("bad", "good") + ",other,table,5"
     )
+
+
+def test_the_labels_that_are_downloaded_are_for_a_spreadsheet(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "t.csv", [("=HYPERLINK(1)", "a"), ("schön", "b")])
+    project = Project.open(tmp_path / "desk")
+    project.take(table)
+    assert project.write_labels().read_bytes().startswith(codecs.BOM_UTF8)
+    assert project.write_labels().read_text(encoding="utf-8-sig").splitlines()[1:] == [
+        "'=HYPERLINK(1),a,table,1", "schön,b,table,2"
+    ]  # fmt: skip
 
 
 def test_a_person_chooses_columns_that_are_not_clear(tmp_path: Path) -> None:

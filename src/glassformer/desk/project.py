@@ -29,6 +29,7 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store, labelling_of
 from glassformer.errors import UsageError, quoted
+from glassformer.prediction.answer_files import without_formulas
 from glassformer.targets.tasks import find_task
 
 LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
@@ -209,8 +210,11 @@ class Project:
         return reading_as(named_encoding() or self.store.facts.get("encoding"))
 
     def write_labels(self) -> Path:
-        """Write the labelled texts as a table, and return its path."""
-        return self._write(self.store.labelled(), self.folder / "all-labels.csv")
+        """Write the labelled texts as a table that spreadsheets show rightly and run nothing of. Return its path."""
+        path = self.folder / "all-labels.csv"
+        with written_aside(path) as aside:
+            without_formulas(self._as_table(self.store.labelled())).write_csv(aside, include_bom=True)
+        return path
 
     def export(self, folder: Path) -> list[Path]:
         """Write the labels and every decision as tables whose versions can be compared, and return their paths.
@@ -261,9 +265,11 @@ class Project:
 
     def _write(self, labelled: pl.DataFrame, path: Path) -> Path:
         with written_aside(path) as aside:
-            rows = labelled.select("text", "beside", "label", "way", "id")
-            InputsRead.of(self.store.facts).as_table(rows).write_csv(aside)
+            self._as_table(labelled).write_csv(aside)
         return path
+
+    def _as_table(self, labelled: pl.DataFrame) -> pl.DataFrame:
+        return InputsRead.of(self.store.facts).as_table(labelled.select("text", "beside", "label", "way", "id"))
 
 
 def _hidden_in(_folder: str, names: list[str]) -> list[str]:

@@ -88,7 +88,7 @@ function inWords({ prediction, confidence, interval_low: low, interval_high: hig
 }
 
 function download(name, { model, csv }) {
-  const file = new Blob([csv], { type: "text/csv" });
+  const file = new Blob(["\ufeff", csv], { type: "text/csv" }); // the mark of UTF-8, without which Excel reads another encoding
   const link = el("a", {
     href: URL.createObjectURL(file), className: "download",
     download: `${name.replace(/\.[^.]+$/, "")}-${model.replace(/[^\w.-]+/g, "-")}.csv`,
