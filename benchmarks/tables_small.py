@@ -13,13 +13,16 @@ from glassformer.experiments.published.table import markdown, short
 def small_tables(found: Document) -> Iterator[str]:
     """Yield a table with a line for so many rows, and how often cross-fitting ended early."""
     answers, limits = found["answers"], sorted({line["drawn"] for line in found["answers"]})
-    heads = ("rows", "tables", "accuracy", "early", "largest loss", "log loss", "early", "processor seconds", "early")
+    heads = (
+        "rows", "tables", "accuracy", "accuracy if ended early", "largest loss of accuracy", "log loss",
+        "if ended early", "processor seconds", "if ended early",
+    )  # fmt: skip
     yield markdown([heads, *(_line(limit, [line for line in answers if line["drawn"] == limit]) for limit in limits)])
     ended = [line for line in answers if line["early"]["gave_up"]]
     lost = [line for line in ended if line["whole"]["weights"].get("transformer")]
     yield (
         f"Means over the tables. Cross-fitting ended early in {len(ended)} of {counted(len(answers), 'training')}. In "
-        f"{len(lost)} of them it would have given the transformer a weight."
+        f"{len(lost)} of them, cross-fitting to the end gives the transformer a weight."
     )
 
 
