@@ -27,7 +27,7 @@ def costs(
     *,
     shown: Shown,
 ) -> None:
-    """Say what wrong answers cost, or change it. The model then gives the answers of the least expected cost."""
+    """Show what wrong answers cost, or change it. The model then gives the answers with the lowest expected cost."""
     from glassformer.prediction.change_costs import change_costs
     from glassformer.prediction.load_answering import load_answering
     from glassformer.targets.labels.target import labels_of

@@ -23,7 +23,7 @@ def desk(
     table: Annotated[
         str | None,
         typer.Argument(
-            help="A table of texts, with or without labels. It can be chosen on the page too, if it is no folder."
+            help="A table of texts, with or without labels. You can also choose it on the page, unless it is a folder."
         ),
     ] = None,
     project: Annotated[
@@ -40,7 +40,7 @@ def desk(
     settings: Settings = None,
     json: Json = False,
 ) -> None:
-    """Open a page to label texts at, to train, and to mend labels. Ctrl-C closes it, and nothing is lost."""
+    """Open a page where you label texts, train, and correct labels. Ctrl-C closes it, and nothing is lost."""
     from glassformer.data.installed import pip_install
 
     try:

@@ -92,7 +92,9 @@ def explain(
             help="With --counterfactual, for a number: move the answer above this. Default: out of its interval.",
         ),
     ] = None,
-    below: Annotated[float | None, typer.Option(metavar="<float>", help="As --above: move it below this.")] = None,
+    below: Annotated[
+        float | None, typer.Option(metavar="<float>", help="With --counterfactual, for a number: move it below this.")
+    ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Show what each attention head adds to the answer, and where it looks.")
     ] = False,

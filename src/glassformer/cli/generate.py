@@ -77,7 +77,7 @@ def generate(
     samples: Annotated[int, typer.Option(help="Number of texts per prompt.")] = 1,
     best_of: Annotated[
         int,
-        typer.Option(min=1, help="Write this many texts in place of one, and keep the one that --reward likes best."),
+        typer.Option(min=1, help="Write this many texts in place of one, and keep the one with the highest --reward."),
     ] = 1,
     reward: Annotated[
         str | None,

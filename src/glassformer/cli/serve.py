@@ -51,12 +51,12 @@ def serve(
         bool, typer.Option("--log-json", help="Write a line of JSON to standard error for each request, without texts.")
     ] = False,
     otel: Annotated[
-        bool, typer.Option("--otel", help="Send traces and metrics by OpenTelemetry, as the variables OTEL_… say.")
+        bool, typer.Option("--otel", help="Send traces and metrics by OpenTelemetry, as set by the variables OTEL_…")
     ] = False,
     *,
     run: Asking,
 ) -> None:
-    """Serve a page to play with a model, and an API, on this machine. Ctrl-C stops it."""
+    """Serve a page to try a model on, and an API, on this machine. Ctrl-C stops it."""
     from glassformer.data.installed import pip_install
 
     try:

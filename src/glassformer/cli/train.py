@@ -93,8 +93,8 @@ class _Kept:
         str | None,
         typer.Option(
             metavar="<tracker>",
-            help="Write settings, figures, report and model to a tracker too: mlflow, where the variable "
-            "MLFLOW_TRACKING_URI says.",
+            help="Write settings, figures, report and model to a tracker too: mlflow, at the address "
+            "in the variable MLFLOW_TRACKING_URI.",
         ),
     ] = None
 
