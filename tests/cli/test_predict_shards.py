@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -312,12 +313,24 @@ def test_overwrite_deletes_only_files_in_the_folder(reviews: Trained, tmp_path: 
     assert (tmp_path / "kept.csv").is_file()
 
 
-def test_the_first_line_of_progress_counts_the_time_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines: list[str] = []
-    monkeypatch.setattr(cli_predict_shards, "progressing", lines.append)
-    monkeypatch.setattr(time, "monotonic", lambda: 104.0)
-    cli_predict_shards._Pace(100.0).show(Progress(shards=40, finished=3, rows=4_096, rows_left=8_192))
-    assert lines == ["answering: 3 of 40 shards, 4,096 rows, 1,024/s, 8.0 s left"]
+def test_the_first_line_of_progress_counts_the_time_before_it(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[float] = []
+
+    def slowly(*_: object, on_progress: Callable[[Progress], None], **__: object) -> Bulk:
+        time.sleep(0.1)
+        on_progress(Progress(shards=1, finished=0, rows=1))
+        return Bulk(shards=1, earlier=0, gone=[], rows=1, unlike=0)
+
+    def in_words(_: Progress, seconds: float) -> str:
+        counted.append(seconds)
+        return ""
+
+    monkeypatch.setattr(prediction_shards, "answer_folder", slowly)
+    monkeypatch.setattr(cli_predict_shards, "words", in_words)
+    predict(reviews, write_shards(tmp_path / "shards", 1, 1), tmp_path / "answers")
+    assert counted[0] >= 0.1
 
 
 def test_few_rows_unlike_the_training_data_are_usual(capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,10 +44,6 @@ _BESIDE_ADD = {
 """The options of `train` that go with --add. The others contradict it."""
 
 
-def _was_given(value: Any) -> bool:
-    return not (value is None or value is False or value in ([], ()))
-
-
 def addition(
     init: str | None,
     added: str,
@@ -65,7 +61,8 @@ def addition(
 
     if init is None:
         raise UsageError(f"--add {added}: name the model to train further with --init")
-    if contradicting := [name for name, value in given.items() if name not in _BESIDE_ADD and _was_given(value)]:
+    asked = [name for name, value in given.items() if not (value is None or value is False or value in ([], ()))]
+    if contradicting := [name for name in asked if name not in _BESIDE_ADD]:
         flags = ("TABLE" if name == "data" else f"--{name.replace('_', '-')}" for name in contradicting)
         raise UsageError(
             f"--add takes the table, its columns, what is held out and the recipe from {init}; leave out "

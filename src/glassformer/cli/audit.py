@@ -9,7 +9,7 @@ import typer
 
 from glassformer.cli.findings import said_with_flags, show_findings
 from glassformer.cli.options import Measuring, Model
-from glassformer.cli.output import doing, print_table, say, show, write_json
+from glassformer.cli.output import announce, doing, print_table, say, show, write_json
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.errors import UsageError
@@ -36,7 +36,7 @@ def audit(
     if out is not None:
         check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
-    found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=_announce)
+    found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)
     found = found.model_copy(update={"findings": said_with_flags(found.findings)})
     doing("writing the audit")
     folder = out or model
@@ -46,11 +46,6 @@ def audit(
     else:
         _show(found)
     say(f"page: {folder / AUDIT_PAGE}    figures: {folder / AUDIT_FILE}")
-
-
-def _announce(what: str) -> None:
-    say(what)
-    doing(what)
 
 
 def _show(found: Audit) -> None:

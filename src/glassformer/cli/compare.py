@@ -10,7 +10,7 @@ import typer
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.options import AsTrained, Measured, Measuring, Model
-from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.output import beginning, doing, print_json, say, show
 from glassformer.cli.there import model_folder
 from glassformer.data.wording import counted
 
@@ -47,6 +47,5 @@ def compare(
     for title, (count, listed) in found.parted.items():
         show(f"\n{title}: {counted(count, 'text')}")
         for said, text in listed[:_FLIPS_SHOWN]:
-            line = " ".join(text.split())
-            show(f"  {said}: {line if len(line) <= 100 else line[:99] + '…'}")
+            show(f"  {said}: {beginning(text, 100)}")
     say("--json lists all of these texts")

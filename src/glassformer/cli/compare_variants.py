@@ -17,8 +17,8 @@ from glassformer.cli.output import (
     print_json,
     print_table,
     progressing,
+    read_aloud,
     say,
-    say_how_read,
     show,
 )
 from glassformer.cli.resume import resumable
@@ -55,7 +55,6 @@ def compare_variants(
 ) -> None:
     """Train every combination of some settings with several seeds, and tell real differences from chance."""
     check_folder(out)
-    from glassformer.data.sources import read_sources
     from glassformer.experiments.variants.comparison import RESULTS_FILE, RUNS_FOLDER
     from glassformer.experiments.variants.comparison import compare_variants as compare
     from glassformer.experiments.variants.comparison_result import read_comparison
@@ -68,8 +67,7 @@ def compare_variants(
     )
     place = run.place
     source = reading.source(data)
-    sources = read_sources(source, plan.variants[0].recipe.validation, run.data_dir)
-    say_how_read(sources.train, source.task)
+    sources = read_aloud(source, plan.variants[0].recipe.validation, run.data_dir)
     measured = None if test is None else _read_test(test, source, sources, run.data_dir)
     earlier = read_comparison(out / RESULTS_FILE)
 

@@ -11,7 +11,7 @@ import typer
 
 from glassformer.cli.options import Encoding, Json, Settings
 from glassformer.cli.output import doing, print_json, say, show
-from glassformer.cli.serve import in_words, open_in_browser, say_finishing
+from glassformer.cli.serve import check_can_serve, in_words, open_in_browser, say_finishing
 from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,14 +41,7 @@ def desk(
     json: Json = False,
 ) -> None:
     """Open a page where you label texts, train, and correct labels. Ctrl-C closes it, and nothing is lost."""
-    from glassformer.data.installed import pip_install
-
-    try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"the desk needs an extra: {pip_install('serve')}") from error
+    check_can_serve("the desk")
     from glassformer.data.addresses import beside, local_path, without_password
     from glassformer.data.locks import only_writer
     from glassformer.data.rows import check_file

@@ -20,7 +20,7 @@ from glassformer.cli.options import (
     Seed,
     Test,
 )
-from glassformer.cli.output import doing, duration, human_count, say, say_how_read, show, write_json
+from glassformer.cli.output import announce, duration, human_count, read_aloud, say, show, write_json
 from glassformer.cli.writers import check_folder
 from glassformer.errors import UsageError
 
@@ -49,7 +49,6 @@ def doctor(
         check_folder(out, ours="findings.json")
         if (out / "findings.json").is_file() and not overwrite:
             raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
-    from glassformer.data.sources import read_sources
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
     from glassformer.training.initial_weights import read_initial_weights
@@ -62,10 +61,10 @@ def doctor(
     )
     place = run.place
     source = reading.source(data, test, start, init)
-    doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
-    say_how_read(sources.train, source.task)
-    diagnosis = diagnose(sources, chosen, task=source.task, device=place, init=start, on_check=_announce)
+    sources = read_aloud(source, chosen.validation, run.data_dir, inputs=None if start is None else start.inputs)
+    diagnosis = diagnose(
+        sources, chosen, task=source.task, device=place, init=start, on_check=lambda each: announce(f"checking {each}")
+    )
     diagnosis = diagnosis.model_copy(update={"findings": said_with_flags(diagnosis.findings)})
     if out is not None:
         write_diagnosis(out, diagnosis)
@@ -75,11 +74,6 @@ def doctor(
         _show(diagnosis)
     if out is not None:
         say(f"report: {out / 'report.html'}")
-
-
-def _announce(check: str) -> None:
-    say(f"checking {check}")
-    doing(f"checking {check}")
 
 
 def _show(diagnosis: Diagnosis) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.given import settings_of
 from glassformer.cli.options import Again, DataDir, Shown, TextColumn
 from glassformer.cli.output import doing, duration, human_count, print_json, say, show
 from glassformer.cli.resume import resumable
@@ -18,7 +19,6 @@ from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
     from glassformer.data.documents import Documents
-    from glassformer.readers.body.learning import BodySettings
     from glassformer.readers.body.vectors import Body
 
 _SHOWN, _NEAREST, _FROM, _STEP = 5, 5, 200, 300  # frequent words, but not the most frequent ones
@@ -58,7 +58,7 @@ def embeddings(
     from glassformer.data.files import folder_written_aside
     from glassformer.prediction.folder_format import is_unfinished
     from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
-    from glassformer.readers.body.learning import learn_body
+    from glassformer.readers.body.learning import BodySettings, learn_body
     from glassformer.readers.body.vectors import Body, body_folder
     from glassformer.training.unfinished import content_of, work_in
 
@@ -68,7 +68,8 @@ def embeddings(
         )
     begun = None if base is None else Body.load(body_folder(base))
     given = {} if dims is None else {"dims": dims}
-    settings = _settings(**given, window=window, most_words=most_words, min_count=min_count, seed=seed)
+    given |= {"window": window, "most_words": most_words, "min_count": min_count, "seed": seed}
+    settings = settings_of(BodySettings, **given)
     _check_place(out, again)
     content = _content(texts)  # before a long time is spent on some
     work = out.with_name(f"{out.name}.unfinished")
@@ -96,20 +97,6 @@ def embeddings(
         read = counted(body.card.read, "word")
         say(f"note: {read} are few for vectors; give more texts, or if they are English, --from english")
     _show(Body.load(out), out, json=shown.json)
-
-
-def _settings(**given: int) -> BodySettings:
-    """Return how the vectors are learned. Raises `UsageError` with the flag whose value cannot be."""
-    from pydantic import ValidationError
-
-    from glassformer.readers.body.learning import BodySettings
-
-    try:
-        return BodySettings(**given)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{name} {first['input']}: {first['msg'].lower()}") from error
 
 
 def _check_place(out: Path, again: Again) -> None:

@@ -11,7 +11,17 @@ from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.hints import check_order
 from glassformer.cli.live import Live, words
 from glassformer.cli.options import AsTrained, Measured, Measuring, Model
-from glassformer.cli.output import command_line, doing, human_count, print_table, progressing, say, show, write_json
+from glassformer.cli.output import (
+    announce,
+    command_line,
+    doing,
+    human_count,
+    print_table,
+    progressing,
+    say,
+    show,
+    write_json,
+)
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_folder, check_replaced
 from glassformer.data.files import write_aside
@@ -73,12 +83,11 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
             view.move(share, 1.0)
             progressing(f"answering, {share:.0%}")
 
-        def announce(what: str) -> None:
+        def tell(what: str) -> None:
             view.end()
-            say(what)
-            doing(what)
+            announce(what)
 
-        how: dict[str, Any] = {"command": command_line(), "say": announce, "on_progress": on_progress, **asked}
+        how: dict[str, Any] = {"command": command_line(), "say": tell, "on_progress": on_progress, **asked}
         evaluation = with_flags(evaluate_model(predictor, model, data, **how))
     document = evaluation.model_dump_json(indent=2)
     _say_what_is_left_out(evaluation)

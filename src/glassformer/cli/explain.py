@@ -129,8 +129,9 @@ def explain(
     if table is not None:
         explain_file(predictor, table, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
-        given = _from_standard_input() if given == "-" else given or ""
-        _explain_text(predictor, given, html, json=run.json, method=method, **asked)
+        if given == "-":
+            given = "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say))
+        _explain_text(predictor, given or "", html, json=run.json, method=method, **asked)
 
 
 def _note_silent(readers: str, *, method: str | None, heads: bool, neighbours: bool) -> None:
@@ -162,10 +163,6 @@ def _explain_text(predictor: Answering, given: str, html: Path | None, *, json: 
         print_json(found.as_json())
     else:
         _show_explanation(found)
-
-
-def _from_standard_input() -> str:
-    return "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say))
 
 
 def _check(

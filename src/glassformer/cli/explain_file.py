@@ -42,8 +42,7 @@ def explain_file(
     from glassformer.prediction.answer_files import separator_of
 
     kind = kind_of(predictor.trained.config.target)
-    inputs = predictor.trained.config.inputs
-    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH, inputs=inputs)
+    frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     nested = out is not None and separator_of(out, like) is None
     pace = Pace("rows", total, doing="explaining")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from glassformer.cli.given import settings_of
 from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, print_json, say, show
 from glassformer.cli.there import model_folder, text_file
@@ -46,16 +47,9 @@ class Sampled:
 
     def config(self) -> SamplingConfig:
         """Return the settings. Raises `UsageError` if one is out of its range."""
-        from pydantic import ValidationError
-
         from glassformer.prediction.sampling import SamplingConfig
 
-        try:
-            sampling = SamplingConfig(**vars(self) | {"stop": tuple(self.stop or ())})
-        except ValidationError as error:
-            first = error.errors()[0]
-            flag = str(first["loc"][0]).replace("_", "-")
-            raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
+        sampling = settings_of(SamplingConfig, **vars(self) | {"stop": tuple(self.stop or ())})
         if "" in sampling.stop:
             raise UsageError("--stop: an empty string would end every text at once")
         return sampling

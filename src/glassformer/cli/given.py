@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from glassformer.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Settings = TypeVar("Settings", bound="BaseModel")
 
 _SETTINGS = {name: f"training.{name}" for name in ("costs", "epochs", "learning_rate", "seed")} | {
     "validation": "validation.file",
@@ -41,3 +46,15 @@ def given_settings(assignments: list[str] | None, *records: object, **flags: Any
         epochs = f"--set training.epochs={asked}" if flags.get("epochs") is None else f"--epochs {asked}"
         raise UsageError(f"{epochs} and --set {budget}={settings[budget]} both say how long to train; leave one out")
     return settings
+
+
+def settings_of(kind: type[Settings], **flags: Any) -> Settings:
+    """Return settings that are no recipe's. Raises `UsageError` with the flag whose value cannot be."""
+    from pydantic import ValidationError
+
+    try:
+        return kind(**flags)
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = str(first["loc"][0]).replace("_", "-")
+        raise UsageError(f"--{flag} {first['input']}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error

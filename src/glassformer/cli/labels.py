@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
-from glassformer.cli.output import doing, one_line, print_json, progressing, say, say_how_read, show
+from glassformer.cli.output import beginning, doing, one_line, print_json, progressing, read_aloud, say, show
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_new, check_out, write_columns
 from glassformer.data.wording import counted
@@ -74,10 +75,9 @@ def labels(
     shown: Shown,
 ) -> None:
     """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
+    of_check = {"--test": test, "--prefill": prefill, "--group": group}
     if apply is not None:
-        of_check = {"--test": test, "--prefill": prefill, "--group": group, "--safe-csv": safe_csv, "--next": next_}
-        if given := [flag for flag, value in of_check.items() if value]:
-            raise UsageError(f"{given[0]} is for looking, not for --apply; leave it out")
+        _refuse(of_check | {"--safe-csv": safe_csv, "--next": next_}, "--apply")
         _apply(data, apply, out, data_dir, reading, overwrite=overwrite, json=shown.json)
         return
     from glassformer.data.addresses import beside, is_elsewhere, without_password
@@ -88,7 +88,8 @@ def labels(
     if safe_csv and "json" in out.name:
         raise UsageError("--safe-csv is for a CSV or TSV; leave it out")
     if next_ is not None:
-        _label_next(data, next_, out, (test, prefill, group), data_dir, reading, safe_csv=safe_csv, json=shown.json)
+        _refuse(of_check, "--next")
+        _label_next(data, next_, out, data_dir, reading, safe_csv=safe_csv, json=shown.json)
         return
     truth, test_table = _read(data, test, group, data_dir, reading)
     if (lacking := truth.table.without_label) is not None:
@@ -104,10 +105,15 @@ def labels(
         print_json(_document(check, truth, out))
         return
     _show_found(check, truth)
-    filled_in = f"{out}: {_findings(check)}"
+    filled_in = f"{out}: {counted(check.findings.height, 'finding')}"
     show(f"\n{filled_in}" + (f". Fill in the column new_label: {truth.to_type}, or drop" if len(filled) else ""))
     if len(filled) and not is_elsewhere(data):
         say(f"then: {_to_apply(data, reading)} {shlex.quote(str(out))}")
+
+
+def _refuse(of_check: Mapping[str, object], other: str) -> None:
+    if given := [flag for flag, value in of_check.items() if value]:
+        raise UsageError(f"{given[0]} is for looking, not for {other}; leave it out")
 
 
 def _to_apply(data: str, reading: Reading) -> str:
@@ -119,7 +125,6 @@ def _label_next(
     data: str,
     wanted: tuple[int, str],
     out: Path,
-    of_check: tuple[str | None, bool, str | None],
     data_dir: Path | None,
     reading: Reading,
     *,
@@ -132,8 +137,6 @@ def _label_next(
     from glassformer.labels.to_label import to_label
 
     number, unlabelled = wanted
-    if given := [flag for flag, value in zip(("--test", "--prefill", "--group"), of_check, strict=True) if value]:
-        raise UsageError(f"{given[0]} is for looking, not for --next; leave it out")
     if number < 1:
         raise UsageError(f"--next {number}: give a number of texts, such as --next 50 {unlabelled}")
     path, unlabelled = local_path(unlabelled), without_password(unlabelled)
@@ -166,19 +169,13 @@ def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> No
     new = "without a label" if unlabelled == table.source else f"not in {table.source}"
     show(f"{unlabelled}: {counted(found.new, 'text')} {new}; {chosen:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
-        show(one_line(f"  row {row['row']}: {_beginning(shown(row['text']))}"))
+        show(one_line(f"  row {row['row']}: {beginning(shown(row['text']), _CHARACTERS_SHOWN)}"))
     names = [quoted(name) for name in table.label_columns]
     label = f"column{'s' if names[1:] else ''} {', '.join(names)}"
     if _not_one_file(table.source):
         show(f"\n{out}: fill in the {label}, and add these rows to {table.source}")
     else:
         show(f"\n{out}: {counted(chosen, 'row')}. Fill in the {label}")
-
-
-def _beginning(text: str) -> str:
-    """Return a text in one line, cut if it is long."""
-    words = " ".join(text.split())
-    return words if len(words) <= _CHARACTERS_SHOWN else f"{words[: _CHARACTERS_SHOWN - 1]}…"
 
 
 def _not_one_file(data: str) -> str | None:
@@ -196,15 +193,11 @@ def _read(
 ) -> tuple[Truth, Table | None]:
     """Read the labels of the table, and the test table, and say what was found out about their columns."""
     from glassformer.data.known import group_column
-    from glassformer.data.sources import read_sources
     from glassformer.data.splits import ValidationConfig
     from glassformer.labels.truth import truth_of
 
     source = reading.source(data, test)
-    doing(f"reading {data}")
-    whole = ValidationConfig(group=group or group_column(data, data_dir))
-    sources = read_sources(source, whole, data_dir)
-    say_how_read(sources.train, source.task)
+    sources = read_aloud(source, ValidationConfig(group=group or group_column(data, data_dir)), data_dir)
     return truth_of(sources.train, source.task, source.multilabel), sources.test
 
 
@@ -272,7 +265,7 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
         show(f"\n{why}: {counted(found.height, 'row')}")
         for row in found.head(_SHOWN).iter_rows(named=True):
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
-            show(one_line(f"  {about}: {_beginning(row['text'])}"))
+            show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
         if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
     if check.curve is not None:
@@ -312,10 +305,6 @@ def _other(found: dict[str, Any]) -> str:
         return ""
     row = f"row {found['other_row']}" + (" of the test table" if found["why"] in OF_TEST else "")
     return f", as {row}" if found["similarity"] is None else f", like {row} (similarity {found['similarity']:.2f})"
-
-
-def _findings(check: LabelCheck) -> str:
-    return counted(check.findings.height, "finding")
 
 
 def _apply(

@@ -21,8 +21,11 @@ from glassformer.cli.torchrun import program
 from glassformer.errors import GlassformerError, as_named
 
 if TYPE_CHECKING:
-    from glassformer.data.sources import Task
-    from glassformer.data.table import Table
+    from pathlib import Path
+
+    from glassformer.data.inputs import Inputs
+    from glassformer.data.sources import SourceConfig, Sources
+    from glassformer.data.splits import ValidationConfig
 
 LONGEST_ERROR = 560
 
@@ -58,14 +61,20 @@ def hush() -> None:
     ACTIVITY.hush()
 
 
-def say_how_read(train: Table, task: Task | None) -> None:
-    """Say how the columns of a training table were found, and warn of one that may not be the right one."""
+def read_aloud(
+    source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, *, inputs: Inputs | None = None
+) -> Sources:
+    """Read the tables of a run, say how the columns were found, and warn of one that may not be the right one."""
+    from glassformer.data.sources import read_sources
     from glassformer.targets.parts import part_of
 
-    for note in train.notes:
+    doing(f"reading {source.train}")
+    sources = read_sources(source, validation, data_dir, inputs=inputs)
+    for note in sources.train.notes:
         say(as_flags(note))
-    for doubt in part_of(task, "training").doubts(train):
+    for doubt in part_of(source.task, "training").doubts(sources.train):
         say(f"warning: {as_flags(doubt)}")
+    return sources
 
 
 def show(text: str = "", *, end: str = "\n") -> None:
@@ -106,6 +115,12 @@ def say(text: str) -> None:
     """Write a message to standard error, unless the user wants quiet. If it cannot be written, the work goes on."""
     if not ACTIVITY.hushed:
         insist(text)
+
+
+def announce(what: str) -> None:
+    """Say what the command does from now on."""
+    say(what)
+    doing(what)
 
 
 def insist(text: str) -> None:
@@ -164,6 +179,12 @@ def one_line(text: str) -> str:
 def without_control(text: str) -> str:
     """Return a text without characters that steer a terminal. Line breaks and tabs stay."""
     return _UNSAFE.sub("\ufffd", text)
+
+
+def beginning(text: str, longest: int) -> str:
+    """Return a text in one line, without its end if it is longer than `longest`."""
+    words = " ".join(text.split())
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"
 
 
 def shortened(text: str, longest: int) -> str:

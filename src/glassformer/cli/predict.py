@@ -208,8 +208,7 @@ def _answer_file(
     safe_csv: bool | None,
 ) -> None:
     """Answer a table in batches. A file is written completely or not at all."""
-    inputs = predictor.trained.config.inputs
-    frames, texts_of, like = table_in_batches(predictor, file, text, inputs=inputs)
+    frames, texts_of, like = table_in_batches(predictor, file, text)
     told, total = _Told("row"), size_of_file(file)
     pace = Pace("rows", total)
     with write_answers(out, style, table=file, like=like, safe=safe_csv) as write:

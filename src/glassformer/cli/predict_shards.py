@@ -108,10 +108,15 @@ def predict_shards(
     )
     engine = by.begin(predictor)
     doing("starting Ray" if by.engine == "ray" else "answering")
-    begun = time.monotonic()
-    pace = _Pace(begun)
+    begun, rows = time.monotonic(), 0
+
+    def on_progress(progress: Progress) -> None:
+        nonlocal rows
+        rows = progress.rows
+        progressing(words(progress, time.monotonic() - begun))
+
     try:
-        bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=pace.show)
+        bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=on_progress)
     except KeyboardInterrupt as error:
         again = command_line(leave_out="--overwrite")
         insist(f"stopped; finished shards are kept in {out}. Continue with:\n  {again}")
@@ -121,23 +126,14 @@ def predict_shards(
     bulk.check()
     target = predictor.trained.config.target
     review = None if below is None and not target.asks else bulk.needs_review
-    _report(bulk, out, review, labelled=target.counted, seconds=time.monotonic() - begun, rows=pace.rows, json=json)
-
-
-class _Pace:
-    """Shows the progress: `answering: 3 of 40 shards, 12,288 rows, 1,200/s, 1 min 15 s left`."""
-
-    def __init__(self, begun: float) -> None:
-        self.rows = 0
-        self._begun = begun
-
-    def show(self, progress: Progress) -> None:
-        self.rows = progress.rows
-        progressing(words(progress, time.monotonic() - self._begun))
+    _report(bulk, out, review, labelled=target.counted, seconds=time.monotonic() - begun, rows=rows, json=json)
 
 
 def words(progress: Progress, seconds: float) -> str:
-    """Return the progress in words. The seconds are those of this run, as the rows are."""
+    """Return for example `answering: 3 of 40 shards, 12,288 rows, 1,200/s, 1 min 15 s left`.
+
+    The seconds are those of this run, as the rows are.
+    """
     parts = [f"{human_count(progress.finished)} of {human_count(progress.shards)} shards"]
     if progress.rows:
         parts.append(f"{human_count(progress.rows)} rows")

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from glassformer.cli.hints import is_file
 from glassformer.cli.output import say
@@ -21,19 +21,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from glassformer.data.formats.format import Delimited
-    from glassformer.data.inputs import Inputs
     from glassformer.prediction.answer_files import TextsOf
     from glassformer.prediction.answering import Answering
 
 ROWS_PER_BATCH = 4096
 TEXT_IS_A_COLUMN = '--text names a column of the table in --file; a text needs no flag: "a text"'
-
-
-class KnowsItsColumn(Protocol):
-    """What answers texts and knows the column of the training table that they came from."""
-
-    @property
-    def text_column(self) -> str | None: ...
 
 
 def table_file(file: str | None, query: str | None, encoding: str | None, *, typed: bool) -> Path | None:
@@ -56,39 +48,36 @@ def table_file(file: str | None, query: str | None, encoding: str | None, *, typ
 def check_has_columns(model: Path, file: Path) -> None:
     """Refuse a file of texts alone, which a pipe answers."""
     from glassformer.data.class_folders import class_folders
-    from glassformer.data.formats.all_formats import format_of
     from glassformer.data.formats.compressions import is_compressed
-    from glassformer.data.formats.fasttext import FASTTEXT, MARK
-    from glassformer.data.formats.format import Place
-    from glassformer.data.formats.text import lines_at
 
-    if class_folders(file) or format_of(file) != FASTTEXT:
-        return
-    with lines_at(Place(name=str(file), file=file)) as lines:
-        if not lines.first.lstrip().startswith(MARK):
-            to_do, plain = ("unpack it, and then, ", file.with_suffix("")) if is_compressed(file) else ("", file)
-            command = f"glassformer predict {shlex.quote(shown(model))} < {shlex.quote(str(plain))}"
-            raise UsageError(f"{file} holds texts without columns; {to_do}to answer each line: {command}")
+    if not class_folders(file) and _holds_texts_alone(file):
+        to_do, plain = ("unpack it, and then, ", file.with_suffix("")) if is_compressed(file) else ("", file)
+        command = f"glassformer predict {shlex.quote(shown(model))} < {shlex.quote(str(plain))}"
+        raise UsageError(f"{file} holds texts without columns; {to_do}to answer each line: {command}")
 
 
 def check_holds_tables(folder: Path) -> None:
     """Refuse a folder of texts in files of their own."""
+    from glassformer.data.shards import files_of
+
+    first = files_of(folder)[0]
+    if first.is_dir() or (first.is_file() and _holds_texts_alone(first)):
+        raise UsageError(
+            f"{folder} holds one text in each file, and --file reads tables; write the texts into one table, a row for "
+            "each"
+        )
+
+
+def _holds_texts_alone(file: Path) -> bool:
     from glassformer.data.formats.all_formats import format_of
     from glassformer.data.formats.fasttext import FASTTEXT, MARK
     from glassformer.data.formats.format import Place
     from glassformer.data.formats.text import lines_at
-    from glassformer.data.shards import files_of
 
-    first = files_of(folder)[0]
-    if not first.is_dir():
-        if format_of(first) != FASTTEXT or not first.is_file():
-            return
-        with lines_at(Place(name=str(first), file=first)) as lines:
-            if lines.first.lstrip().startswith(MARK):
-                return
-    raise UsageError(
-        f"{folder} holds one text in each file, and --file reads tables; write the texts into one table, a row for each"
-    )
+    if format_of(file) != FASTTEXT:
+        return False
+    with lines_at(Place(name=str(file), file=file)) as lines:
+        return not lines.first.lstrip().startswith(MARK)
 
 
 def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
@@ -142,40 +131,32 @@ def given_rows(
 
 
 def table_in_batches(
-    predictor: KnowsItsColumn, file: Path, text: str | None, *, rows: int | None = None, inputs: Inputs | None = None
+    predictor: Answering, file: Path, text: str | None, *, rows: int = ROWS_PER_BATCH
 ) -> tuple[Iterator[pl.DataFrame], TextsOf, Delimited]:
     """Return the batches of a table, a function for their texts, and how its columns are separated.
 
     Args:
-        rows: of a batch; None: `ROWS_PER_BATCH`. The columns are always found by that many rows.
+        rows: of a batch. The columns are always found by `ROWS_PER_BATCH`.
     """
     from glassformer.data.formats.format import Delimited
+    from glassformer.data.input_columns import composer
     from glassformer.data.rows import iterate_rows
+    from glassformer.prediction.answer_files import texts_in
 
     read_as: list[Delimited] = []
     frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, on_note=say)
     first = next(frames)
-    texts_of = _texts_of(predictor, inputs, first, str(file), text)
-    batches = (
-        batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows or ROWS_PER_BATCH)
-    )
+    if (inputs := predictor.trained.config.inputs) is None:
+        texts_of = texts_in(_text_column(predictor, first, str(file), text))
+    elif text is None:
+        texts_of = composer(first, inputs, str(file), on_misread=Misread("row").add)
+    else:
+        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
+    batches = (batch for frame in itertools.chain([first], frames) for batch in frame.iter_slices(rows))
     return batches, texts_of, read_as[0] if read_as else Delimited()
 
 
-def _texts_of(
-    predictor: KnowsItsColumn, inputs: Inputs | None, sample: pl.DataFrame, source: str, text: str | None
-) -> TextsOf:
-    from glassformer.data.input_columns import composer
-    from glassformer.prediction.answer_files import texts_in
-
-    if inputs is None:
-        return texts_in(_text_column(predictor, sample, source, text))
-    if text is not None:
-        raise UsageError(f"--text: this model reads {inputs.in_words}, by their names; leave it out")
-    return composer(sample, inputs, source, on_misread=Misread("row").add)
-
-
-def _text_column(predictor: KnowsItsColumn, sample: pl.DataFrame, source: str, text: str | None) -> str:
+def _text_column(predictor: Answering, sample: pl.DataFrame, source: str, text: str | None) -> str:
     """Return the column of a table that holds the texts, and say what was noticed about the columns."""
     from glassformer.data.columns import find_columns, same_column
     from glassformer.data.wording import did_you_mean

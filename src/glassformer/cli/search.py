@@ -15,14 +15,13 @@ from glassformer.cli.live import Live, words
 from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Running, Seed
 from glassformer.cli.output import (
     command_line,
-    doing,
     duration,
     human_count,
     print_json,
     print_table,
     progressing,
+    read_aloud,
     say,
-    say_how_read,
     show,
 )
 from glassformer.cli.resume import resumable
@@ -65,7 +64,6 @@ def search(
     data = without_password(data)
     out = out or Path("runs") / f"search-{name_in(data)}"
     check_folder(out)
-    from glassformer.data.sources import read_sources
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
     from glassformer.training.recipe import load_recipe
@@ -75,9 +73,7 @@ def search(
     check_out(out, **run.again)  # before the table is read
     place = run.place
     source = reading.source(data)
-    doing(f"reading {data}")
-    sources = read_sources(source, chosen.validation, run.data_dir)
-    say_how_read(sources.train, source.task)
+    sources = read_aloud(source, chosen.validation, run.data_dir)
     stopped = resumable(out, "the unfinished search is saved", unfinished=is_unfinished)
     with stopped, only_writer(out), LiveSearch(minutes) as view:
         found = search_settings(

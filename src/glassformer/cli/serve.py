@@ -57,14 +57,7 @@ def serve(
     run: Asking,
 ) -> None:
     """Serve a page to try a model on, and an API, on this machine. Ctrl-C stops it."""
-    from glassformer.data.installed import pip_install
-
-    try:
-        import fastapi  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise UsageError(f"serving needs an extra: {pip_install('serve')}") from error
+    check_can_serve("serving")
     from glassformer.serving.api import create_app
     from glassformer.serving.feedback import FeedbackFile
     from glassformer.serving.listening import allowed_hosts, answer_requests, listen
@@ -97,6 +90,14 @@ def serve(
     finally:
         if telemetry is not None:
             telemetry.stop()
+
+
+def check_can_serve(what: str) -> None:
+    """Raise `UsageError` if a package is missing that a server needs."""
+    from glassformer.data.installed import is_installed, pip_install
+
+    if not all(map(is_installed, ("fastapi", "prometheus_client", "uvicorn"))):
+        raise UsageError(f"{what} needs an extra: {pip_install('serve')}")
 
 
 def _telemetry() -> Telemetry:

@@ -53,11 +53,12 @@ def check_command(command: str | None) -> None:
             f"{'is' if len(missing) == 1 else 'are'} not set; torchrun sets all of them: torchrun --nproc-per-node "
             f"{size} -m glassformer {command} …. For one process: unset WORLD_SIZE"
         )
-    for name in ("RANK", "LOCAL_RANK"):
-        if command in _COMMANDS and not missing and size.isdecimal() and not _is_below(os.environ[name], int(size)):
+    ranks = {name: os.environ.get(name, "") for name in ("RANK", "LOCAL_RANK")}
+    for name, rank in ranks.items() if command in _COMMANDS and not missing and size.isdecimal() else ():
+        if not rank.isdecimal() or int(rank) >= int(size):
             raise UsageError(
-                f"WORLD_SIZE={size} asks for several processes, and {name}={os.environ[name]} is no number below it; "
-                "torchrun sets both. For one process: unset WORLD_SIZE"
+                f"WORLD_SIZE={size} asks for several processes, and {name}={rank} is no number below it; torchrun sets "
+                "both. For one process: unset WORLD_SIZE"
             )
     if is_one_of_several() and command not in _COMMANDS:
         raise UsageError(
@@ -105,10 +106,6 @@ def program() -> str:
         return "glassformer"
     number, here = os.environ["WORLD_SIZE"], os.environ.get("LOCAL_WORLD_SIZE")
     return f"torchrun {f'--nproc-per-node {number}' if here == number else '…'} -m glassformer"
-
-
-def _is_below(number: str, size: int) -> bool:
-    return number.isdecimal() and int(number) < size
 
 
 def leads() -> bool:

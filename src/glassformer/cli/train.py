@@ -24,9 +24,7 @@ from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, T
 from glassformer.targets.parts import part_of
 
 if TYPE_CHECKING:
-    from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
-    from glassformer.data.splits import ValidationConfig
     from glassformer.data.table import Dropped, Table
     from glassformer.prediction.model_folder import TrainedModel
     from glassformer.training.adding import Beginning
@@ -180,9 +178,14 @@ def _beginning(
     source: SourceConfig, start: InitialWeights | None, chosen: Recipe, unlabelled: list[str], data_dir: Path | None
 ) -> Beginning:
     """Read the tables, which comes after the weights and the recipe: reading them may take long."""
+    from glassformer.data.sources import read_sources
     from glassformer.training.adding import Beginning
 
-    sources = _read(source, chosen.validation, data_dir, unlabelled, None if start is None else start.inputs)
+    doing(f"reading {source.train}")
+    sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
+    for doubt in part_of(source.task, "training").doubts(sources.train):
+        say(f"warning: {as_flags(doubt)}")
+    sources = _with_unlabelled(sources, unlabelled, data_dir)
     return Beginning(source=source, sources=sources, recipe=chosen, init=start)
 
 
@@ -239,7 +242,7 @@ def _train(
                 observer=view,
                 on_prepared=lambda prepared: _introduce(prepared, view.line, begun=begun, device=target),
                 snapshots=taken,
-                worded=_worded,
+                worded=lambda found: with_flags(found.model_copy(update={"command": command_line()})),
                 watch=None if tracker is None else tracker.watch,
                 processes=processes,
                 **given,
@@ -250,27 +253,6 @@ def _train(
     _show_trained(trained, out, json=json)
     if taken is not None and taken.time_lapse is not None:
         say(f"to watch it learn, open {out / SNAPSHOTS_FOLDER / TIME_LAPSE_FILE}; the page shows some of your texts")
-
-
-def _worded(evaluation: Any) -> Any:
-    return with_flags(evaluation.model_copy(update={"command": command_line()}))
-
-
-def _read(
-    source: SourceConfig,
-    validation: ValidationConfig,
-    data_dir: Path | None,
-    unlabelled: list[str],
-    inputs: Inputs | None,
-) -> Sources:
-    """Read the tables and the unlabelled texts. Warn of a column that may not be the right one."""
-    from glassformer.data.sources import read_sources
-
-    doing(f"reading {source.train}")
-    sources = read_sources(source, validation, data_dir, inputs=inputs)
-    for doubt in part_of(source.task, "training").doubts(sources.train):
-        say(f"warning: {as_flags(doubt)}")
-    return _with_unlabelled(sources, unlabelled, data_dir)
 
 
 def _with_unlabelled(sources: Sources, unlabelled: list[str], data_dir: Path | None) -> Sources:

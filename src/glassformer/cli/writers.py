@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -118,36 +118,27 @@ def write_columns(
     out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool | None
 ) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
     """Yield a function that writes a frame with further columns beside it, as `write_answers` does."""
-    from glassformer.prediction.answer_files import check_columns, refuse_taken, separator_of
+    from glassformer.prediction import answer_files
 
-    separator = separator_of(out or Path("standard-output.csv"), like)
-    with _rows_written(out, separator, like, safe=safe) as write_rows:
+    separator = answer_files.separator_of(out or Path("standard-output.csv"), like)
+    with ExitStack() as files:
+        file, safe = None, bool(safe) if out is None else safe is not False
+        if out is not None:
+            aside = files.enter_context(written_aside(out))
+            file = files.enter_context(answer_files.opened_to_write(aside, compressed=out.suffix == ".gz"))
+        write_rows = answer_files.csv_rows(
+            write_table if file is None else file.write, separator or ",", mark=like.mark, safe=safe
+        )
 
         def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
-            refuse_taken(frame, added, source)
-            check_columns(frame, separator)
-            write_rows(frame, columns)
+            answer_files.refuse_taken(frame, added, source)
+            answer_files.check_columns(frame, separator)
+            if separator is None and file is not None:
+                answer_files.write_lines_to(file, answer_files.lines_with(frame, columns, like))
+            else:
+                write_rows(frame.hstack(columns))
 
         yield write
-
-
-@contextmanager
-def _rows_written(
-    out: Path | None, separator: str | None, like: Delimited, *, safe: bool | None
-) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
-    """Yield a function that writes rows, and columns beside them, to a file, or as CSV to standard output."""
-    from glassformer.prediction.answer_files import csv_rows, lines_with, opened_to_write, write_lines_to
-
-    if out is None:
-        write = csv_rows(write_table, separator or ",", mark=like.mark, safe=bool(safe))
-        yield lambda rows, columns: write(rows.hstack(columns))
-        return
-    with written_aside(out) as aside, opened_to_write(aside, compressed=out.suffix == ".gz") as file:
-        if separator is None:
-            yield lambda rows, columns: write_lines_to(file, lines_with(rows, columns, like))
-        else:
-            write = csv_rows(file.write, separator, mark=like.mark, safe=safe is not False)
-            yield lambda rows, columns: write(rows.hstack(columns))
 
 
 @contextmanager

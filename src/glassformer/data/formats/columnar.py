@@ -10,25 +10,22 @@ from pathlib import Path
 import polars as pl
 
 from glassformer.data.formats.compressions import is_bomb
-from glassformer.data.formats.format import Place
+from glassformer.data.formats.format import Format, Place
 from glassformer.errors import UsageError
 
 _ARROW_FILE = b"ARROW1"
 
 
 @dataclass(frozen=True)
-class Columnar:
+class Columnar(Format):
     """A file that polars reads in parts."""
 
     name: str
     extensions: tuple[str, ...]
     scan: Callable[[Path], pl.LazyFrame]
     written: str = ""
-    is_text = False
-    parts = ""
 
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """See `Format`."""
         table = self.scan(place.path)
         n_rows = table.select(pl.len()).collect().item()
         packed, unpacked = place.path.stat().st_size, 0

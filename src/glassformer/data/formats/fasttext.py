@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -18,7 +17,6 @@ MARK = "__label__"
 _LABELS = re.compile(rf"(?:{MARK}(\S+)\s*)+")
 
 
-@dataclass(frozen=True)
 class FastText(TextFormat):
     """A text in each line, behind its label. Several are a list, as in JSON lines; a line may have none."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -77,8 +78,8 @@ class Place:
                 yield stream
 
 
-class Format(Protocol):
-    """A way in which a file holds a table.
+class Format(ABC):
+    """A way in which a file holds a table. There is one object of each.
 
     Attributes:
         name: in messages, and of the file that is written like it.
@@ -88,21 +89,13 @@ class Format(Protocol):
         parts: what the parts of a file are called that `#` names, such as "sheet". Empty: a file is one table.
     """
 
-    @property
-    def name(self) -> str: ...
+    name: str
+    extensions: tuple[str, ...]
+    is_text = False
+    written = ""
+    parts = ""
 
-    @property
-    def extensions(self) -> tuple[str, ...]: ...
-
-    @property
-    def is_text(self) -> bool: ...
-
-    @property
-    def parts(self) -> str: ...
-
-    @property
-    def written(self) -> str: ...
-
+    @abstractmethod
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         """Yield frames of at most so many rows. The columns of text formats are String.
 
@@ -110,4 +103,3 @@ class Format(Protocol):
             UsageError: the file is malformed. The message says where.
             Exception: one of `DAMAGE`, for a damaged file.
         """
-        ...

@@ -7,7 +7,6 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,6 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
 
 
-@dataclass(frozen=True)
 class JsonLines(TextFormat):
     """An object in each line, an array of objects, or in a file `.json` one object with such an array.
 

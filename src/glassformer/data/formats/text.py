@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import polars as pl
 
-from glassformer.data.formats.format import Place
+from glassformer.data.formats.format import Format, Place
 from glassformer.data.lines import text_lines
 from glassformer.errors import UsageError
 
@@ -62,16 +62,13 @@ def _without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
         number += line.endswith("\n")
 
 
-class TextFormat(ABC):
-    """What the text formats have in common (see `Format`)."""
+class TextFormat(Format):
+    """What the text formats have in common."""
 
     is_text = True
-    parts = ""
-    written = ""
     in_pieces = False
 
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """See `Format`."""
         with lines_at(place, in_pieces=self.in_pieces) as lines:
             yield from self.of_lines(lines, place, rows_per_batch)
 

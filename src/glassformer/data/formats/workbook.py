@@ -12,14 +12,13 @@ import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import polars as pl
 
 from glassformer.data.formats.delimited import frames_of
-from glassformer.data.formats.format import Place
+from glassformer.data.formats.format import Format, Place
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import MARK, with_part
@@ -39,18 +38,15 @@ _DOCUMENTS = {
 _SHOWN = 5
 
 
-@dataclass(frozen=True)
-class Workbook:
+class Workbook(Format):
     """A workbook. Without the name of a sheet, it has one that is not empty."""
 
     name = "workbook"
     extensions = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-    is_text = False
     parts = "sheet"
     written = ".csv"
 
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-        """See `Format`."""
         if not is_installed("python_calamine"):
             raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
         _check_start(place)
