@@ -24,7 +24,7 @@ from glassformer.cli.output import (
 from glassformer.cli.resume import resumable
 from glassformer.cli.writers import check_folder
 from glassformer.data.locks import only_writer
-from glassformer.data.wording import figure
+from glassformer.data.wording import counted, figure
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -72,8 +72,7 @@ def compare_variants(
     earlier = read_comparison(out / RESULTS_FILE)
 
     def kept() -> str:
-        done = len(list((out / RUNS_FOLDER).glob("*.json")))
-        return "1 finished run is kept" if done == 1 else f"{human_count(done)} finished runs are kept"
+        return counted(len([*(out / RUNS_FOLDER).glob("*.json")]), "finished run is kept", "finished runs are kept")
 
     stopped = resumable(out, kept, unfinished=Path.is_dir, again="")
     title = f"{len(plan.variants)} variants × {seeds} seeds, {plan.budget} each"

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from glassformer.explanation.explanation import Explanation
     from glassformer.prediction.answering import Answering
 
+_UNLIKE = (
+    "row is unlike the training data, so its answer may be wrong",
+    "rows are unlike the training data, so their answers may be wrong",
+)
 _LONG = 100_000  # characters
 _ANSWERS = 120  # an explanation of a long text takes about as long as so many answers to it
 _ROWS_PER_BATCH = 8  # an explanation takes up to seconds, and the rate is shown after each batch
@@ -83,17 +87,11 @@ def explain_file(
         show(
             f"{out}: {explained}{counted(in_all, 'row')} explained"
             + f"; {counted(trusted, 'explanation')} can be trusted, whether or not the answers are right"
-            + (_unlike_rows(unlike.count) if unlike.count else "")
+            + (f"; {counted(unlike.count, *_UNLIKE)}" if unlike.count else "")
         )
     if stop.number is not None:
         insist(f"stopped; the rows that are done are {'kept in ' + str(out) if out else 'printed'}")
         raise Stopped(KeyboardInterrupt(signal.Signals(stop.number)))
-
-
-def _unlike_rows(count: int) -> str:
-    if count == 1:
-        return "; 1 row is unlike the training data, so its answer may be wrong"
-    return f"; {human_count(count)} rows are unlike the training data, so their answers may be wrong"
 
 
 def _rows_of(file: Path) -> int | None:

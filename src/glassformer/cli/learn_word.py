@@ -14,6 +14,7 @@ from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Shown
 from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
 from glassformer.cli.there import model_folder, text_file
+from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, brief
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def learn_word(
         print_json({"model": str(target), "words": words, "left_out": left_out, "map": report})
         return
     _show(lesson)
-    show(f"\n{target}: {model} and {_words(len(lesson.words))} more")
+    show(f"\n{target}: {model} and {counted(len(lesson.words), 'word')} more")
     if (command := _next(lesson, shlex.quote(str(target)))) is not None:
         say(f"next: glassformer {command}")
 
@@ -156,7 +157,7 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
         if count < _SHOWN:
             say(f"left out: {word!r}, {as_flags(reason)}")
     if len(lesson.left_out) > _SHOWN:
-        say(f"left out: {_words(len(lesson.left_out) - _SHOWN)} more (--json lists them)")
+        say(f"left out: {counted(len(lesson.left_out) - _SHOWN, 'word')} more (--json lists them)")
 
 
 def _show(lesson: Lesson[Learner]) -> None:
@@ -167,14 +168,9 @@ def _show(lesson: Lesson[Learner]) -> None:
     of_what = "words" if lesson.trained.config.tokenizer.kind == "word" else "words, or what words begin with"
     print_table([("new word", f"nearest known {of_what}, by cosine"), *lines], others=str.ljust)
     if len(lesson.words) > _SHOWN:
-        show(f"and {_words(len(lesson.words) - _SHOWN)} more (--json lists them)")
+        show(f"and {counted(len(lesson.words) - _SHOWN, 'word')} more (--json lists them)")
 
 
 def _listed(words: Sequence[str]) -> str:
     """Return the first words, each without its end if it is long."""
-    more = f" and {human_count(len(words) - _SHOWN)} more" if len(words) > _SHOWN else ""
-    return ", ".join(map(brief, words[:_SHOWN])) + more
-
-
-def _words(count: int) -> str:
-    return "1 word" if count == 1 else f"{human_count(count)} words"
+    return listed([*map(brief, words)], _SHOWN)

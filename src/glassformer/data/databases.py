@@ -68,11 +68,10 @@ class _Database:
 
     def tables(self) -> dict[str, str]:
         """Return each table that can be read: its name, and how a statement names it."""
-        found = self.cursor(self.listing).fetchmany(1_000_000)
-        return {
-            f"{schema}.{table}" if schema else table: ".".join(map(_identifier, filter(None, (schema, table))))
-            for schema, table in found
-        }
+        found = (
+            [schema, table] if schema else [table] for schema, table in self.cursor(self.listing).fetchmany(1_000_000)
+        )
+        return {".".join(names): ".".join('"' + name.replace('"', '""') + '"' for name in names) for names in found}
 
     def size(self, identifier: str) -> str:
         """Return how many rows a table has, in words. A view that fails has none."""
@@ -170,7 +169,7 @@ def _of_table(database: _Database, table: str | None, name: str) -> str:
     alike = [each for each in tables if table is not None and each.casefold() == table.casefold()]
     if len(alike) == 1:
         return f"SELECT * FROM {tables[alike[0]]}"
-    shown = dict(list(tables.items())[:_TABLES_SHOWN])
+    shown = dict(itertools.islice(tables.items(), _TABLES_SHOWN))
     width = max(map(len, shown))
     listing = [f"  {name}#{each:<{width}}  {database.size(identifier)}" for each, identifier in shown.items()]
     if len(tables) > len(shown):
@@ -299,10 +298,6 @@ def _cannot_open(name: str, error: Exception) -> NoReturn:
         else ""
     )
     raise UsageError(f"{name} cannot be opened: {words}{hint}") from error
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _first_word(statement: str) -> str:

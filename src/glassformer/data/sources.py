@@ -23,6 +23,7 @@ from glassformer.data.labels import ordered_labels
 from glassformer.data.spellings import flat_labels, fold_labels, spellings, stand_ins
 from glassformer.data.splits import Splits, ValidationConfig, joined, make_splits, with_added
 from glassformer.data.table import Table, first_rows
+from glassformer.data.wording import listed
 from glassformer.errors import UsageError, quoted
 
 Task = Literal["classes", "several", "ordered", "number"]
@@ -269,10 +270,10 @@ def read_like_training(
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
     if fold and (apart := spellings(labels)):
-        ways = "; ".join(" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart[:_SPELLINGS_SHOWN])
-        more = f"; and {len(apart) - _SPELLINGS_SHOWN:,} more" if len(apart) > _SPELLINGS_SHOWN else ""
+        ways = [" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart]
+        shown = listed(ways, _SPELLINGS_SHOWN, between="; ", more="; and {:,} more")
         kept = (
-            f"`fold_labels=True` does not join labels that the model was trained to keep apart: {ways}{more}. Train "
+            f"`fold_labels=True` does not join labels that the model was trained to keep apart: {shown}. Train "
             "with `fold_labels=True` to join them"
         )
         table = replace(table, notes=(*table.notes, kept))

@@ -42,10 +42,9 @@ def short(value: float) -> str:
     return f"{value:,.0f}" if 9_999.5 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-def listed(words: Sequence[str], most: int, *, between: str = ", ") -> str:
+def listed(words: Sequence[str], most: int, *, between: str = ", ", more: str = " and {:,} more") -> str:
     """Return the first words, and how many more there are: "bad, fair and 7 more"."""
-    more = f" and {len(words) - most:,} more" if len(words) > most else ""
-    return between.join(words[:most]) + more
+    return between.join(words[:most]) + (more.format(len(words) - most) if len(words) > most else "")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

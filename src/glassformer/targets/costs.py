@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from glassformer.data.arrays import Array, BoolArray, DoubleArray
 from glassformer.data.parts import exists
-from glassformer.data.wording import label_name
+from glassformer.data.wording import label_name, listed
 from glassformer.errors import UsageError, brief, brief_value, quoted
 
 REVIEW = "review"
@@ -153,8 +153,8 @@ class Costs:
                 raise row.refused("the truth is missing; only the answer `review` has none")
             for label in (row.truth, row.answer):
                 if label is not None and label not in number:
-                    more = " …" if len(names) > _KNOWN else ""
-                    raise row.refused(f"there is no label {quoted(label)}; there are {', '.join(names[:_KNOWN])}{more}")
+                    known = listed(names, _KNOWN, more=" …")
+                    raise row.refused(f"there is no label {quoted(label)}; there are {known}")
             if row.answer is None:
                 wrong[number[row.truth]] = row.cost
             elif multilabel:
@@ -226,8 +226,7 @@ def settled(rows: Sequence[CostRow], names: Sequence[str], *, multilabel: bool) 
 
 def in_words(rows: Sequence[CostRow]) -> str:
     """Say what the rows of a target cost."""
-    more = f"; and {len(rows) - _SAID:,} more" if len(rows) > _SAID else ""
-    return "; ".join(map(_said, rows[:_SAID])) + more
+    return listed([*map(_said, rows)], _SAID, between="; ", more="; and {:,} more")
 
 
 def _said(row: CostRow) -> str:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from glassformer.data.known import group_column
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import TokenizerConfig
+from glassformer.data.wording import listed
 from glassformer.errors import UsageError, brief, brief_value
 from glassformer.models.build import DESIGNS, LANGUAGE_DESIGNS, AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import (
@@ -372,5 +373,4 @@ def _in_words(error: ValidationError) -> str:
         given = f" = {brief_value(value)}" if where and not isinstance(value, (dict, BaseModel)) else ""
         at = f"{where}{given}: " if where else ""
         clauses.append(f"{at}{complaint(found)}")
-    more = f"; and {len(clauses) - _MOST_CLAUSES:,} more" if len(clauses) > _MOST_CLAUSES else ""
-    return "; ".join(clauses[:_MOST_CLAUSES]) + more
+    return listed(clauses, _MOST_CLAUSES, between="; ", more="; and {:,} more")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from glassformer import __version__
 from glassformer.data.installed import pip_install
@@ -23,21 +23,7 @@ _QUIET = {
 }
 
 
-class Tracker(Protocol):
-    """Takes the figures of a run and its model."""
-
-    def watch(self, observer: Observer) -> Observer:
-        """Return an observer that passes everything on, and writes the figures of each epoch."""
-
-    def write(self, trained: TrainedModel) -> str:
-        """Write everything that it does not have yet. Return a sentence that says where it is.
-
-        Raises:
-            GlassformerError: the tracker did not take it.
-        """
-
-
-def tracked(tracker: str | None, out: Path) -> AbstractContextManager[Tracker | None]:
+def tracked(tracker: str | None, out: Path) -> AbstractContextManager[RunOfMlflow | None]:
     """Return a block in which something trains. The tracker shows the run as failed if the block raises.
 
     Args:
@@ -54,7 +40,7 @@ def tracked(tracker: str | None, out: Path) -> AbstractContextManager[Tracker | 
 
 
 @contextmanager
-def _on_mlflow(out: Path) -> Iterator[Tracker]:
+def _on_mlflow(out: Path) -> Iterator[RunOfMlflow]:
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -70,16 +56,19 @@ def _on_mlflow(out: Path) -> Iterator[Tracker]:
         raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
 
     with run:
-        yield _RunOfMlflow(mlflow, out, where, run.info.run_id)
+        yield RunOfMlflow(mlflow, out, where, run.info.run_id)
 
 
-class _RunOfMlflow:
+class RunOfMlflow:
+    """Takes the figures of a run and its model."""
+
     def __init__(self, mlflow: Any, out: Path, where: str, number: str) -> None:
         self._mlflow, self._out, self._where, self._number = mlflow, out, where, number
         self._written = set[int]()  # epochs
         self._answers = True
 
     def watch(self, observer: Observer) -> Observer:
+        """Return an observer that passes everything on, and writes the figures of each epoch."""
         return _Watching(observer, self._try_to_write_epoch)
 
     def _try_to_write_epoch(self, row: Mapping[str, float]) -> str | None:
@@ -93,6 +82,11 @@ class _RunOfMlflow:
         return None
 
     def write(self, trained: TrainedModel) -> str:
+        """Write everything that it does not have yet. Return a sentence that says where it is.
+
+        Raises:
+            GlassformerError: the tracker did not take it.
+        """
         try:
             self._write(trained)
         except (self._mlflow.MlflowException, OSError) as error:

@@ -23,6 +23,7 @@ from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.locks import only_writer
 from glassformer.data.store import TokenStore
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
+from glassformer.data.wording import listed
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.models.model_config import HUB, DesignConfig
 from glassformer.prediction.folder_format import is_model_folder
@@ -145,11 +146,9 @@ def _open(work: Path, identity: dict[str, Any], *, resume: bool) -> None:
     file = work / RUN_FILE
     if resume and (file.exists() or (work / STATE_FILE).exists()):
         if changed := _changes(_identity_before(file, identity), _plain(identity)):
-            shown = changed[:_CHANGES_SHOWN]
-            if len(changed) > len(shown):
-                shown.append(f"and {len(changed) - len(shown)} more")
+            shown = listed(changed, _CHANGES_SHOWN, between="; ", more="; and {:,} more")
             raise UsageError(
-                f"`resume=True`: this run began with other data or settings: {'; '.join(shown)}. "
+                f"`resume=True`: this run began with other data or settings: {shown}. "
                 "Resume with the same ones, or start again with `overwrite=True`"
             )
         return

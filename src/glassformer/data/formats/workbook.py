@@ -149,12 +149,8 @@ def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:
             if any(map(str.strip, found)):
                 yield Row(number, found)
         elif found and place.on_note:
-            cells = (
-                "1 cell holds an error such as #REF! and is"
-                if found == 1
-                else f"{found:,} cells hold an error such as #REF! and are"
-            )
-            place.on_note(f"{cells} read as empty")
+            such = "an error such as #REF! and"
+            place.on_note(f"{counted(found, f'cell holds {such} is', f'cells hold {such} are')} read as empty")
 
 
 def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:

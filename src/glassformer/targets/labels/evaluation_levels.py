@@ -92,7 +92,8 @@ def hierarchical(
         truth: those that are right.
     """
     depths = np.append(tree.depths, 0)  # of no node, at −1
-    shared = (_paths(tree, given) == tree.paths[truth]) & (tree.paths[truth] >= 0)
+    paths = np.where(given[:, None] < 0, -1, tree.paths[given])  # that to none is empty
+    shared = (paths == tree.paths[truth]) & (tree.paths[truth] >= 0)
     patterns, counts = distinct_rows(np.stack([shared.sum(axis=1), depths[given], depths[truth]], axis=1))
     right, answered, true = counts @ patterns.astype(np.int64)
     return Hierarchical(
@@ -118,8 +119,3 @@ def _ends(tree: Tree, given: IntArray, truth: IntArray) -> tuple[EndOfPaths, ...
         for level in range(tree.paths.shape[1] + 1)
         for there in [levels == level]
     )
-
-
-def _paths(tree: Tree, nodes: IntArray) -> IntArray:
-    """Return the path to each node: (n, levels). That to none is empty."""
-    return np.where(nodes[:, None] < 0, -1, tree.paths[nodes])

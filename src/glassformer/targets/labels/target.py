@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from glassformer.data.wording import label_name
+from glassformer.data.wording import label_name, listed
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import Scores
 from glassformer.targets.costs import CostRow, Costs, in_words
@@ -129,7 +129,7 @@ class Labels(Target):
             raise UsageError("`label`: give one label, not a list" if several else "`label`: give a list of labels")
         for label in given if several else [given]:
             if label not in self.labels:
-                known = ", ".join(map(str, self.labels[:_KNOWN])) + (" …" if len(self.labels) > _KNOWN else "")
+                known = listed([*map(str, self.labels)], _KNOWN, more=" …")
                 raise UsageError(f"`label={brief_value(label)}`: the model has no such label, only {known}")
 
     def followed(self, records: Sequence[Mapping[str, Any]], held_out: HeldOutAnswers | None) -> list[Followed]:
@@ -154,9 +154,8 @@ class Labels(Target):
 
     @property
     def in_words(self) -> str:
-        more = ", …" if len(self.labels) > _SHOWN else ""
         costs = f". What wrong answers cost: {in_words(self.costs)}" if self.costs else ""
-        return f"Labels: {', '.join(map(str, self.labels[:_SHOWN]))}{more}{costs}"
+        return f"Labels: {listed([*map(str, self.labels)], _SHOWN, more=', …')}{costs}"
 
 
 class Classes(Labels):

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
+from glassformer.data.arrays import Numbers
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap
 from glassformer.evaluation.ranks import correlation, moments
 from glassformer.evaluation.record import Estimate
 from glassformer.targets.number.evaluation_result import NumberMetrics
-
-Numbers = NDArray[np.float64]
 
 
 def measure_numbers(

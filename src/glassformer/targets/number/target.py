@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from glassformer.data.arrays import BoolArray
+from glassformer.data.arrays import BoolArray, Numbers
 from glassformer.data.wording import counted, short
 from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.readers.reader import DECIDING
@@ -19,8 +19,6 @@ from glassformer.targets.answers import Answers, Scores
 from glassformer.targets.number.held_out import HeldOutNumbers, Scale
 from glassformer.targets.review import percent_of
 from glassformer.targets.target import Followed, Target
-
-Numbers = np.ndarray[Any, np.dtype[np.float64]]
 
 COVERAGE = 0.9
 """The share of right numbers that the intervals of answers should hold."""

@@ -293,7 +293,7 @@ def _weighed(
         return join_numbers([held_out[name] for name in names], truth, fixed)
 
     alone = {name: join_numbers([each], truth) for name, each in held_out.items()}
-    chosen, found = helpful(list(held_out), joined, lambda without, with_it: _clearly_better(with_it, without))
+    chosen, found = helpful(list(held_out), joined, lambda without, with_it: _nats(with_it, without) > GAIN)
     weights = dict.fromkeys([*held_out, *given, TRANSFORMER], 0.0) | dict(zip(chosen, found.weights, strict=True))
     weights |= dict.fromkeys(given, 1.0)
     answers = found.answers
@@ -322,11 +322,6 @@ def _weighed(
 
 def _r2(joined: JoinedNumbers, spread: float) -> float:
     return 1 - float(np.square(joined.left_out).sum()) / spread
-
-
-def _clearly_better(both: JoinedNumbers, alone: JoinedNumbers) -> bool:
-    """Whether both readers explain the held-out rows clearly better: the likelihood ratio test of normal errors."""
-    return _nats(both, alone) > GAIN
 
 
 def _nats(both: JoinedNumbers, alone: JoinedNumbers) -> float:
