@@ -107,7 +107,7 @@ class _Rows:
         groups = Repeats.of(texts).groups(FOLDS, None if self.groups is None else self.groups[rows])
         folds = folds_apart(classes, groups)
         right = held_out_probabilities(texts, classes, folds, n_classes=self.n_classes).argmax(axis=1) == classes
-        return learning_curve(texts, classes, folds, right, n_classes=self.n_classes, more=then - now)
+        return learning_curve(texts, classes, folds, right, n_classes=self.n_classes, more=(then - now,))
 
 
 if __name__ == "__main__":

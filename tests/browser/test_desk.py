@@ -12,14 +12,17 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from glassformer.desk import learning_chart
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
+from glassformer.labels.learning_curve import Gain, LearningCurve
 from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_axe
 from tests.browser.serving import answering, complaints
 from tests.cli.terminal import commands
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
+from tests.workbooks import xlsx
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -307,6 +310,25 @@ def test_what_holds_a_class_back_is_told_where_models_are_trained_and_classes_jo
     expect(page.locator(".notes li")).to_have_count(0)
 
 
+def test_the_curve_of_the_rounds_is_drawn(page: Page, desk: Desk) -> None:
+    project, gains = desk.rounds.project, (Gain(more=100, value=0.03, low=0, high=0.08),)
+    curve = learning_chart.kept(LearningCurve(rows=(6, 12, 24, 48), errors=(0.4, 0.35, 0.3, 0.3), gains=gains))
+    for number, labels in enumerate((16, 40, 60), start=1):
+        record = {"labels": labels, "aside": dict.fromkeys("1234", "praise"), "curve": curve}
+        project.store.write_round(number, "done", record | {"more": "You can stop: 100 more labels would add little"})
+    project.store.suggest(pl.DataFrame({"id": [1, 2, 3], "label": "praise", "probability": 0.75, "place": 0}), number=3)
+    label(project, [1, 2, 3], "praise")
+    label(project, range(101, 130), "blame", way="search")
+    page.locator("#step-train").click()
+    drawn = page.get_by_role("img", name="accuracy by labels")
+    expect(drawn).to_be_visible()
+    expect(page.locator(".verdict")).to_contain_text("You can stop: 100 more labels would add little.")
+    expect(drawn.locator("polyline")).to_have_count(2)
+    expect(drawn.locator("circle.first")).to_have_count(3 + 1)  # and in the legend
+    expect(drawn.locator("desc")).to_contain_text("foretold with 100 more labels 0.73 (likely 0.7 to 0.78)")
+    check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+
+
 def test_labels_that_were_not_checked_are_not_called_right(page: Page, desk: Desk) -> None:
     store, said = desk.rounds.project.store, page.get_by_label("Mend").locator("h2:has-text('Doubtful') + p")
     none = "The last check doubts none. The next round of training checks again."
@@ -334,6 +356,31 @@ def test_a_table_is_dropped(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator(".notes")).to_contain_text("30 texts")
         page.get_by_role("link", name="Begin to label").click()
         expect(page.locator("#given")).to_contain_text("<b>")
+        page.close()
+
+
+def test_a_workbook_of_several_sheets_asks_for_one(browser: Browser, tmp_path: Path) -> None:
+    desk = create_desk(Project.open(tmp_path / "desk"), learn)
+    notes = [["when", "what"], ["May", "a lot"], ["June", "nothing"]]
+    answers = [["words"], *([f"a film of {number}"] for number in range(30))]
+    (tmp_path / "book.xlsx").write_bytes(xlsx({"Notes": notes, "Answers": answers}))
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        said = complaints(page)
+        page.goto(f"{url}{desk.app.query}")
+        page.locator("#file").set_input_files(tmp_path / "book.xlsx")
+        asked = page.get_by_label("book.xlsx holds several tables. Which one?")
+        expect(asked).to_be_focused()
+        expect(page.get_by_role("alert")).to_be_hidden()
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        assert asked.locator("option").all_inner_texts() == ["Notes (3 rows, 2 columns)", "Answers (31 rows, 1 column)"]
+        page.keyboard.press("ArrowDown")
+        tab_to(page, "Read it")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("book.xlsx#Answers")
+        expect(page.locator(".notes")).to_contain_text("30 texts")
+        expect(asked).to_be_hidden()
+        assert [each for each in said if "422" not in each] == []
         page.close()
 
 
@@ -404,6 +451,64 @@ def test_a_label_of_the_same_text_is_told_before_it_is_replaced(
         page.get_by_role("link", name="label", exact=True).first.click()
         rows = "1 row with the same text is" if len(given) == 2 else "4 rows with the same text are"
         expect(page.locator(".work .soft").first).to_contain_text(f"{rows} labelled with it")
+
+
+def test_a_label_of_another_person_is_not_shown_to_who_labels_apart(page: Page, desk: Desk) -> None:
+    project, why, note = desk.rounds.project, page.locator(".work .soft").first, page.locator("#note")
+    label(project, [1], "praise", who="ann", note="ironic", way="any")
+
+    def look() -> None:
+        page.goto(page.url.split("#")[0] + "#texts")
+        page.get_by_label("Which").select_option("labelled")
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name="label", exact=True).click()
+        expect(page.locator("#given")).to_have_text("good film number 0")
+
+    look()
+    expect(why).to_have_text("Text 1 · now: praise")
+    expect(note).to_have_value("ironic")
+    page.locator("#blind").check()
+    expect(why).to_have_text("Text 1")
+    expect(note).to_have_value("")
+    page.locator("#blind").uncheck()
+    expect(why).to_have_text("Text 1 · now: praise")
+    page.locator("#twice").check()
+    expect(why).to_have_text("Text 1 · Somebody else has labelled it")
+    page.locator("#typed").focus()
+    page.keyboard.type("blame")
+    page.keyboard.press("Enter")
+    expect(page.locator("#given")).not_to_have_text("good film number 0")
+    look()
+    expect(why).to_have_text("Text 1 · now: blame")
+
+
+def test_labels_of_the_same_text_are_told_before_many_are_labelled(browser: Browser, tmp_path: Path) -> None:
+    texts = ["late"] * 3 + ["torn"] * 2 + [f"row {number}" for number in range(20)]
+    given = ["", "Lieferung", "Rechnung", "", "Lieferung", *["Rechnung", "Lieferung"] * 10]
+    project = project_of(tmp_path, texts, given=given)
+    with labelling(browser, project) as page:
+        page.goto(page.url.split("#")[0] + "#texts")
+        page.get_by_label("Which").select_option("open")
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("heading", name="2 texts")).to_be_visible()
+        told, marks = page.locator("form + [role=status]"), page.locator(".mark")
+        expect(told).to_be_empty()
+        marks.last.check()
+        expect(told).to_have_text("1 other row has this text; it is labelled Lieferung. Your answer replaces that.")
+        marks.first.check()
+        expect(told).to_have_text(
+            "3 other rows have one of these texts; labelled: Lieferung (2), Rechnung (1). Your answer replaces that."
+        )
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        page.locator("#all-texts").check()
+        expect(told).to_be_empty()  # what the search finds, and no other rows
+        page.locator("#all-texts").uncheck()
+        marks.first.check()
+        page.get_by_label("Label the marked ones as").fill("Storno")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
+        expect(told).to_be_empty()
+        assert project.store.counts()["Storno"] == 3
 
 
 def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert f"  row {TURNED + 1}, bad → good (0." in said.out
     assert "Each row was answered by counting, which had not seen it or near copies. 9" in said.out
     assert "The most frequent label has 53.2% of the rows." in said.out
-    assert "more labels" not in said.out  # there are too few rows
+    assert "  Estimate: 500 more rows of the same kind would add about " in said.out
     assert "same text, other label: 2 rows" in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
@@ -175,6 +175,8 @@ def test_what_more_labels_would_bring(tmp_path: Path) -> None:
     assert "  Estimate: 1,000 more rows of the same kind would add about 6." in said.out
     found = json.loads(glassformer("labels", table, "--json", "--overwrite").out)["learning_curve"]
     assert (found["rows"], found["more"]) == ([30, 60, 120, 240], 1000)
+    assert [gain.pop("more") for gain in found["gains"]] == [100, 500, 1000]
+    assert found["gains"][-1] == found["gain"]
     assert f"accuracy (likely {100 * found['gain']['low']:.1f} to {100 * found['gain']['high']:.1f})." in said.out
     assert accuracies.split() == ["accuracy", *(f"{share:.1%}" for share in found["accuracies"])]
 

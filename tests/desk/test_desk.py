@@ -1,6 +1,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from fastapi.testclient import TestClient
 
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
+from glassformer.desk.learning_chart import kept
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
 from glassformer.desk.store import Store
+from glassformer.labels.learning_curve import Gain, LearningCurve
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained
 from tests.workbooks import xlsx
@@ -118,7 +121,7 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
     (found,) = client.get("/desk/state").json()["rounds"]
     assert (found["state"], found["labels"]) == ("done", FEWEST_LABELS)
     assert found["command"] == "learn labels.csv models/round-0001 classes"
-    assert found["more"] == "From 200 labels on, this says what more of them would bring"
+    assert found["more"] == "From 60 labels on, this says what more of them would bring"
     ways = []
     for _ in range(2 * RANDOM_EVERY):
         text = client.get("/desk/next", params={"who": "me"}).json()["text"]
@@ -162,6 +165,50 @@ def test_a_shown_suggestion_does_not_measure_the_model(client: TestClient, proje
     decided(client, [5], label="praise")
     said = client.get("/desk/state").json()["measured"]["said"]
     assert said.startswith("the models of rounds 1 to 2 were right on 2 of 3 texts")
+
+
+def test_a_model_is_measured_by_random_texts_that_are_labelled_later_too(client: TestClient, project: Project) -> None:
+    project.store.write_round(1, "done", {"labels": 20, "aside": {"1": "praise", "2": "praise", "3": "blame"}})
+    project.store.suggest(_suggestions(range(1, 61)), number=1)
+    decided(client, [1], label="praise")
+    project.store.write_round(2, "done", {"labels": 30, "aside": {"2": "praise", "3": "praise"}})
+    project.store.suggest(_suggestions(range(2, 61)), number=2)
+    decided(client, [2], label="praise")
+    decided(client, [3], label="blame")
+    decided(client, [4], label="praise", way="unsure")
+    state = client.get("/desk/state").json()
+    assert [each["measured"] for each in state["rounds"]] == [
+        "right on 100% (44% to 100%; 3)", "right on 50% (9% to 91%; 2)"
+    ]  # fmt: skip
+    assert not {"aside", "curve"} & {name for each in state["rounds"] for name in each}, "they are not for the page"
+    said = "accuracy on random texts: after 20 labels 1 (likely 0.44 to 1), after 30 labels 0.5 (likely 0.095 to 0.91)."
+    assert said in state["chart"]
+
+
+def test_what_more_labels_would_bring_is_drawn_and_said(
+    opened: tuple[TestClient, Desk], project: Project, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    assert client.get("/desk/state").json()["chart"] is None
+    trained_already(monkeypatch, reviews)
+    label(project, range(1, 60, 2), "praise")
+    label(project, range(2, 61, 2), "blame")  # each is bad
+    found = round_of(client, desk)
+    assert found["more"].startswith("You can stop: 100 more labels would add about 0.0 percentage points of accuracy")
+    state = client.get("/desk/state").json()
+    assert "accuracy on labels held out: now 1, foretold with 100 more labels 1 (likely 1 to " in state["chart"]
+    assert "random" not in state["chart"], "none was labelled after the round"
+    gains = Gain(more=100, value=0.01, low=0, high=0.02), Gain(more=500, value=0.02, low=0.01, high=0.04)
+    curve = LearningCurve(rows=(6, 48), errors=(0.3, 0.2), gains=gains)
+    assert kept(curve)["foretold"][1] == {
+        "more": 500,
+        "value": pytest.approx(0.82),
+        "low": pytest.approx(0.81),
+        "high": pytest.approx(0.84),
+    }
+    assert not curve.is_enough
+    of_numbers = kept(replace(curve, baseline_error=0.5))
+    assert (of_numbers["figures"], of_numbers["foretold"][1]["value"]) == ([0.3, 0.2], pytest.approx(0.18))
 
 
 def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:
@@ -405,20 +452,21 @@ def test_a_class_with_one_text_does_not_end_the_check(
     ("texts", "why"),
     [
         (["the same"] * 20, "have the same text, so none can be held out"),
-        ([letter * 5 for letter in "abcdefghijklmnopqrst"], "one answer for all; label more texts"),
+        ([chr(ord("一") + number) * 5 for number in range(60)], "one answer for all; label more texts"),
     ],
 )
 def test_a_check_that_fails_says_why(
     tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch, texts: list[str], why: str
 ) -> None:
     trained_already(monkeypatch, reviews)
-    project = project_of(tmp_path, texts, given=["praise", "blame"] * 10)
+    project = project_of(tmp_path, texts, given=["praise", "blame"] * (len(texts) // 2))
     desk = create_desk(project, learn)
     with TestClient(desk.app, base_url="http://127.0.0.1") as client:
         client.get(f"/{desk.app.query}")
         found = round_of(client, desk)
         assert found["state"] == "done"
         assert found["unchecked"].endswith(why)
+        assert found["more"] == f"What more labels would bring cannot be told: {found['unchecked']}"
 
 
 @pytest.mark.parametrize(
@@ -458,7 +506,7 @@ def test_a_table_is_dropped_and_its_columns_are_chosen(client: TestClient) -> No
     assert chosen["classes"] == [{"name": "x", "texts": 2}, {"name": "y", "texts": 1}]
     assert (
         client.get("/desk/labels.csv").text
-        == "text,label,way,id\na film,x,table,1\na book,y,table,2\na play,x,table,3\n"
+        == "\ufefftext,label,way,id\na film,x,table,1\na book,y,table,2\na play,x,table,3\n"
     )
 
 
@@ -491,6 +539,29 @@ def test_two_people_label_each_text(client: TestClient, project: Project) -> Non
     assert client.get("/desk/disagreements").json()["disagreements"] == []
     assert project.store.labelled().height == 2
     assert client.get("/desk/state").json()["agreement"] == agreement, "settling is no third opinion"
+
+
+def test_another_persons_label_is_not_told_until_both_have_decided(client: TestClient) -> None:
+    def told(who: str, *, blind: bool = False) -> tuple[Any, ...]:
+        text = client.get("/desk/texts/1", params={"who": who, "blind": blind}).json()["text"]
+        return text["kind"], text["label"], text["note"]
+
+    hers, nothing = ("label", "praise", "ironic"), (None, None, None)
+    decided(client, [1], label="praise", who="ann", note="ironic")
+    assert (told("ben"), told("ben", blind=True), told("ann", blind=True)) == (hers, nothing, hers)
+    client.post("/desk/settings", json={"twice": True})
+    assert (told("ben"), told("ann")) == (nothing, hers)
+    assert client.get("/desk/next", params={"who": "ben"}).json()["text"]["label"] is None
+    decided(client, [1], label="blame", who="ben", way="second")
+    his = ("label", "blame", "")
+    assert (told("ann"), told("ben"), told("cleo"), told("cleo", blind=True)) == (his, his, his, nothing)
+    undone = client.post("/desk/undo", json={"who": "ben", "blind": False}).json()["text"]
+    assert (undone["kind"], undone["label"], undone["note"]) == nothing, "it is open to him again"
+    client.post("/desk/settings", json={"twice": False})
+    decided(client, [2], label="praise", who="ben")
+    client.post("/desk/undo", json={"who": "ben"})
+    decided(client, [2], label="praise", who="ann")
+    assert client.get("/desk/texts/2", params={"who": "ben", "blind": True}).json()["text"]["label"] is None
 
 
 def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
@@ -551,6 +622,8 @@ def test_labels_of_repeats_are_told_and_undo_brings_them_back(tmp_path: Path) ->
         told = [{"label": "Lieferung", "who": "table", "rows": 2}, {"label": "Rechnung", "who": "table", "rows": 1}]
         assert client.get("/desk/texts/1").json()["text"]["labels_of_repeats"] == told
         assert client.get("/desk/texts/3").json()["text"]["labels_of_repeats"] == []
+        others = client.get("/desk/repeats", params={"texts": [1, 3, 4]}).json()
+        assert others == {"repeats": 2, "labels_of_repeats": [{"label": "Lieferung", "who": "table", "rows": 2}]}
         decided(client, [1], kind="skip", label=None)
         assert project.store.labelled().select("id", "label").rows() == before, "not now is no answer"
         decided(client, [1], label="Storno")
@@ -566,7 +639,9 @@ def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     send = {"name": "book.xlsx"}
     refusal = client.post("/desk/table", params=send, content=content)
     assert refusal.status_code == 422
-    assert "book.xlsx#Answers" in refusal.json()["reason"]
+    reason = "book.xlsx has 2 sheets that are not empty; name one of them:"
+    parts = {"Notes": "3 rows, 2 columns", "Answers": "3 rows, 1 column"}
+    assert refusal.json() == {"reason": reason, "parts": parts}
     taken = client.post("/desk/table", params=send | {"part": "Answers"}, content=content).json()
     assert (taken["table"], taken["texts"]) == ("book.xlsx#Answers", 2)
 

@@ -108,7 +108,7 @@ def test_without_support_there_is_no_step() -> None:
             "duel": whole.duel.model_copy(update={"baselines": (), "comparisons": ()}),
             "review": review.model_copy(update={"shares": without_rules}),
             "slices": Slices(looked_at=3, significantly_worse=0, columns=(), listed=(WORST,)),
-            "data": whole.data.model_copy(update={"training_rows": 199}),
+            "data": whole.data.model_copy(update={"training_rows": 59}),
         }
     )
     assert steps_of(bare) == ()

@@ -51,12 +51,16 @@ def test_a_curve_never_rises(curve: Callable[..., np.ndarray]) -> None:
     np.testing.assert_allclose(found, [[0.25, 0.25], [0.0, 0.0]], atol=1e-12)
 
 
-def test_rare_words_leave_something_to_learn() -> None:
-    """One of 120 words without meaning says the label of each row, so parts of the rows do not know them all."""
+def words_that_say_the_label(words: int, count: int) -> list[tuple[str, str]]:
+    """One of these words without meaning says the label of each row, so parts of the rows do not know them all."""
     draw = random.Random(0)
-    words = ["".join(draw.choices("bcdfghklmnprstvz", k=6)) for _ in range(120)]
-    chosen = draw.choices(range(120), k=300)
-    found = curve_of([(f"{words[number]} {row}", ("good", "bad")[number % 2]) for row, number in enumerate(chosen)])
+    known = ["".join(draw.choices("bcdfghklmnprstvz", k=6)) for _ in range(words)]
+    chosen = draw.choices(range(words), k=count)
+    return [(f"{known[number]} {row}", ("good", "bad")[number % 2]) for row, number in enumerate(chosen)]
+
+
+def test_rare_words_leave_something_to_learn() -> None:
+    found = curve_of(words_that_say_the_label(120, 300))
     assert found is not None
     assert found.rows == (30, 60, 120, 240)
     assert found.accuracies[0] < found.accuracies[2] < found.accuracies[3]
@@ -77,9 +81,40 @@ def test_the_same_rows_give_the_same_curve() -> None:
     assert curve_of(rows) == curve_of(rows)
 
 
-@pytest.mark.parametrize("count", [40, 198])
+@pytest.mark.parametrize("count", [40, 58])
 def test_few_rows_have_no_curve(count: int) -> None:
     assert curve_of(opinions(count)) is None
+
+
+@pytest.mark.parametrize(("count", "more"), [(60, (100, 500)), (198, (100, 500)), (200, (100, 500, 1_000))])
+def test_few_rows_foretell_less(count: int, more: tuple[int, ...]) -> None:
+    found = curve_of(words_that_say_the_label(60, count))
+    assert found is not None
+    assert tuple(gain.more for gain in found.gains) == more
+    for one, other in zip(found.gains, found.gains[1:], strict=False):
+        assert 0 < one.low <= other.low
+        assert one.value <= other.value
+        assert one.high <= other.high
+    assert (found.batch.more, found.gain.more) == (100, more[-1])
+
+
+def test_errors_that_do_not_fall_by_chance_are_not_called_enough() -> None:
+    folds = [
+        Fold(learned=np.arange(60), held_out=np.arange(60, 120)),
+        Fold(learned=np.arange(60, 120), held_out=np.arange(60)),
+    ]
+    draw = np.random.default_rng(3)
+    wrong = {len_: draw.random(120) < share for len_, share in ((8, 0.3), (15, 0.31), (30, 0.33), (60, 0.35))}
+
+    def learn(parts: Sequence[Fold], _: OnProgress) -> np.ndarray:
+        judged = np.concatenate([part.held_out for part in parts])
+        return wrong[len(parts[0].learned)][judged]
+
+    found = curve_through(folds, wrong[60], learn)
+    assert found.errors[0] < found.errors[3]
+    assert (found.batch.value, found.batch.low) == (0, 0)
+    assert found.batch.high > 0.01
+    assert not found.is_enough
 
 
 def test_a_number_has_a_curve_of_its_mean_error() -> None:
@@ -94,7 +129,7 @@ def test_a_number_has_a_curve_of_its_mean_error() -> None:
     assert 0 < found.gain.low < found.gain.value < found.gain.high <= found.errors[3]
     assert found.in_words().startswith("1,000 more rows of the same kind would make it about ")
     assert not found.is_enough
-    nearly = replace(found, gain=Gain(value=0, low=0, high=0.04 * found.errors[3]))
+    nearly = replace(found, gains=(Gain(more=100, value=0, low=0, high=0.04 * found.errors[3]),))
     assert nearly.is_enough
     assert not replace(nearly, baseline_error=1.1 * found.errors[3]).is_enough
 

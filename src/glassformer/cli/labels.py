@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from glassformer.data.table import Table
     from glassformer.labels.findings import LabelCheck
     from glassformer.labels.labelled import Labelled
-    from glassformer.labels.learning_curve import LearningCurve
+    from glassformer.labels.learning_curve import Gain, LearningCurve
     from glassformer.labels.mend import Mended
     from glassformer.labels.to_label import ToLabel
     from glassformer.labels.truth import Truth
@@ -241,9 +241,14 @@ def _curve_document(curve: LearningCurve) -> dict[str, Any]:
             if curve.of_numbers
             else {"accuracies": [round(accuracy, 4) for accuracy in curve.accuracies]}
         ),
-        "more": curve.more,
-        "gain": {name: float(f"{gain:.4g}") for name, gain in asdict(curve.gain).items()},
+        "more": curve.gain.more,
+        "gain": _gain_document(curve.gain),
+        "gains": [{"more": gain.more, **_gain_document(gain)} for gain in curve.gains],
     }
+
+
+def _gain_document(gain: Gain) -> dict[str, float]:
+    return {name: float(f"{getattr(gain, name):.4g}") for name in ("value", "low", "high")}
 
 
 def _show_found(check: LabelCheck, truth: Truth) -> None:

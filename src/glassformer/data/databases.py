@@ -27,6 +27,7 @@ from glassformer.data.formats.compressions import most_of
 from glassformer.data.headers import unique_names
 from glassformer.data.installed import pip_install
 from glassformer.data.lines import LONGEST
+from glassformer.data.parts import PartError
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
 
@@ -171,11 +172,12 @@ def _of_table(database: _Database, table: str | None, name: str) -> str:
         return f"SELECT * FROM {tables[alike[0]]}"
     shown = dict(itertools.islice(tables.items(), _TABLES_SHOWN))
     width = max(map(len, shown))
-    listing = [f"  {name}#{each:<{width}}  {database.size(identifier)}" for each, identifier in shown.items()]
+    sizes = {each: database.size(identifier) for each, identifier in shown.items()}
+    listing = [f"  {name}#{each:<{width}}  {size}" for each, size in sizes.items()]
     if len(tables) > len(shown):
         listing.append(f"  and {len(tables) - len(shown):,} more")
     if table is None:
-        raise UsageError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", listing)
+        raise PartError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", listing, parts=sizes)
     if _first_word(table) in _CHANGING and " " in table:
         check_reading(table)
     raise UsageError(f"{name} has no table {quoted(table)}.{did_you_mean(table, tables)} It holds:", listing)

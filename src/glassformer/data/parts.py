@@ -5,9 +5,24 @@ book.xlsx#Sheet2        tickets.sqlite#tickets        reviews.zip#2024/march.csv
 ```
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from glassformer.errors import UsageError
+
 MARK = "#"
+
+
+class PartError(UsageError):
+    """A file holds several tables, and none of them is named, or one that it does not hold.
+
+    Args:
+        parts: the names of the tables, each with how large it is.
+    """
+
+    def __init__(self, message: str, listing: Sequence[str], *, parts: Mapping[str, str]) -> None:
+        super().__init__(message, listing)
+        self.parts = parts
 
 
 def split_part(address: Path) -> tuple[Path, str | None]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from fastapi import Request
 from starlette.responses import JSONResponse
 
+from glassformer.data.parts import PartError
 from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.page_files import add_desk_page
 from glassformer.desk.project import Project
@@ -64,6 +65,7 @@ def create_desk(
     add_labelling(app, project, rounds)
     add_looking(app, project.store)
     add_desk_page(app, START)
+    app.add_exception_handler(PartError, _of_several)
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
     app.add_exception_handler(OSError, _not_kept)
     app.add_exception_handler(OverflowError, _no_number)
@@ -75,6 +77,12 @@ def create_desk(
 def _cookie(folder: Path) -> str:
     """Return the name of the project's cookie. All desks of a machine share their cookies, whatever their ports."""
     return f"desk-{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+
+
+async def _of_several(_: Request, error: Exception) -> JSONResponse:
+    """Refuse a file of several tables with their names, so that the page can ask for one."""
+    assert isinstance(error, PartError)
+    return JSONResponse({"reason": error.message, "parts": dict(error.parts)}, 422)
 
 
 async def _no_number(_: Request, __: Exception) -> JSONResponse:

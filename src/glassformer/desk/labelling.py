@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import polars as pl
 
 from glassformer.data.arrays import Array
+from glassformer.evaluation.record import Estimate
 
 FEWEST_TEXTS = 2
 """What a model needs of a class to learn it."""
@@ -32,10 +33,11 @@ class Said(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """How good suggestions are, in words: in a sentence about the model, and in a cell of a table."""
+    """How good suggestions are: in a sentence about the model, in a cell of a table, and as a number."""
 
     said: str
     short: str
+    estimate: Estimate
 
 
 class Labelling(ABC):
@@ -48,6 +50,8 @@ class Labelling(ABC):
     """Whether classes have an order, which a person may change."""
     sureness: ClassVar[str] = "probability"
     """What `Said.sureness` is, in words."""
+    measure: ClassVar[str] = "accuracy"
+    """What `Figure.estimate` is."""
     mistake: ClassVar[str] = "A wrong answer costs"
     """What a unit of `loss` costs, as the page asks for it."""
 

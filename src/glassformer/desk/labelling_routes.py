@@ -17,13 +17,15 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import Decided, Search, SearchPage, Undone
-from glassformer.desk.store import Decision, Store
+from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Search, SearchPage, Undone
+from glassformer.desk.store import OF_TABLE, Decision, Store
 from glassformer.errors import UsageError
 from glassformer.serving.limits import RefusedError
 
 _FOR_ALL = ("settle", "doubt", "class")  # one person decides for all; so it is for the repeats
 _PAGE, _ALIKE, _ALIKE_LABELLED, _LEAST_ALIKE = 50, 50, 5, 0.1
+_PAIR = 2  # people
+_Who = Annotated[str, Query(max_length=200)]
 
 _SHOWN = (
     "SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability "
@@ -44,15 +46,16 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
     store = project.store
 
     @app.get("/desk/next")
-    def upcoming(who: Annotated[str, Query(max_length=200)], leaving: int | None = None) -> dict[str, Any]:
+    def upcoming(who: _Who, leaving: int | None = None, *, blind: bool = False) -> dict[str, Any]:
         """Return the text to label next. None if nothing is left."""
         found = next_text(store, who, leaving=leaving)
-        return {"text": None if found is None else _text(store, found["id"]) | {"way": found["way"]}}
+        text = None if found is None else _text_for(store, found["id"], who, blind=blind) | {"way": found["way"]}
+        return {"text": text}
 
     @app.get("/desk/texts/{number}")
-    def one(number: int) -> dict[str, Any]:
-        """Return a text, and what was decided about it."""
-        return {"text": _text(store, number)}
+    def one(number: int, who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
+        """Return a text, and what was decided about it, unless that would sway this person."""
+        return {"text": _text_for(store, number, who, blind=blind)}
 
     @app.post("/desk/decisions")
     def decide(body: Decided) -> dict[str, Any]:
@@ -80,7 +83,8 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
     def undo(body: Undone) -> dict[str, Any]:
         """Undo the last decision of a person, and return the first text of it."""
         texts = store.undo(body.who)
-        return {"texts": len(texts), "text": _text(store, texts[0]) | {"way": "search"} if texts else None}
+        text = _text_for(store, texts[0], body.who, blind=body.blind) | {"way": "search"} if texts else None
+        return {"texts": len(texts), "text": text}
 
 
 def add_looking(app: FastAPI, store: Store) -> None:
@@ -96,6 +100,11 @@ def add_looking(app: FastAPI, store: Store) -> None:
         total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *values)
         found = store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
         return {"total": total, "page": page, "per_page": _PAGE, "texts": [_row(row) for row in found]}
+
+    @app.get("/desk/repeats")
+    def repeats(texts: Annotated[list[int], Query(max_length=MOST_AT_ONCE)]) -> dict[str, Any]:
+        """Return how many other rows have the same text as one of these, and their labels."""
+        return _repeats(store, texts)
 
     @app.get("/desk/alike/{number}")
     def alike(number: int) -> dict[str, Any]:
@@ -162,10 +171,30 @@ def _text(store: Store, number: int) -> dict[str, Any]:
     found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
     if not found:
         raise RefusedError(404, f"there is no text {number} in this project")
-    repeats = store.repeats([number])
+    return _row(found[0]) | _repeats(store, [number])
+
+
+def _repeats(store: Store, texts: Sequence[int]) -> dict[str, Any]:
+    """Return how many other rows have these texts, and their labels: an answer labels them too."""
+    repeats = store.repeats(texts)
     counts = Counter((row["label"], row["who"]) for row in _labelled(store, repeats))
     labels = [{"label": label, "who": who, "rows": rows} for (label, who), rows in counts.most_common()]
-    return _row(found[0]) | {"repeats": len(repeats), "labels_of_repeats": labels}
+    return {"repeats": len(repeats), "labels_of_repeats": labels}
+
+
+def _text_for(store: Store, number: int, who: str, *, blind: bool) -> dict[str, Any]:
+    """Return the same, but not what another person decided, if `who` has still to label the text without knowing it.
+
+    So it is for a person who labels blind, and for the second of two people who label each text.
+    """
+    found = _text(store, number)
+    given = "FROM decisions WHERE text = ? AND kind = 'label' AND undone IS NULL AND batch > 0"
+    people = {row["who"] for row in store.rows(f"SELECT DISTINCT who {given}", number)}
+    decider = store.value("SELECT who FROM current WHERE text = ?", number)
+    apart = blind or (store.facts.get("twice") and len(people) < _PAIR)
+    if not apart or who in people or decider in (None, OF_TABLE, who):
+        return found
+    return found | {"kind": None, "label": None, "note": None}
 
 
 def _labelled(store: Store, texts: Sequence[int]) -> list[Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from glassformer.desk.labelling import Figure
 from glassformer.desk.store import Store
 
 _RECENT = 100  # texts: older ones tell of older models
 _THRESHOLDS = (0.0, *(step / 20 for step in range(6, 20)), 0.97, 0.99)
 
 _OF_RANDOM = (
-    "SELECT round, label, suggested, probability FROM decisions d WHERE undone IS NULL AND batch > 0 "
+    "SELECT text, round, label, suggested, probability FROM decisions d WHERE undone IS NULL AND batch > 0 "
     "AND kind = 'label' AND way = 'random' AND NOT shown AND suggested IS NOT NULL "
     "AND id = (SELECT min(id) FROM decisions f WHERE f.text = d.text AND f.undone IS NULL AND f.batch > 0) "
     "ORDER BY id DESC"
@@ -34,12 +35,20 @@ def measured(store: Store) -> dict[str, Any] | None:
     return {"said": f"{models} {store.labelling.figure(_pairs(rows)).said}", "of": len(rows)}
 
 
-def by_round(store: Store) -> dict[int, str]:
-    """Return the same for the model of each round, by its number, for a cell of a table."""
-    found: dict[int, list[sqlite3.Row]] = {}
-    for row in store.rows(_OF_RANDOM):
-        found.setdefault(row["round"], []).append(row)
-    return {number: store.labelling.figure(_pairs(rows)).short for number, rows in found.items()}
+def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Figure]:
+    """Return how good the model of each round is on texts drawn at random that were labelled since, by its number.
+
+    `aside` of a round has its answers to the next of these, by their numbers. Without it (an earlier version did not
+    keep it), only texts count that were labelled before the next round.
+    """
+    rows, found = store.rows(_OF_RANDOM), dict[int, Figure]()
+    for each in rounds:
+        aside = each.get("aside", {})
+        said = [(row, aside.get(str(row["text"]), row["suggested"])) for row in rows]
+        pairs = [(row["label"], it) for row, it in said if str(row["text"]) in aside or row["round"] == each["number"]]
+        if pairs:
+            found[each["number"]] = store.labelling.figure(pairs)
+    return found
 
 
 def _pairs(rows: Sequence[sqlite3.Row]) -> list[tuple[str, str]]:

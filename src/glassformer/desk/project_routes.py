@@ -13,8 +13,9 @@ from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
-from glassformer.data.parts import with_part
+from glassformer.data.parts import PartError, with_part
 from glassformer.desk.class_notes import class_notes
+from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
 from glassformer.desk.people import agreement
 from glassformer.desk.project import Project
@@ -26,6 +27,7 @@ from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 
 TABLE_PATH = "/desk/table"
+_NOT_SHOWN = ("aside", "curve")  # of the record of a round
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
@@ -124,6 +126,8 @@ class _Project:
             path.write_bytes(content)
             try:
                 self.project.take(with_part(path, part) if part else path)
+            except PartError as error:
+                raise PartError(error.message.replace(f"{folder}/", ""), (), parts=error.parts) from error
             except UsageError as error:
                 raise UsageError(str(error).replace(f"{folder}/", "")) from error
         return self.state()
@@ -132,7 +136,7 @@ class _Project:
         """Return what the page shows of the project."""
         store, facts = self.project.store, self.project.store.facts
         counts, rounds = store.counts(), store.rounds()
-        scores = by_round(store)
+        scores = by_round(store, rounds)
         return {
             "project": str(self.project.folder),
             "table": facts.get("table"),
@@ -152,7 +156,12 @@ class _Project:
             "left": store.left(),
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),
-            "rounds": [found | {"measured": scores.get(found["number"])} for found in rounds],
+            "rounds": [
+                {name: value for name, value in found.items() if name not in _NOT_SHOWN}
+                | {"measured": scores[found["number"]].short if found["number"] in scores else None}
+                for found in rounds
+            ],
+            "chart": learning_chart(rounds, scores, store.labelling.measure),
             "measured": measured(store),
             "swayed": swayed(store),
             "automatic": automatic(store),

@@ -17,9 +17,10 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.wording import counted
-from glassformer.desk.choosing import suggestions
+from glassformer.desk.choosing import RANDOM_EVERY, suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
+from glassformer.desk.learning_chart import kept
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
@@ -35,6 +36,8 @@ FEWEST_LABELS = 16
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
 _DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
 _KNOWS_NOTHING = "a model that has not seen them is not clearly better than one answer for all; label more texts"
+_UNTOLD = "What more labels would bring cannot be told: {}"
+_ASIDE = 100  # answers to texts set aside for measuring that are kept of a round
 _WAITING = 1.0  # seconds, for space on the disk
 
 Command = Callable[[str, str, Mapping[str, Any]], list[str]]
@@ -201,8 +204,12 @@ class Rounds:
         predictor = load_answering(folder, device="cpu")
         self.on_model(predictor, folder)
         texts = store.unlabelled()
+        found: dict[str, Any] = {}
         if texts.height:
-            store.suggest(suggestions(predictor, texts, store.labelling, inputs), number=number)
+            suggested = suggestions(predictor, texts, store.labelling, inputs)
+            store.suggest(suggested, number=number)
+            aside = suggested.filter(texts["draw"] < 1 / RANDOM_EVERY).head(_ASIDE)
+            found["aside"] = dict(zip(aside["id"], aside["label"], strict=True))
         self.said = "checking the labels"
         labelled, labelling = store.labelled(), store.labelling
         lesson = labelling.lesson(labelled)  # a class with a single text would end the check
@@ -211,13 +218,15 @@ class Rounds:
         try:
             check = check_labels(inputs.words(labelled), checked, task=labelling.task)
         except UsageError as error:  # nearly all texts are the same, or labels were taken back meanwhile
-            return {"unchecked": error.message}
-        found = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
+            return found | {"more": _UNTOLD.format(error.message), "unchecked": error.message}
+        doubted = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
         ids = labelled["id"].to_list()
-        store.note(doubts=[_doubt(row, ids, cells, labelling) for row in found.iter_rows(named=True)])
-        if check.knows_nothing and found.is_empty():
-            return {"more": _more(check), "unchecked": _KNOWS_NOTHING}
-        return {"more": _more(check)}
+        store.note(doubts=[_doubt(row, ids, cells, labelling) for row in doubted.iter_rows(named=True)])
+        if check.curve is not None:
+            found["curve"] = kept(check.curve)
+        if check.knows_nothing and doubted.is_empty():
+            found["unchecked"] = _KNOWS_NOTHING
+        return found | {"more": _more(check)}
 
 
 def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], labelling: Labelling) -> dict[str, Any]:
@@ -230,9 +239,14 @@ def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], lab
     return doubt
 
 
-def _more(check: LabelCheck) -> str | None:
-    """Say what more labels would bring, and whether a person can stop. None if it cannot be told."""
-    if check.curve is not None:
-        return check.curve.in_words("labels") + (": you can stop" if check.curve.is_enough else "")
-    fewest = fewest_rows(len(check.labels))
-    return f"From {fewest:,} labels on, this says what more of them would bring" if check.rows < fewest else None
+def _more(check: LabelCheck) -> str:
+    """Say what more labels would bring, and whether a person can stop; or why it cannot be told."""
+    curve = check.curve
+    if curve is None:
+        fewest = fewest_rows(len(check.labels))
+        few = f"from {fewest:,} labels on, this says what more of them would bring"
+        return few.capitalize() if check.rows < fewest else _UNTOLD.format(_KNOWS_NOTHING)
+    said = curve.in_words("labels", curve.batch)
+    if curve.gain is not curve.batch:
+        said += f", and {curve.in_words('labels')}"
+    return f"You can stop: {said}" if curve.is_enough else said

@@ -57,9 +57,10 @@ class Decided(BodyOfRequest):
 
 
 class Undone(BodyOfRequest):
-    """Whose last decision is undone."""
+    """Whose last decision is undone, and whether this person labels blind."""
 
     who: str = Field(max_length=_LONGEST_NAME)
+    blind: bool = False
 
 
 class ClassChanged(BodyOfRequest):

@@ -27,11 +27,15 @@ def tick_text(value: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A line through (x, y) points. `style` is a class of the style sheet: `first` or `second`."""
+    """A line through (x, y) points. `style` is a class of the style sheet: `first` or `second`.
+
+    `intervals` are those of its last points, from low to high: they are drawn as upright whiskers.
+    """
 
     name: str
     style: str
     points: Sequence[tuple[float, float]]
+    intervals: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,11 +262,16 @@ def upright_mark(value: float, caption: str, x: Axis) -> str:
 
 
 def curve(series: Series, x: Axis, y: Axis) -> str:
-    """Draw a line through its points. If there are few points, mark each."""
+    """Draw a line through its points, and their intervals. If there are few points, mark each."""
     places = [(x_at(a, x), y_at(b, y)) for a, b in series.points]
     path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
     dots = "".join(_dot(series.style, a, b) for a, b in places) if len(places) <= MOST_MARKED_POINTS else ""
-    return f'<polyline class="{series.style}" points="{path}"/>{dots}'
+    intervals = zip(places[len(places) - len(series.intervals) :], series.intervals, strict=True)
+    whiskers = "".join(
+        f'<line class="{series.style}" x1="{a:.1f}" x2="{a:.1f}" y1="{y_at(low, y):.1f}" y2="{y_at(high, y):.1f}"/>'
+        for (a, _), (low, high) in intervals
+    )
+    return f'{whiskers}<polyline class="{series.style}" points="{path}"/>{dots}'
 
 
 def _dot(style: str, x: float, y: float) -> str:

@@ -15,10 +15,12 @@ from glassformer.readers.reader import Fold
 
 SHARES = (0.125, 0.25, 0.5)
 """The parts of the rows that are learned from, beside all of them."""
-MORE = 1_000
-_FEWEST_ROWS, _FEWEST_PER_CLASS = 200, 16
+MORE = {100: 0, 500: 0, 1_000: 200}
+"""How many more rows are foretold, and from how many rows on."""
+_FEWEST_ROWS, _FEWEST_PER_CLASS, _FEWEST_NUMBERS = 60, 5, 200
 _EXPONENTS = np.linspace(0, 1, 101)
 _RESAMPLES = 500
+_NORMAL = 1.96  # standard errors, of an interval of 95%
 _LITTLE = 0.01  # a gain below a point of accuracy is not worth labels
 _LITTLE_OF_NUMBERS = 0.05  # nor is one below this share of a mean error
 _BEGUN = 0.9  # of the error of the mean
@@ -29,12 +31,13 @@ Learn = Callable[[Sequence[Fold], OnProgress], Array]
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """How much the error should fall, and an interval. Of labels it is a share: .01 is a percentage point of accuracy.
+    """How much the error should fall with so many more rows, and an interval.
 
-    The interval spans curves that level off and curves that do not. It held the gain of new rows less often than 95% of
-    the time: see docs/how-it-works/labels.md.
+    Of labels it is a share: .01 is a percentage point of accuracy. The interval spans curves that level off and curves
+    that do not. It held the gain of new rows less often than 95% of the time: see docs/how-it-works/labels.md.
     """
 
+    more: int
     value: float
     low: float
     high: float
@@ -48,16 +51,24 @@ class LearningCurve:
         rows: how many rows were learned from, fewest first.
         errors: the share of wrong answers to rows that were not learned from, after each of these; of numbers, how far
             off they are on average.
-        more: so many more rows of the same kind.
-        gain: what they should take from the error that all rows leave.
+        gains: what more rows of the same kind should take from the error that all rows leave, fewest first.
         baseline_error: of numbers, the mean error of always answering their mean. None: labels were learned.
     """
 
     rows: tuple[int, ...]
     errors: tuple[float, ...]
-    more: int
-    gain: Gain
+    gains: tuple[Gain, ...]
     baseline_error: float | None = None
+
+    @property
+    def gain(self) -> Gain:
+        """What the most rows that are foretold should bring."""
+        return self.gains[-1]
+
+    @property
+    def batch(self) -> Gain:
+        """What the fewest rows that are foretold should bring: a hundred."""
+        return self.gains[0]
 
     @property
     def of_numbers(self) -> bool:
@@ -71,24 +82,26 @@ class LearningCurve:
 
     @property
     def is_enough(self) -> bool:
-        """Whether more rows would hardly help, even at the better end of the interval.
+        """Whether more rows would hardly help, even at the better end of the interval: a hundred of them.
 
-        If numbers have hardly begun to be learned, the curve does not show yet how much more rows bring.
+        Of numbers, the most that are foretold. If numbers have hardly begun to be learned, the curve does not show yet
+        how much more rows bring.
         """
         if self.baseline_error is None:
-            return self.gain.high < _LITTLE
+            return self.batch.high < _LITTLE
         return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.baseline_error
 
-    def in_words(self, rows: str = "rows of the same kind") -> str:
-        """Say what more rows would bring."""
-        figures = self.gain.value, self.gain.low, self.gain.high
+    def in_words(self, rows: str = "rows of the same kind", gain: Gain | None = None) -> str:
+        """Say what more rows would bring, by default the most that are foretold."""
+        gain = gain or self.gain
+        figures = gain.value, gain.low, gain.high
         if self.of_numbers:
-            gain, low, high = (short(float(f"{figure:.2g}")) for figure in figures)
-            said = f"make it about {gain} less off on average (likely {low} to {high})"
+            value, low, high = (short(float(f"{figure:.2g}")) for figure in figures)
+            said = f"make it about {value} less off on average (likely {low} to {high})"
         else:
-            gain, low, high = (f"{100 * figure:.1f}" for figure in figures)
-            said = f"add about {gain} percentage points of accuracy (likely {low} to {high})"
-        return f"{self.more:,} more {rows} would {said}"
+            value, low, high = (f"{100 * figure:.1f}" for figure in figures)
+            said = f"add about {value} percentage points of accuracy (likely {low} to {high})"
+        return f"{gain.more:,} more {rows} would {said}"
 
 
 def learning_curve(
@@ -98,7 +111,7 @@ def learning_curve(
     right: Array,
     *,
     n_classes: int,
-    more: int = MORE,
+    more: Sequence[int] | None = None,
     seed: int = 0,
     on_progress: OnProgress = silent,
 ) -> LearningCurve | None:
@@ -109,6 +122,7 @@ def learning_curve(
     Args:
         labels: (rows,) class numbers, or ones and zeros (rows, n_classes) for several labels per text.
         right: (rows,) which rows are answered rightly by a reader that learned from all rows of the other folds.
+        more: how many more rows to foretell. By default those of `MORE` that so few rows can tell.
 
     Returns:
         None if there are too few rows for a curve.
@@ -129,7 +143,7 @@ def curve_through(
     learn: Learn,
     *,
     baseline_error: float | None = None,
-    more: int = MORE,
+    more: Sequence[int] | None = None,
     seed: int = 0,
     on_progress: OnProgress = silent,
 ) -> LearningCurve:
@@ -145,15 +159,21 @@ def curve_through(
     return LearningCurve(
         rows=tuple(round(size) for size in rows.tolist()),
         errors=tuple(found.mean(axis=1).tolist()),
-        more=more,
-        gain=_forecast(rows, np.split(found, ends[:-1], axis=1), len(errors), more, rng),
+        gains=_forecasts(rows, np.split(found, ends[:-1], axis=1), len(errors), more or foretold(len(errors)), rng),
         baseline_error=baseline_error,
     )
 
 
 def fewest_rows(n_classes: int) -> int:
-    """Return how many rows a table needs for a curve."""
+    """Return how many rows a table needs for a curve. Without classes, its labels are numbers."""
+    if not n_classes:
+        return _FEWEST_NUMBERS
     return max(_FEWEST_ROWS, _FEWEST_PER_CLASS * n_classes)
+
+
+def foretold(rows: int) -> tuple[int, ...]:
+    """Return how many more rows can be foretold from so many."""
+    return tuple(more for more, fewest in MORE.items() if rows >= fewest)
 
 
 def _at_parts(
@@ -183,18 +203,21 @@ def _in_parts(number: int, on_progress: OnProgress) -> OnProgress:
     return lambda done: on_progress((number + done) / len(SHARES))
 
 
-def _forecast(rows: Array, errors: Sequence[Array], now: int, more: int, rng: np.random.Generator) -> Gain:
-    """Return how much the error falls from `now` rows to `now + more`.
+def _forecasts(
+    rows: Array, errors: Sequence[Array], now: int, more: Sequence[int], rng: np.random.Generator
+) -> tuple[Gain, ...]:
+    """Return how much the error falls from `now` rows to each number of more rows.
 
     The estimate is that of a power law. Beyond the rows the right curve is unknown, so the interval spans three curves.
     Each is fitted to 500 bootstrap samples (Efron 1979). A number learned from few rows may be no better than the
     mean, and its error falls faster later. If a straight line fits best, it is the estimate and one of the curves.
+    Where few rows were drawn so that no curve falls, the interval still holds what one falls by chance.
 
     Args:
         rows: (sizes,) numbers of rows that were learned from.
         errors: for each fold, how wrong its held-out rows are then answered: (sizes, held-out rows).
     """
-    at = np.array([now, now + more])
+    at = np.array([now, *(now + each for each in more)])
     found = np.concatenate(errors, axis=1).mean(axis=1)
     of_numbers = errors[0].dtype != np.bool_
     steeper = of_numbers and _misses(straight, rows, found) < min(
@@ -202,10 +225,13 @@ def _forecast(rows: Array, errors: Sequence[Array], now: int, more: int, rng: np
     )
     drawn = _drawn_means(errors, rng) if of_numbers else _drawn_shares(errors, rng)
     curves = [each(rows, drawn, at) for each in (power_law, power_law_with_floor, straight if steeper else line)]
-    low, high = np.quantile([curve[:, 0] - curve[:, 1] for curve in curves], [0.025, 0.975])
-    ((before, after),) = (straight if steeper else power_law)(rows, found[None], at)
-    value, low, high = np.clip([before - after, low, high], 0.0, found[-1]).tolist()  # no more than all errors
-    return Gain(value=value, low=low, high=high)
+    falls = [curve[:, :1] - curve[:, 1:] for curve in curves]  # each (resamples, more)
+    low, high = np.quantile(np.concatenate(falls), [0.025, 0.975], axis=0)
+    high = np.maximum(high, _NORMAL * _slopes(rows, drawn).std() * np.log(at[1:] / now))
+    (errors_at,) = (straight if steeper else power_law)(rows, found[None], at)
+    ends = np.clip([errors_at[0] - errors_at[1:], low, high], 0.0, found[-1])  # no more than all errors
+    gains = zip(more, *ends.tolist(), strict=True)
+    return tuple(Gain(more=each, value=value, low=low, high=high) for each, value, low, high in gains)
 
 
 def _drawn_shares(wrong: Sequence[Array], rng: np.random.Generator) -> Array:
@@ -271,6 +297,13 @@ def straight(rows: Array, errors: Array, at: Array) -> Array:
     centred = rows - rows.mean()
     slopes = np.minimum(0, errors @ centred / (centred**2).sum())
     return errors.mean(axis=1)[:, None] + slopes[:, None] * (at - rows.mean())
+
+
+def _slopes(rows: Array, errors: Array) -> Array:
+    """Return the slopes of lines through errors over ln n, which may rise: (curves,)."""
+    centred = np.log(rows) - np.log(rows).mean()
+    slopes: Array = errors @ centred / (centred**2).sum()
+    return slopes
 
 
 def _misses(curve: Callable[[Array, Array, Array], Array], rows: Array, errors: Array) -> float:

@@ -21,7 +21,7 @@ from glassformer.data.formats.delimited import frames_of
 from glassformer.data.formats.format import Format, Place
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
-from glassformer.data.parts import MARK, with_part
+from glassformer.data.parts import MARK, PartError, with_part
 from glassformer.data.surroundings import Row, table_in
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
@@ -137,9 +137,10 @@ def _check(place: Place, about: dict[str, Any]) -> None:
     whole = Path(place.name if place.part is None else place.name.removesuffix(f"{MARK}{place.part}"))
     listing = [f"  {with_part(whole, name)}: {size}" for name, size in sheets.items()]
     if place.part is None:
-        raise UsageError(f"{place.name} has {len(sheets)} sheets that are not empty; name one of them:", listing)
+        several = f"{place.name} has {len(sheets)} sheets that are not empty; name one of them:"
+        raise PartError(several, listing, parts=sheets)
     hint = did_you_mean(place.part, sheets)
-    raise UsageError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing)
+    raise PartError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing, parts=sheets)
 
 
 def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:

@@ -5,12 +5,11 @@ import { appendWords, colour } from "/page/marked.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
+import { ofRepeats, REPLACES } from "./repeats.js";
 import { ask, get, labelOf, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 const SURE = 0.9;
-const OF_TABLE = "table"; // who gave the labels that came with it
-const REPLACES = "Your answer replaces that.";
 const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
 
 export function labelling(desk) {
@@ -42,10 +41,13 @@ export function labelling(desk) {
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings);
 
+  /** Who asks for a text: what others decided about it may have to stay unknown. */
+  const me = (more = {}) => new URLSearchParams({ who: person.name, blind: person.blind, ...more });
+
   async function enter() {
     update();
     if (desk.toLabel !== undefined) {
-      const found = await desk.ask(() => get(`/desk/texts/${desk.toLabel}`));
+      const found = await desk.ask(() => get(`/desk/texts/${desk.toLabel}?${me()}`));
       desk.toLabel = undefined;
       if (found) show({ ...found.text, way: "search" });
     } else if (!shown) await next();
@@ -63,15 +65,14 @@ export function labelling(desk) {
   }
 
   async function next(leaving) {
-    const asked = new URLSearchParams({ who: person.name, ...(leaving === undefined ? {} : { leaving }) });
-    const found = await desk.ask(() => get(`/desk/next?${asked}`));
+    const found = await desk.ask(() => get(`/desk/next?${me(leaving === undefined ? {} : { leaving })}`));
     if (found) show(found.text);
   }
 
   /** Goes on if the text was decided elsewhere, and nothing has been typed. */
   async function changed() {
     if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
-    const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}`), { aside: true })];
+    const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`), { aside: true })];
     if (now && shown === before && now.text.decision !== before.decision) await next();
   }
 
@@ -94,15 +95,6 @@ export function labelling(desk) {
     why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? "", repeats].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text + (repeats.includes(REPLACES) ? ` ${repeats}` : ""));
-  }
-
-  /** What an answer does to other rows with the same text. Labels of other people stay beside it, and are not shown. */
-  function ofRepeats({ repeats, labels_of_repeats: labels }) {
-    const replaced = labels.filter(({ who }) => [OF_TABLE, person.name].includes(who)), one = repeats === 1;
-    if (!repeats) return "";
-    if (!replaced.length) return `${counted(repeats, "row")} with the same text ${one ? "is" : "are"} labelled with it`;
-    const said = replaced.map(({ label, rows }) => labelOf(label) + (one ? "" : ` (${rows.toLocaleString("en")})`)).join(", ");
-    return `${counted(repeats, "other row")} ${one ? "has" : "have"} this text; ${one ? "it is labelled" : "labelled:"} ${said}. ${REPLACES}`;
   }
 
   /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
@@ -149,7 +141,7 @@ export function labelling(desk) {
 
   async function undo() {
     panel.input.focus();
-    const found = await desk.ask(() => post("/desk/undo", { who: person.name }));
+    const found = await desk.ask(() => post("/desk/undo", { who: person.name, blind: person.blind }));
     if (!found) return;
     if (found.text) show(found.text);
     else desk.say("There is nothing of yours to undo.");
@@ -208,7 +200,11 @@ export function labelling(desk) {
   document.addEventListener("keydown", onAnyKey);
   note.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) panel.input.focus(); });
   name.addEventListener("change", () => { person.name = name.value; next(); });
-  blind.addEventListener("change", () => { person.blind = blind.checked; if (shown) show(shown); });
+  blind.addEventListener("change", async () => {
+    person.blind = blind.checked;
+    const [before, now] = [shown, shown && await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`))];
+    if (now && shown === before) show({ ...now.text, way: before.way });
+  });
   twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });
   return { place, enter, update, changed };
 }

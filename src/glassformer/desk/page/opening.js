@@ -10,11 +10,12 @@ const USES = { "": "not read", other_texts: "a further text", columns: "beside t
 export function opening(desk) {
   let changed = false; // whether columns have been chosen that are not read yet
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
-  const part = el("input", { type: "text", id: "part", autocomplete: "off" });
+  const part = el("select", { id: "part" }), whole = el("span", {});
+  const several = el("form", { className: "naming", hidden: true }, el("label", {}, whole, part), el("button", {}, "Read it"));
   const drop = el("div", { className: "drop" },
     el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
     el("p", {}, "or drop it here: Excel, CSV, TSV, JSON, Parquet, or a .zip of them or of texts in a folder for each class. Labels may be missing."),
-    el("p", { className: "soft" }, el("label", { for: "part" }, "The sheet, if it is a workbook of several: "), part));
+    several);
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
   task.append(...Object.entries(TASKS).map(([value, name]) => el("option", { value }, name)));
@@ -26,13 +27,28 @@ export function opening(desk) {
   const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, onward);
   const place = el("section", { "aria-label": "Open" }, drop, chosen);
 
-  async function take(file) {
-    if (!file) return;
+  let sent; // the file that holds several tables
+
+  async function take(file, name) {
+    if (!file) return undefined;
     desk.say("");
-    const state = await desk.ask(() => send(`/desk/table?${new URLSearchParams({ name: file.name, ...(part.value.trim() ? { part: part.value.trim() } : {}) })}`, file));
+    several.hidden = true;
+    const asked = new URLSearchParams({ name: file.name, ...(name === undefined ? {} : { part: name }) });
+    const state = await desk.ask(() => send(`/desk/table?${asked}`, file).catch((error) => askForPart(file, error)));
     choose.value = "";
+    if (!several.hidden) return part.focus();
     if (state) await desk.refresh(state);
-    await enter();
+    return enter();
+  }
+
+  /** Asks which table of a file is meant: a sheet of a workbook. */
+  function askForPart(file, error) {
+    if (!error.parts) throw error;
+    sent = file;
+    whole.textContent = `${file.name} holds several tables. Which one?`;
+    part.replaceChildren(...Object.entries(error.parts).map(([value, size]) => el("option", { value }, `${value} (${size})`)));
+    several.hidden = false;
+    desk.speak(whole.textContent);
   }
 
   async function enter() {
@@ -66,6 +82,7 @@ export function opening(desk) {
     found.replaceChildren(...desk.state.found.map((sentence) => el("li", {}, sentence)));
   }
 
+  several.addEventListener("submit", (event) => { event.preventDefault(); take(sent, part.value); });
   choose.addEventListener("change", () => take(choose.files[0]));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("ready"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("ready"));

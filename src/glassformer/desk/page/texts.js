@@ -1,11 +1,12 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
 import { counted, el, percent } from "/page/dom.js";
+import { ofRepeats } from "./repeats.js";
 import { get, labelOf, latest, once, person, post } from "./server.js";
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
-  const newest = latest();
+  const newest = latest(), newestTold = latest();
   const words = el("input", { type: "search", id: "search", title: "Put a phrase in double quotes" }), state = el("select", { id: "state" }), label = el("select", { id: "of-class" });
   state.append(...["all", "open", "labelled", "unsure", "skipped", "dropped"].map((name) => el("option", { value: name }, name)));
   const form = el("form", { className: "naming", role: "search" },
@@ -16,9 +17,10 @@ export function texts(desk) {
   to.setAttribute("list", "known-classes");
   const known = el("datalist", { id: "known-classes" });
   const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, allSaid), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
+  const told = el("p", { className: "soft", role: "status" }); // what that does to other rows
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
   const learned = el("div", { hidden: true });
-  const place = el("section", { "aria-label": "Texts" }, form, learned, heading, bulk, list, el("p", {}, back, " ", onward));
+  const place = el("section", { "aria-label": "Texts" }, form, learned, heading, bulk, told, list, el("p", {}, back, " ", onward));
 
   async function enter() {
     update();
@@ -70,6 +72,18 @@ export function texts(desk) {
     back.hidden = way === "alike" || page === 0;
     onward.hidden = way === "alike" || (page + 1) * answer.per_page >= answer.total;
     bulk.hidden = !answer.texts.length;
+    tell();
+  }
+
+  const marked = () => [...list.querySelectorAll(".mark:checked")].map(({ value }) => Number(value));
+  const allFound = () => all.checked && way !== "alike"; // those on other pages too, but no other rows
+
+  /** Says before it happens what labelling the marked texts does to other rows with the same text. */
+  async function tell() {
+    const texts = allFound() ? [] : marked();
+    const asked = new URLSearchParams(texts.map((id) => ["texts", id]));
+    const answer = await newestTold(texts.length ? desk.ask(() => get(`/desk/repeats?${asked}`), { aside: true }) : { repeats: 0, labels_of_repeats: [] });
+    if (answer) told.textContent = ofRepeats(answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
   }
 
   function line({ id, text, beside, kind, label: given, note, suggested, probability }) {
@@ -82,18 +96,21 @@ export function texts(desk) {
   form.addEventListener("submit", (event) => { event.preventDefault(); page = 0; search(); });
   back.addEventListener("click", () => { page -= 1; search(); });
   onward.addEventListener("click", () => { page += 1; search(); });
-  list.addEventListener("change", () => { all.checked = false; });
-  all.addEventListener("change", () => list.querySelectorAll(".mark").forEach((mark) => { mark.checked = all.checked; }));
+  list.addEventListener("change", () => { all.checked = false; tell(); });
+  all.addEventListener("change", () => {
+    list.querySelectorAll(".mark").forEach((mark) => { mark.checked = all.checked; });
+    tell();
+  });
   bulk.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const marked = [...list.querySelectorAll(".mark:checked")].map(({ value }) => Number(value));
-    if (!marked.length) return desk.say("Mark some texts first.");
-    const meant = all.checked && way !== "alike" ? { found: asked } : { texts: marked }; // all of them, on other pages too
+    const texts = marked();
+    if (!texts.length) return desk.say("Mark some texts first.");
+    const meant = allFound() ? { found: asked } : { texts };
     const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: to.value, beside: true, instead: way === "class" ? asked.label : null, who: person.name, way }));
     if (!kept) return undefined;
     desk.speak(`${counted(kept.texts, "text")} labelled as ${to.value}.`);
     await desk.refresh();
-    return way === "alike" ? show({ ...found, texts: found.texts.filter(({ id }) => !marked.includes(id)) }, heading.textContent) : search();
+    return way === "alike" ? show({ ...found, texts: found.texts.filter(({ id }) => !texts.includes(id)) }, heading.textContent) : search();
   });
   return { place, enter, update, changed };
 }

@@ -1,13 +1,15 @@
 // The rounds of training: what runs, how good each model is, and what more labels would bring.
 
 import { el, table } from "/page/dom.js";
-import { post, remove } from "./server.js";
+import { once, post, remove } from "./server.js";
+
+const CAPTION = "Random texts: labelled after the model of that round answered them. Labels held out: a model that counts words learns from parts of all labels, and answers the others; those that a model chose are harder than random ones.";
 
 export function training(desk) {
   const advice = el("p", { className: "verdict" }), running = el("p", { role: "status" });
   const begin = el("button", { type: "button" }, "Train now"), stop = el("button", { type: "button" }, "Stop");
-  const notes = el("ul", { className: "notes" }), rounds = el("div", {}), command = el("code", {});
-  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rounds,
+  const notes = el("ul", { className: "notes" }), chart = el("figure", { className: "chart" }), rounds = el("div", {}), command = el("code", {});
+  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, chart, rounds,
     el("p", { className: "soft" }, "The same as a command, in the project's folder: ", command));
 
   function update() {
@@ -18,8 +20,15 @@ export function training(desk) {
     advice.textContent = said(state);
     notes.replaceChildren(...state.class_notes.map((note) => el("li", {}, note)));
     command.textContent = last?.command ?? "glassformer train labels.csv --out models/round-0001";
+    draw(state.chart);
     rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));
   }
+
+  /** Draws the curve of the rounds, and of what more labels should bring. */
+  const draw = once((drawn) => {
+    chart.hidden = !drawn;
+    chart.replaceChildren(...new DOMParser().parseFromString(drawn ?? "", "text/html").body.children, el("figcaption", { className: "soft" }, CAPTION));
+  });
 
   /** What a person should do next. */
   function said({ missing, measured, rounds: all, swayed }) {
@@ -36,7 +45,7 @@ export function training(desk) {
       measured ?? "–",
       seconds === undefined ? "" : `${Math.round(seconds)} s`,
     ];
-    return table("Rounds, and how good each model was on random texts labelled meanwhile (number of texts)",
+    return table("Rounds, and how good each model is on random texts labelled since (number of texts)",
       ["round", "labels", "model", "how good", "took"], all.toReversed().map(row));
   }
 

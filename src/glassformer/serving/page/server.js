@@ -1,8 +1,9 @@
 // The server's answers. A refusal holds the server's reason; a server that is gone is told from one that refuses.
 
 export class Refusal extends Error {
-  constructor(reason) {
+  constructor(reason, more = {}) {
     super(`${reason.replace(/^the /, "The ")}${reason.endsWith(".") ? "" : "."}`); // it may begin with a file's name
+    Object.assign(this, more);
   }
 }
 
@@ -36,6 +37,6 @@ export async function read(response) {
   } catch {
     throw response.ok ? new Gone() : new Refusal(`the server answers with the error ${response.status}`);
   }
-  if (!response.ok) throw new Refusal(found.reason);
+  if (!response.ok) throw new Refusal(found.reason, { parts: found.parts });
   return found;
 }

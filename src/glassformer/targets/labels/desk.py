@@ -62,7 +62,7 @@ class OneClass(Labelling):
         share = wilson(right, rows)
         between = f"{share.low:.0%} to {share.high:.0%}"
         said = f"right on {right:,} of {counted(rows, 'text')} (likely {between})"
-        return Figure(said, f"right on {share.value:.0%} ({between}; {rows:,})")
+        return Figure(said, f"right on {share.value:.0%} ({between}; {rows:,})", share)
 
 
 class OrderedClass(OneClass):

@@ -24,6 +24,7 @@ class ANumber(Labelling):
     task: ClassVar = "number"
     panel: ClassVar = "number"
     sureness: ClassVar = "share of known words and word pairs"
+    measure: ClassVar = "mean error"
     mistake: ClassVar = "Being off by 1 costs"
 
     def from_table(self, values: pl.Series) -> pl.Series:
@@ -61,7 +62,7 @@ class ANumber(Labelling):
         mean = normal(float(off.mean()), float(error), lowest=0.0)
         between = f"{short(mean.low)} to {short(mean.high)}" if len(off) > 1 else "one text says little"
         said = f"off by {short(mean.value)} on average on {counted(len(off), 'text')} (likely {between})"
-        return Figure(said, f"off by {short(mean.value)} ({between}; {len(off):,})")
+        return Figure(said, f"off by {short(mean.value)} ({between}; {len(off):,})", mean)
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
         return lambda one, other: (float(one) - float(other)) ** 2

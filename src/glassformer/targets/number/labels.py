@@ -90,7 +90,7 @@ class NumberTruth(Truth):
         self, texts: Sequence[str], folds: Sequence[Fold], answers: Array, on_progress: OnProgress
     ) -> LearningCurve | None:
         """Return what more rows would bring, by how far off the answers are on average."""
-        if len(texts) < fewest_rows(1):
+        if len(texts) < fewest_rows(0):
             return None
 
         def learn(parts: Sequence[Fold], progress: OnProgress) -> Array:
