@@ -35,7 +35,9 @@ def tidy(name: str) -> str:
 
 def folded(name: str) -> str:
     """A name as the lists above spell it: without accents too."""
-    letters = unicodedata.normalize("NFKD", tidy(name))
+    if (plain := tidy(name)).isascii():  # a damaged header may be megabytes long
+        return plain
+    letters = unicodedata.normalize("NFKD", plain)
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).replace("đ", "d")
 
 
