@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
 
 from glassformer.data import gathered
 from glassformer.readers.counting import fitting, problem
@@ -35,6 +37,19 @@ def test_every_way_of_counting_learns_the_telling_words(counting: Counting, clas
     assert accuracy(fitted.reader.scores(new), truth) == 1
     assert fitted.held_out.shape == (40, classes)
     assert accuracy(fitted.held_out, labels[200:]) > 0.8
+
+
+def test_the_weights_of_long_texts_are_the_best_ones() -> None:
+    """A text of 500 n-grams has small values, and so have the slopes that say whether a fit is done."""
+    draw = np.random.default_rng(0)
+    values = sparse.random_array((1_000, 20_000), density=0.025, rng=draw, format="csr", dtype=np.float32)
+    values = sparse.csr_matrix(normalize(values))
+    target = values @ draw.normal(size=20_000) > 0
+    weights, bias = fitting.regression_per_output(
+        values, target[:, None], strength=16, row_weights=np.ones(1_000, np.float32)
+    )
+    best = LogisticRegression(C=16, tol=1e-8, max_iter=2_000).fit(values, target).decision_function(values)
+    assert np.abs((values @ weights + bias)[:, 0] - best).max() < 0.05 * best.std()
 
 
 def test_held_out_rows_are_answered_by_a_reader_that_has_not_seen_them(monkeypatch: pytest.MonkeyPatch) -> None:
