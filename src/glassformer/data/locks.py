@@ -40,8 +40,9 @@ def only_writer(folder: Path) -> Iterator[None]:
     except OSError as error:
         if folder.is_file():
             raise UsageError(f"`out={str(folder)!r}` is a file; name a folder") from error
-        if not _is_ours(folder / LOCK_FILE):
-            raise UsageError(f"{folder / LOCK_FILE} is not a regular file, so no run made it; remove it") from error
+        lock = folder / LOCK_FILE
+        if os.path.lexists(lock) and not stat.S_ISREG(lock.lstat().st_mode):
+            raise UsageError(f"{lock} is not a regular file, so no run made it; remove it") from error
         raise UsageError(
             f"`out={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
         ) from error
@@ -62,10 +63,6 @@ def check_free(folder: Path) -> None:
         raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
     with suppress(OSError), _opened(folder / LOCK_FILE, "r") as file:
         _take(file, folder)
-
-
-def _is_ours(path: Path) -> bool:
-    return not os.path.lexists(path) or stat.S_ISREG(path.lstat().st_mode)
 
 
 def _opened(path: Path, mode: str) -> IO[str]:

@@ -41,7 +41,8 @@ def read_pretrained_tokenizer(
     settings = _settings(folder)
     special = {role: settings.get(role, name) for role, name in zip(_ROLES, special_tokens, strict=True)}
     if (folder / "tokenizer.json").is_file():
-        spec = _as_written_today(folder / "tokenizer.json", where)
+        # As the library writes it today: old files lack the kind of the model and join merges by a space.
+        spec = json.loads(read_tokenizer(folder / "tokenizer.json", where=where).to_str())
     elif (folder / "vocab.txt").is_file():
         spec = _bert_tokenizer(folder / "vocab.txt", settings, special["unk_token"])
     else:
@@ -150,11 +151,6 @@ def _renumbered(spec: dict[str, Any], numbers: Mapping[str, int], end: str | Non
     if tokenizer.vocabulary() != numbers:
         raise UsageError(f"{where}: the tokens of tokenizer.json cannot be renumbered")
     return tokenizer
-
-
-def _as_written_today(path: Path, where: str) -> dict[str, Any]:
-    """Return the file as the library writes it now. Old files lack the kind of the model and join merges by a space."""
-    return dict(json.loads(read_tokenizer(path, where=where).to_str()))
 
 
 def _bert_tokenizer(path: Path, settings: Mapping[str, Any], unknown: str) -> dict[str, Any]:

@@ -89,7 +89,8 @@ def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
         else column.replace(replaced)
     )
     changed = int(labels.is_in(list(replaced)).sum())
-    note = f"{counted(changed, 'label')} read in another spelling: {_some(replaced)}"
+    some = listed([f"{quoted(way)} as {quoted(name)}" for way, name in replaced.items()], _SHOWN)
+    note = f"{counted(changed, 'label')} read in another spelling: {some}"
     return replace(table, frame=table.frame.with_columns(folded), notes=(*table.notes, note))
 
 
@@ -112,7 +113,3 @@ def flat_labels(table: Table) -> pl.Series:
     """Return every label of every row."""
     labels = table.frame["label"]
     return labels.explode(empty_as_null=True).drop_nulls() if table.multilabel else labels
-
-
-def _some(replaced: dict[str, str]) -> str:
-    return listed([f"{quoted(way)} as {quoted(name)}" for way, name in replaced.items()], _SHOWN)

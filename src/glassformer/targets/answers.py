@@ -152,7 +152,8 @@ class Answers(ABC):
         import polars as pl  # tables are an extra where PyTorch is missing
 
         columns = self._columns()
-        columns["unseen_share"] = _rounded(self.unseen)
+        # In float64, a share of six decimals is written with six digits.
+        columns["unseen_share"] = None if self.unseen is None else [round(share, 6) for share in self.unseen.tolist()]
         columns["unlike_training"] = None if self.unlike is None else self.unlike.tolist()
         if (review := self.needs_review) is not None:
             columns["needs_review"] = review.tolist()
@@ -168,8 +169,3 @@ class Answers(ABC):
     @abstractmethod
     def _columns(self) -> dict[str, Any]:
         """Return the prediction of each text and what belongs to it, by the names of columns. None means unknown."""
-
-
-def _rounded(values: np.ndarray[Any, Any] | None) -> list[float] | None:
-    """Round to six decimals. In float64, 0.123457 is then written with six digits."""
-    return None if values is None else [round(value, 6) for value in values.tolist()]

@@ -69,7 +69,10 @@ class Problem(ABC):
         if fewest > 1:
             scores = [self.relevance(*each, rows) for each in zip(self.counts, kept, texts, strict=True)]
             kept = self.with_room(kept, scores, ways)
-        idf = [_idf(len(rows), each[columns]) for each, columns in zip(texts, kept, strict=True)]
+        idf = [  # as scikit-learn does
+            (np.log((1 + len(rows)) / (1 + each[columns])) + 1).astype(np.float32)
+            for each, columns in zip(texts, kept, strict=True)
+        ]
         return Model(problem=self, kept=kept, idf=idf, bias=np.zeros(self.outputs, np.float32))
 
     def with_room(self, kept: Sequence[Rows], scores: Sequence[Array], ways: int) -> list[Rows]:
@@ -179,11 +182,6 @@ def presence_of(counts: sparse.csr_matrix) -> sparse.csr_matrix:
     present = counts.copy()
     present.data = np.ones_like(present.data)
     return present
-
-
-def _idf(texts: int, with_ngram: Rows) -> FloatArray:
-    """Return ln((1 + texts) / (1 + texts with the n-gram)) + 1, as scikit-learn does."""
-    return (np.log((1 + texts) / (1 + with_ngram)) + 1).astype(np.float32)
 
 
 def _rounded(values: FloatArray) -> FloatArray:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from glassformer.audit.audited_target import AuditedTarget
 from glassformer.data.arrays import Array, DoubleArray
-from glassformer.data.table import Table
-from glassformer.prediction.folder_config import FolderConfig
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
 
 _LEAST = 1e-12
-
-
-def _truth(config: FolderConfig, table: Table) -> Array:
-    return config.label_set.encode(table)
-
-
-def _prepared(config: FolderConfig, **fields: Any) -> Prepared:
-    return Prepared(labels=config.label_set, **fields)
 
 
 def label_losses(target: Labels, logits: Array, labels: Array, temperature: float | None = None) -> DoubleArray:
@@ -46,9 +34,9 @@ def _right(logits: Array, labels: Array) -> float:
 
 
 PART = AuditedTarget(
-    truth=_truth,
+    truth=lambda config, table: config.label_set.encode(table),
     strata=lambda labels: labels,
-    prepared=_prepared,
+    prepared=lambda config, **fields: Prepared(labels=config.label_set, **fields),
     lessons=lessons_of,
     losses=label_losses,
     alone=lambda *_: None,

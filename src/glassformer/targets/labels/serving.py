@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from glassformer.data.arrays import Array
-from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Metrics
 from glassformer.evaluation.verdict import rarely_found
 from glassformer.serving.served_target import ServedTarget
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
-from glassformer.targets.labels.target import Labels
-
-
-def _figures(metrics: Metrics) -> dict[str, Estimate]:
-    return {"accuracy": metrics.accuracy}
 
 
 def _of_contestant(metrics: Metrics) -> dict[str, Any]:
@@ -22,10 +15,10 @@ def _of_contestant(metrics: Metrics) -> dict[str, Any]:
     return estimates | {"log_loss": metrics.log_loss}
 
 
-def _scores(target: Labels, added: Array) -> Array:
-    return added * target.temperature
-
-
 PART = ServedTarget(
-    evaluation=LabelEvaluation, figures=_figures, of_contestant=_of_contestant, remark=rarely_found, scores=_scores
+    evaluation=LabelEvaluation,
+    figures=lambda metrics: {"accuracy": metrics.accuracy},
+    of_contestant=_of_contestant,
+    remark=rarely_found,
+    scores=lambda target, added: added * target.temperature,
 )

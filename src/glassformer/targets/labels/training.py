@@ -9,7 +9,6 @@ from glassformer.data.labels import unlike_labels
 from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
-from glassformer.data.table import Table
 from glassformer.errors import quoted
 from glassformer.prediction.calibration import fit_temperature
 from glassformer.prediction.model_folder import TrainedModel
@@ -79,13 +78,13 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
 
 
-def _doubts(table: Table) -> list[str]:
-    """Say it if labels do not look like classes, or have several spellings."""
-    return list(filter(None, (unlike_labels(table), table_spellings(table))))
-
-
 PART = Way(
-    prepare=prepare, lessons=lessons_of, gain=gain_of, finish=_finished, warn=_warn_of_no_progress, doubts=_doubts
+    prepare=prepare,
+    lessons=lessons_of,
+    gain=gain_of,
+    finish=_finished,
+    warn=_warn_of_no_progress,
+    doubts=lambda table: list(filter(None, (unlike_labels(table), table_spellings(table)))),
 )
 """How labels are learned."""
 

@@ -107,14 +107,11 @@ def _in_short(trained: TrainedModel) -> str:
     if "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
+    judged = "calibrated loss" if "calibrated_loss" in best else "validation loss"
     return (
         f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
-        f"{len(trained.metrics['history'])}, the one with the lowest {_judged(best)}"
+        f"{len(trained.metrics['history'])}, the one with the lowest {judged}"
     )
-
-
-def _judged(best: dict[str, Any]) -> str:
-    return "calibrated loss" if "calibrated_loss" in best else "validation loss"
 
 
 PART = Said(

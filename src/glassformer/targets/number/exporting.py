@@ -60,10 +60,6 @@ def _line(trained: TrainedModel) -> tuple[float, float]:
     return float(found[1] - found[0]), float(found[0])
 
 
-def _about(config: FolderConfig) -> dict[str, Any]:  # noqa: ARG001
-    return {"problem_type": "regression"}
-
-
 def _in_pipelines(config: FolderConfig) -> tuple[str, str]:
     score = f"The `score` of its one label is the number `{config.target.outputs[0]}`, in its own unit."
     return ', function_to_apply="none"', score
@@ -80,7 +76,7 @@ PART = Expressed(
     said=_said,
     changed=_changed,
     line=_line,
-    about=_about,
+    about=lambda _: {"problem_type": "regression"},
     in_pipelines=_in_pipelines,
     page=_page,
     page_module="number",

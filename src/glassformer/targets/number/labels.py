@@ -129,16 +129,13 @@ class NumberTruth(Truth):
         numbers, variance = self.values[kept], self.values[kept].var()
         return tuple(1 - np.square(numbers - each) / variance for each in (answers[kept], numbers.mean()))
 
-    def _apart(self, answers: Array) -> float:
-        """Return how far numbers of one text may be apart: an interval that 90% of the errors are in."""
-        return float(np.quantile(np.abs(self.values - answers), _COVERAGE))
-
     def unlike(self, text: Array, answers: Array) -> Array:
         order = np.lexsort((self.values, text))
         ends = np.cumsum(np.bincount(text))
         lowest, highest = order[np.concatenate([[0], ends[:-1]])][text], order[ends - 1][text]
         below, above = self.values - self.values[lowest], self.values[highest] - self.values
-        return np.where(np.maximum(below, above) > self._apart(answers), np.where(below > above, lowest, highest), -1)
+        may_be_apart = np.quantile(np.abs(self.values - answers), _COVERAGE)  # an interval of 90% of the errors
+        return np.where(np.maximum(below, above) > may_be_apart, np.where(below > above, lowest, highest), -1)
 
     def differ(self, one: Array, other: Array, answers: Array) -> Array:
         """Return which numbers are so far apart that one of them must be doubtful.
