@@ -27,6 +27,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.desk.choosing import next_text, suggestions
 from glassformer.desk.inputs_read import InputsRead
+from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.store import Decision
@@ -84,10 +85,9 @@ def _rounds(
         lesson = project.write_lesson()
         model = TextClassifier(random_state=seed, epochs=0).fit(lesson["text"].to_list(), lesson["label"].to_list())
         if way == "desk":
-            store.suggest(
-                suggestions(model.predictor_, store.unlabelled(), store.labelling, InputsRead.of(store.facts)),
-                number=number,
-            )
+            left, inputs = store.unlabelled(), InputsRead.of(store.facts)
+            seconds = expected_seconds(store, list(map(len, inputs.words(left))))
+            store.suggest(suggestions(model.predictor_, left, store.labelling, inputs, seconds), number=number)
         store.write_round(number, "done", {"labels": number})
         yield [number, float(np.mean(np.array(model.predict(texts)) == labels))]
 

@@ -1,4 +1,4 @@
-"""Which text comes next: one that the model can hardly decide, or one that is drawn at random."""
+"""Which text comes next: one that the model can hardly decide and that is soon read, or one that is drawn at random."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import polars as pl
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from glassformer.data.arrays import Array
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store
@@ -38,21 +39,24 @@ _SECOND = (
 )
 
 
-def suggestions(predictor: Answering, texts: pl.DataFrame, labelling: Labelling, inputs: InputsRead) -> pl.DataFrame:
-    """Return what a model says of each text, and which texts are most worth labelling.
+def suggestions(
+    predictor: Answering, texts: pl.DataFrame, labelling: Labelling, inputs: InputsRead, seconds: Array
+) -> pl.DataFrame:
+    """Return what a model says of each text, and which texts are most worth the time that labelling them takes.
 
-    Those that it doubts most come first (see `Said`). Of them, each next one is as unlike the ones before as possible
-    (see `to_label`).
+    Those whose doubt is largest for each second come first (see `Said`). Of them, each next one is as unlike the ones
+    before as possible (see `to_label`).
 
     Args:
         texts: the columns id, text, beside and draw.
+        seconds: that a person will take for each text.
 
     Returns:
         The columns id, label, probability and place (from 0; null for a text that is not among the chosen ones).
     """
     given = inputs.asked(texts, predictor.trained.config.inputs)
     said = labelling.said(predictor.answer(given))
-    doubtful = np.argsort(-said.doubt, kind="stable")
+    doubtful = np.argsort(-said.doubt / seconds, kind="stable")
     doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]
     chosen = doubtful[unlike_each_other(word_vectors([given[place] for place in doubtful]), _CHOSEN)]
     places = np.full(len(given), -1)

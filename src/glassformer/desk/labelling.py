@@ -24,7 +24,7 @@ class Said(NamedTuple):
     Attributes:
         cells: labels as they are kept (texts,).
         sureness: what a threshold for automatic answers is set on (texts,), from 0 to 1. None if there is none.
-        doubt: (texts,) the larger, the more a label of this text would teach the model.
+        doubt: (texts,) from 0 on: the larger, the more a label of this text would teach the model.
     """
 
     cells: list[str]

@@ -21,6 +21,7 @@ from glassformer.desk.choosing import RANDOM_EVERY, suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.learning_chart import kept
+from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels
@@ -206,7 +207,8 @@ class Rounds:
         texts = store.unlabelled()
         found: dict[str, Any] = {}
         if texts.height:
-            suggested = suggestions(predictor, texts, store.labelling, inputs)
+            seconds = expected_seconds(store, list(map(len, inputs.words(texts))))
+            suggested = suggestions(predictor, texts, store.labelling, inputs, seconds)
             store.suggest(suggested, number=number)
             aside = suggested.filter(texts["draw"] < 1 / RANDOM_EVERY).head(_ASIDE)
             found["aside"] = dict(zip(aside["id"], aside["label"], strict=True))

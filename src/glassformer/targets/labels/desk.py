@@ -52,7 +52,7 @@ class OneClass(Labelling):
     def said(self, answers: LabelAnswers) -> Said:
         ordered = np.sort(answers.probs, axis=1)
         cells = [str(label) for label in answers.read()]
-        return Said(cells, answers.confidences().tolist(), ordered[:, -2:][:, 0] - ordered[:, -1])
+        return Said(cells, answers.confidences().tolist(), 1 + ordered[:, -2:][:, 0] - ordered[:, -1])
 
     def to_check(self, cell: str) -> Any:
         return cell
@@ -121,7 +121,7 @@ class SeveralClasses(OneClass):
     def said(self, answers: LabelAnswers) -> Said:
         confidences = answers.confidences()
         cells = [_BETWEEN.join(sorted(map(str, names))) for names in answers.read()]
-        return Said(cells, confidences.tolist(), -confidences)
+        return Said(cells, confidences.tolist(), 1 - confidences)
 
     def to_check(self, cell: str) -> Any:
         return list(self.classes_of(cell))
