@@ -75,6 +75,10 @@ def test_labels_and_decisions_are_written_for_version_control(tmp_path: Path) ->
     misused(glassformer("desk", "--project", tmp_path / "none", "--export", to), "none holds no labels yet")
     assert not (tmp_path / "none" / "desk.sqlite").exists()
     misused(glassformer(*desk[:-1], to / "labels.csv"), "cannot be written to")
+    (tmp_path / "labels.csv").write_text("text\nof somebody\n")
+    misused(glassformer(*desk[:-1], tmp_path), "labels.csv is there already, and no earlier export wrote it")
+    assert (tmp_path / "labels.csv").read_text() == "text\nof somebody\n"
+    assert not (tmp_path / "decisions.csv").exists()
 
 
 def test_sheets_are_told_apart(tmp_path: Path) -> None:

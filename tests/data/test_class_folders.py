@@ -21,7 +21,8 @@ def write(folder: Path, texts: dict[str, str | bytes]) -> Path:
 def test_a_folder_of_texts_for_each_class_is_a_table(tmp_path: Path) -> None:
     texts: dict[str, str | bytes] = {
         "talk.misc/51": "no extension\n\ntwo paragraphs\n", "sci/1.txt": "été".encode("cp1252"), "sci/2.md": "\n",
-        "README.txt": "not a class", "sci/.hidden": "no", "_SUCCESS": "",
+        "README.txt": "not a class", "sci/.hidden": "no", "_SUCCESS": "", "sci/desktop.ini": "[.ShellClassInfo]",
+        "sci/Thumbs.db": "no",
     }  # fmt: skip
     folder = write(tmp_path, texts)
     found = pl.concat(batches_of(files_of(folder), rows_per_batch=1)).rows(named=True)
@@ -40,13 +41,14 @@ def test_a_folder_of_texts_for_each_class_is_a_table(tmp_path: Path) -> None:
 def test_an_archive_of_texts_for_each_class_is_one_too(within: str, tmp_path: Path) -> None:
     path, long = tmp_path / "mails.zip", "a" * 3_000
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in {"sci/2.md": "zwei", "talk.misc/51": long, "sci/1.txt": "été"}.items():
+        for name, text in {"sci/Re: 2.md": "zwei", "talk.misc/51": long, "sci/1.txt": "été"}.items():
             archive.writestr(f"{within}{name}", text.encode("cp1252"))
         archive.writestr(f"__MACOSX/{within}sci/._1.txt", "hidden")
+        archive.writestr(f"{within}sci/desktop.ini", "[.ShellClassInfo]")
         archive.writestr(f"{within}README.txt", "not a class")
     notes: list[str] = []
     found = pl.concat(read_batches(path, rows_per_batch=1, on_note=notes.append)).rows()
-    assert found == [("été", "sci", "sci/1.txt"), ("zwei", "sci", "sci/2.md"), (long, "talk.misc", "talk.misc/51")]
+    assert found == [("été", "sci", "sci/1.txt"), ("zwei", "sci", "sci/Re: 2.md"), (long, "talk.misc", "talk.misc/51")]
     assert notes == ["1 of 3 files read as Windows-1252: 2 bytes such as 0xe9 in sci/1.txt are not UTF-8; é"]
     table = read_table(path)
     assert table.frame["label"].to_list() == ["sci", "sci", "talk.misc"]

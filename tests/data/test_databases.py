@@ -1,4 +1,7 @@
+import os
+import signal
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ from glassformer.data.addresses import local_path, with_query
 from glassformer.data.known import resolve
 from glassformer.data.rows import read_batches
 from glassformer.data.sources import SourceConfig
+from glassformer.data.stopping import StoppedBySignal
 from glassformer.errors import UsageError
 from tests.data.fetched import nothing_fetched  # noqa: F401
 from tests.data.postgresql import PASSWORD, TYPED, Server
@@ -145,6 +149,14 @@ def test_a_duckdb_file_is_read_and_no_other_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=message):
             local_path(f"{path}#{query}")
+
+
+@pytest.mark.parametrize("ends", ["count(*) AS x FROM r", "x FROM r WHERE x < 20000"], ids=["at once", "after rows"])
+def test_a_query_without_end_can_be_stopped(ends: str, shop: str) -> None:
+    ctrl_c = threading.Timer(0.2, os.kill, [os.getpid(), signal.SIGINT])
+    ctrl_c.start()
+    with pytest.raises(StoppedBySignal):
+        local_path(f"{shop}#WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT {ends}")
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

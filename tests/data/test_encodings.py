@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.data.encodings import decoded_text, reading_as
 from glassformer.data.lines import text_lines
-from glassformer.data.rows import iterate_rows
+from glassformer.data.rows import iterate_rows, read_batches
 from glassformer.data.sources import SourceConfig, read_like_training, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import read_table
@@ -384,6 +384,21 @@ def test_an_encoding_that_is_unknown_or_of_no_text_is_refused() -> None:
             pass
     with pytest.raises(UsageError, match="Did you mean 'latin_1'"), reading_as("latin-11"):
         pass
+
+
+def test_utf_8_with_a_mark_is_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\né,yes\nà,no\n", encoding="utf-8-sig")
+    with reading_as("utf-8-sig"):
+        assert not any("read as" in note for note in read_table(path).notes)
+
+
+def test_the_mark_by_which_dos_ends_a_text_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for end in ("\x1a", "\x1a\r\n"):
+        path.write_bytes(f"text\r\na\r\n\x1a\r\nb\r\n{end}".encode())
+        (batch,) = read_batches(path, rows_per_batch=9)
+        assert batch["text"].to_list() == ["a", "\x1a", "b"]
 
 
 def test_what_is_no_text_has_no_encoding(tmp_path: Path) -> None:

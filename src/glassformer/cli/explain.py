@@ -22,6 +22,7 @@ from glassformer.cli.output import (
     print_json,
     print_table,
     say,
+    say_note,
     shortened,
     show,
     show_painted,
@@ -130,7 +131,7 @@ def explain(
         explain_file(predictor, table, out, text, method=method, safe_csv=safe_csv, json=run.json)
     else:
         if given == "-":
-            given = "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say))
+            given = "\n".join(lines_of(sys.stdin.buffer, "standard input", on_note=say_note))
         _explain_text(predictor, given or "", html, json=run.json, method=method, **asked)
 
 

@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.given import settings_of
 from glassformer.cli.options import Asking
-from glassformer.cli.output import doing, print_json, say, show
+from glassformer.cli.output import doing, print_json, say, say_note, show
 from glassformer.cli.there import model_folder, text_file
 from glassformer.cli.unknown import warn_of_unknown
 from glassformer.data.lines import lines_of
@@ -163,10 +163,10 @@ def _prompts_of(file: Path) -> list[str]:
     from glassformer.data.rows import check_file
 
     if str(file) == "-":
-        prompts = list(lines_of(sys.stdin.buffer, "standard input", on_note=say))
+        prompts = list(lines_of(sys.stdin.buffer, "standard input", on_note=say_note))
     else:
         with check_file(file).open("rb") as stream:
-            prompts = list(lines_of(stream, str(file), on_note=say))
+            prompts = list(lines_of(stream, str(file), on_note=say_note))
     prompts = [prompt for prompt in prompts if prompt.strip()]
     if not prompts:
         raise UsageError(f"--file {file}: there is no prompt in it")

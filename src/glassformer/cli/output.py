@@ -71,7 +71,7 @@ def read_aloud(
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
     for note in sources.train.notes:
-        say(as_flags(note))
+        say_note(note)
     for doubt in part_of(source.task, "training").doubts(sources.train):
         say(f"warning: {as_flags(doubt)}")
     return sources
@@ -121,6 +121,11 @@ def announce(what: str) -> None:
     """Say what the command does from now on."""
     say(what)
     doing(what)
+
+
+def say_note(note: str) -> None:
+    """Write what was found in a table or a text, with the settings in it as flags."""
+    say(as_flags(note))
 
 
 def insist(text: str) -> None:

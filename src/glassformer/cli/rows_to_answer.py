@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from glassformer.cli.hints import is_file
-from glassformer.cli.output import say
+from glassformer.cli.output import say, say_note
 from glassformer.data.lines import arriving_lines
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.shipped import shown
@@ -86,7 +86,7 @@ def text_batches(texts: list[str] | None) -> Iterator[list[str]]:
 
     if not texts:
         return arriving_lines(
-            cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=ROWS_PER_BATCH, on_note=say
+            cast("io.BufferedIOBase", sys.stdin.buffer), "standard input", most=ROWS_PER_BATCH, on_note=say_note
         )
     for name in filter(is_file, texts):
         say(f"note: {name} is a file, but it was read as a text; --file {name} answers the rows of the file")
@@ -144,7 +144,7 @@ def table_in_batches(
     from glassformer.prediction.answer_files import texts_in
 
     read_as: list[Delimited] = []
-    frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, on_note=say)
+    frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, on_note=say_note)
     first = next(frames)
     if (inputs := predictor.trained.config.inputs) is None:
         texts_of = texts_in(_text_column(predictor, first, str(file), text))

@@ -12,6 +12,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,7 @@ from glassformer.data.headers import unique_names
 from glassformer.data.installed import pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import PartError
+from glassformer.data.stopping import StoppedBySignal, stop_requests
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
 
@@ -36,6 +38,7 @@ _READING = ("select", "with", "values", "table", "from")  # DuckDB reads `from t
 _CHANGING = ("insert", "update", "delete", "drop", "create", "alter", "truncate", "merge", "copy", "call", "attach")
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
 _ROWS_AT_ONCE = 10_000
+_STEPS_AT_ONCE = 1_000_000  # of SQLite, some milliseconds
 _TABLES_SHOWN = 20
 _MOST_COUNTED = 100_000  # rows of a table that a list names; to count more may take minutes
 _SECONDS_TO_CONNECT = 10
@@ -206,7 +209,9 @@ def _write(
 
     with written_aside(target) as aside:
         try:
-            register_io_source(frames, schema=dict.fromkeys(columns, pl.String)).sink_parquet(aside)
+            table = register_io_source(frames, schema=dict.fromkeys(columns, pl.String))
+            with ThreadPoolExecutor(1) as pool:  # Python handles no signal while Polars runs
+                pool.submit(table.sink_parquet, aside).result()
         except Exception:
             if failed:
                 raise failed[0] from None
@@ -232,10 +237,16 @@ def _as_text(value: object) -> str | None:
 @contextmanager
 def _sqlite(path: Path) -> Iterator[_Database]:
     address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection, stop_requests() as asked:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST)  # a view makes values of any length
+        # A view may never end, and Python handles no signal while SQLite runs.
+        connection.set_progress_handler(lambda: asked.number is not None, _STEPS_AT_ONCE)
         most = most_of(path.stat().st_size)
-        yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error, most=most)
+        try:
+            yield _Database(listing=_TABLES_OF_SQLITE, cursor=connection.execute, errors=sqlite3.Error, most=most)
+        finally:
+            if asked.number is not None:
+                raise StoppedBySignal(asked.number)
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def _known(encoding: str) -> str:
         raise UsageError(
             f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
         ) from None
-    return found.name.replace("-", "_")
+    return found.name.replace("-", "_").removesuffix("_sig")
 
 
 def spelled(encoding: str) -> str:

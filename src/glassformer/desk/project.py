@@ -223,15 +223,18 @@ class Project:
         what the model of which round had suggested.
 
         Raises:
-            UsageError: the project has no table, or nothing can be written there.
+            UsageError: the project has no table, or the folder cannot be written to or holds another labels.csv.
         """
         if self.table is None:
             raise UsageError(f"{self.folder} holds no labels yet; name the folder of a project")
+        labels, decisions = folder / LABELS_FILE, folder / DECISIONS_FILE
+        if labels.exists() and not decisions.is_file() and folder.resolve() != self.folder.resolve():
+            raise UsageError(f"{labels} is there already, and no earlier export wrote it; name another folder")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with written_aside(folder / DECISIONS_FILE) as aside:
+            with written_aside(decisions) as aside:
                 self._decisions().write_csv(aside)
-            return [self._write(self.store.labelled(), folder / LABELS_FILE), folder / DECISIONS_FILE]
+            return [self._write(self.store.labelled(), labels), decisions]
         except OSError as error:
             raise UsageError(f"{folder} cannot be written to: {error.strerror}; name another folder") from error
 

@@ -55,8 +55,9 @@ def test_objects_within_rows_are_columns(tmp_path: Path) -> None:
     rows = [{"n": n, "review": {"text": row["text"], "by": {"age": 40 + n}}} | row for n, row in enumerate(ROWS)]
     rows[1]["review"] = None
     rows[2]["review"] = {"late": "left out", "text": ["a", "list"]}  # in the second batch
-    written = "\n".join(map(json.dumps, rows))
-    assert notes_and_rows(tmp_path / "t.jsonl", written)[1] == [
+    notes, read = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
+    assert notes == ["left out: 'review.late', as no object of the first 2 rows has it"]
+    assert read == [
         {"n": "0", "review.text": "a good film", "review.by.age": "40", **ROWS[0]},
         {"n": "1", "review.text": None, "review.by.age": None, **ROWS[1]},
         {"n": "2", "review.text": '["a", "list"]', **ROWS[2]},
@@ -70,12 +71,28 @@ def test_objects_within_rows_are_columns(tmp_path: Path) -> None:
         ({"a": {str(n): n for n in range(60)}}, {"a": {str(n): n for n in range(60, 120)}}),
         ({"a": {"b": 1}, "a.b": 2}, {"a": {"b": 3}}),
         ({"a": {}}, {"a": {}}),
+        ({"a": {"b.c": 1, "b": {"c": 2}}}, {"a": None}),
+        ({"a.b": {"c": 1}, "a": {"b.c": 2}}, {"a": None}),
     ],
-    ids=["other values", "many keys", "a name that is taken", "empty ones"],
+    ids=["other values", "many keys", "a name that is taken", "empty ones", "one name for two", "a name of another"],
 )
 def test_other_objects_stay_as_they_are(first: dict[str, Any], second: dict[str, Any], tmp_path: Path) -> None:
     _, rows = notes_and_rows(tmp_path / "t.jsonl", f"{json.dumps(first)}\n{json.dumps(second)}")
     assert rows[0]["a"] == json.dumps(first["a"])
+
+
+def test_a_value_in_the_place_of_a_late_object_is_left_out_and_said(tmp_path: Path) -> None:
+    rows = [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": "no object"}]
+    notes, read = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
+    assert notes == ["left out: 'a', as no object of the first 2 rows has it"]
+    assert read == [{"a.b": "1"}, {"a.b": "2"}, {"a.b": None}]
+
+
+def test_records_of_parquet_keep_what_would_be_two_columns_of_one_name(tmp_path: Path) -> None:
+    rows = [{"a": {"b": "1"}, "a.b": "2", "c": {"d.e": "3", "d": {"e": "4"}, "f": "5"}}]
+    pl.DataFrame(rows).write_parquet(tmp_path / "t.parquet")
+    (batch,) = read_batches(tmp_path / "t.parquet", rows_per_batch=2)
+    assert batch.row(0, named=True) == {"a": {"b": "1"}, "a.b": "2", "c.d.e": "3", "c.d": {"e": "4"}, "c.f": "5"}
 
 
 def test_a_table_whose_text_and_label_are_within_objects_is_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -14,12 +15,14 @@ from typing import BinaryIO, cast
 
 from glassformer.data.files import megabytes
 from glassformer.data.formats.compressions import is_bomb, is_compressed
+from glassformer.data.formats.format import is_hidden
 from glassformer.errors import UsageError, quoted
 
 ZIP = ".zip"
 _MOST_UNPACKED = 2**33
 """The most bytes of a member. One that unpacks to far more than it takes in the archive is refused much earlier."""
 _ENCRYPTED = 0x1
+_DRIVE = re.compile("[A-Za-z]:")
 
 
 def is_archive(path: Path) -> bool:
@@ -53,14 +56,14 @@ def _is_skipped(member: zipfile.ZipInfo) -> bool:
     return (
         member.filename in ("", ".")
         or member.is_dir()
-        or any(part.startswith((".", "_")) and part != ".." for part in PurePosixPath(member.filename).parts)
+        or any(is_hidden(Path(part)) and part != ".." for part in PurePosixPath(member.filename).parts)
     )
 
 
 def _refused(member: zipfile.ZipInfo) -> str | None:
     """Return why a member is not read."""
     parts = PurePosixPath(member.filename).parts
-    if ".." in parts or member.filename.startswith("/") or "\\" in member.filename or ":" in member.filename:
+    if ".." in parts or member.filename.startswith("/") or "\\" in member.filename or _DRIVE.match(member.filename):
         return "leads out of the archive; unpack it where it can do no harm, and name the table"
     if member.flag_bits & _ENCRYPTED:
         return "is encrypted; unpack it with its password, and name the table"

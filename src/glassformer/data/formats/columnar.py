@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -38,10 +39,19 @@ class Columnar(Format):
 
 
 def _spread(batch: pl.DataFrame) -> pl.DataFrame:
-    """Return records within rows as columns of their own, such as `review.text`."""
-    while records := [name for name, kind in batch.schema.items() if isinstance(kind, pl.Struct)]:
+    """Return records within rows as columns of their own, such as `review.text`, if no other column has that name."""
+    while records := _free(batch.schema):
         batch = batch.unnest(records, separator=".")
     return batch
+
+
+def _free(schema: Mapping[str, pl.DataType]) -> list[str]:
+    fields = {
+        name: [field.name for field in kind.fields] for name, kind in schema.items() if isinstance(kind, pl.Struct)
+    }
+    columns = {name: [f"{name}.{field}" for field in within] for name, within in fields.items()}
+    times = Counter([*schema, *(column for each in columns.values() for column in each)])
+    return [name for name, each in columns.items() if all(times[column] == 1 for column in each)]
 
 
 PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))

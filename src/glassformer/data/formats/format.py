@@ -16,10 +16,12 @@ import polars as pl
 from glassformer.data.formats.compressions import opened
 from glassformer.data.lines import OnNote
 
+_OF_WINDOWS = ("desktop.ini", "thumbs.db")  # it hides them by a mark that other systems do not know
+
 
 def is_hidden(path: Path) -> bool:
     """Whether a file is not part of a table: other programs leave files such as _SUCCESS beside those they write."""
-    return path.name.startswith((".", "_"))
+    return path.name.startswith((".", "_")) or path.name.lower() in _OF_WINDOWS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,12 +45,16 @@ class JsonLines(TextFormat):
         first = list(itertools.islice(records, rows_per_batch))
         like.within.update(_spread([record for record, _ in first]))
         records = itertools.chain(first, records)
+        late = list[str]()
         while rows := list(itertools.islice(records, rows_per_batch)):
-            cells = [_spread_out(record, texts, like.within) for record, texts in rows]
+            said = len(late)
+            cells = [_spread_out(record, texts, like.within, late) for record, texts in rows]
+            if place.on_note and late and not said:
+                place.on_note(f"left out: {quoted(late[0])}, as no object of the first {len(first):,} rows has it")
             if place.on_delimited:
                 like.records.clear()
                 like.records.extend((row, _writable(*both)) for row, both in zip(cells, rows, strict=True))
-            columns = dict.fromkeys(key for row in cells for key in row)
+            columns = dict.fromkeys(key for row in cells for key in row) or like.within  # a row counts, though empty
             yield pl.DataFrame([pl.Series(key, [row.get(key) for row in cells], pl.String) for key in columns])
 
 
@@ -133,7 +137,8 @@ def _longest_array(within: dict[str, Any]) -> tuple[tuple[str, ...], list[dict[s
 def _spread(records: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
     """Return the columns that objects within records are read as, such as `review.text`, each with the object's key.
 
-    The objects under a key stay as they are if it holds other values too, or if they have many keys.
+    The objects under a key stay as they are if it holds other values too, if they have many keys, or if two values
+    would be one column.
     """
     held = defaultdict[str, list[Any]](list)
     for record in records:
@@ -142,8 +147,9 @@ def _spread(records: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for key, values in held.items():
         if all(isinstance(value, dict) for value in values):
-            columns = {path for value in values for path, _ in _values_in(value, key)}
-            if len(columns) <= _MOST_SPREAD and not columns & held.keys():
+            paths = [[path for path, _ in _values_in(value, key)] for value in values]
+            columns, is_clear = {*itertools.chain(*paths)}, all(len({*each}) == len(each) for each in paths)
+            if len(columns) <= _MOST_SPREAD and is_clear and not columns & {*held, *found}:
                 found |= dict.fromkeys(columns, key)
     return found
 
@@ -158,18 +164,21 @@ def _values_in(value: object, path: str, deepest: int = _DEEPEST) -> Iterator[tu
 
 
 def _spread_out(
-    record: Mapping[str, Any], texts: dict[str, str | None], within: Mapping[str, str]
+    record: Mapping[str, Any], texts: dict[str, str | None], within: Mapping[str, str], late: list[str]
 ) -> dict[str, str | None]:
-    """Return the cells of a record by their columns. Keys of objects that no first row has are left out."""
+    """Return the cells of a record by their columns. Of those that no first row has, `late` gets one."""
     if not within:
         return texts
     cells, spread = dict[str, str | None](), {*within.values()}
     for key, text in texts.items():
-        if key in spread and (record[key] is None or isinstance(record[key], dict)):
-            values = _values_in(record[key], key)
-            cells |= {path: _as_text(value) for path, value in values if within.get(path) == key}
-        else:
+        if key not in spread:
             cells[key] = text
+            continue
+        for path, value in _values_in(record[key], key):
+            if within.get(path) == key:
+                cells[path] = _as_text(value)
+            elif value is not None and not late:
+                late.append(path)
     return cells
 
 

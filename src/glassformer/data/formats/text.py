@@ -14,6 +14,8 @@ from glassformer.data.formats.format import Format, Place
 from glassformer.data.lines import text_lines
 from glassformer.errors import UsageError
 
+_END_OF_DOS = "\x1a"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lines:
@@ -41,7 +43,8 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
         UsageError: it is empty, its bytes fit no encoding, or it holds what no text holds.
     """
     with place.opened() as stream:
-        marked = _without_nul(text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces), place.name)
+        found = text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces)
+        marked = _without_nul(_without_end(found), place.name)
         start = next(marked, "")
         lines = itertools.chain([start.removeprefix("\ufeff")], marked)
         blank, first = next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
@@ -49,6 +52,15 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
             raise UsageError(f"{place.name} is empty.")
         whole = itertools.chain(itertools.repeat("\n", blank), [first], lines)
         yield Lines(first=first, whole=whole, mark=start.startswith("\ufeff"))
+
+
+def _without_end(lines: Iterator[str]) -> Iterator[str]:
+    """Leave out the mark of DOS in the last line that a text ends there."""
+    for line in lines:
+        if line.rstrip("\r\n") != _END_OF_DOS:
+            yield line
+        elif (more := next(lines, None)) is not None:
+            yield from (line, more)
 
 
 def _without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
