@@ -146,7 +146,7 @@ def test_other_settings_are_as_if_they_had_been_given() -> None:
 
 def test_the_page_states_the_table() -> None:
     page = (ROOT / "docs" / "how-to" / "minutes.md").read_text(encoding="utf-8")
-    assert f"not even {time_plan.FEWEST_STEPS} steps" in page
+    assert f"fewer than {time_plan.FEWEST_STEPS} steps" in page
     assert f"about {time_plan.FEWEST_TOKENS:,} tokens or more" in page
     assert f"at most {time_plan.MOST_PASSES:g} times" in page
     assert time_plan.FEWEST_PASSES == 1

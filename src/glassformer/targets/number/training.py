@@ -73,7 +73,7 @@ class PreparedNumber(Prepared):
     def scored(self) -> Scored:
         return Scored(
             loss=partial(mean_loss, config=self.recipe.training),
-            answers=lambda scores: self.scale.mean + self.scale.deviation * scores,
+            answers=partial(_in_its_unit, scale=self.scale),
             unit="as training counts it",
             column=self.labels.names[0],
         )
@@ -97,6 +97,11 @@ class PreparedNumber(Prepared):
 
     def task(self, beside: Sequence[FloatArray] = ()) -> Regression:
         return Regression(self.data, self.training, max_seq_len=self.recipe.model.max_seq_len, beside=beside)
+
+
+def _in_its_unit(scores: FloatArray, scale: Scale) -> FloatArray:
+    """Return scores (texts, 1) of the transformer alone as numbers. Not a lambda: a time lapse of it can be pickled."""
+    return scale.mean + scale.deviation * scores
 
 
 def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
