@@ -461,6 +461,7 @@ def test_a_label_of_another_person_is_not_shown_to_who_labels_apart(page: Page, 
         page.goto(page.url.split("#")[0] + "#texts")
         page.get_by_label("Which").select_option("labelled")
         page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
         page.get_by_role("link", name="label", exact=True).click()
         expect(page.locator("#given")).to_have_text("good film number 0")
 

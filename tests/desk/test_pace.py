@@ -15,6 +15,7 @@ from glassformer.desk.labelling import Said
 from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import Project
 from tests.desk.samples import label, project_of
+from tests.trained import write_csv
 
 
 def decided(project: Project, monkeypatch: pytest.MonkeyPatch, seconds: list[float]) -> None:
@@ -43,6 +44,15 @@ def test_texts_of_one_length_take_what_they_took(tmp_path: Path, monkeypatch: py
     project = project_of(tmp_path, [f"text {number:02}" for number in range(50)])
     decided(project, monkeypatch, [5.0] * 40)
     assert expected_seconds(project.store, [7, 1_000]) == pytest.approx([5, 5], rel=1e-3)
+
+
+def test_the_values_beside_a_text_are_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(f"text {number:02}", "x" * (number % 5) * 10, "a" if number % 2 else "b") for number in range(50)]
+    project = Project.open(tmp_path / "desk")
+    project.take(write_csv(tmp_path / "t.csv", rows, ("text", "a column with a long name", "label")))
+    project.read(text="text", other_texts=["a column with a long name"], label=None, without_labels=True)
+    decided(project, monkeypatch, [1 + 0.1 * len(rows[number][0] + rows[number][1]) for number in range(1, 45)])
+    assert expected_seconds(project.store, [0, 100]) == pytest.approx([1, 11], rel=0.05)
 
 
 def test_of_equally_doubtful_texts_those_that_are_soon_read_come_first() -> None:

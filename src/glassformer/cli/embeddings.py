@@ -51,7 +51,7 @@ def embeddings(
     again: Again,
     shown: Shown,
 ) -> None:
-    """Learn vectors of words and of their pieces from texts without labels. Models read with such a body."""
+    """Learn a body for models to read with: vectors of words and of their pieces, from texts without labels."""
     from glassformer.data.checksums import write_sums
     from glassformer.data.documents import read_documents
     from glassformer.data.encodings import named_encoding

@@ -94,7 +94,8 @@ def explain(
         ),
     ] = None,
     below: Annotated[
-        float | None, typer.Option(metavar="<float>", help="With --counterfactual, for a number: move it below this.")
+        float | None,
+        typer.Option(metavar="<float>", help="With --counterfactual, for a number: move the answer below this."),
     ] = None,
     heads: Annotated[
         bool, typer.Option("--heads", help="Show what each attention head adds to the answer, and where it looks.")

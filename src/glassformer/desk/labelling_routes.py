@@ -183,18 +183,18 @@ def _repeats(store: Store, texts: Sequence[int]) -> dict[str, Any]:
 
 
 def _text_for(store: Store, number: int, who: str, *, blind: bool) -> dict[str, Any]:
-    """Return the same, but not what another person decided, if `who` has still to label the text without knowing it.
+    """Return what the page shows of a text to a person.
 
-    So it is for a person who labels blind, and for the second of two people who label each text.
+    What another person decided is left out if this one labels blind, or is the second of two who label each text.
     """
     found = _text(store, number)
-    given = "FROM decisions WHERE text = ? AND kind = 'label' AND undone IS NULL AND batch > 0"
-    people = {row["who"] for row in store.rows(f"SELECT DISTINCT who {given}", number)}
+    people = {row["who"] for row in store.rows("SELECT who FROM opinions WHERE text = ?", number)}
     decider = store.value("SELECT who FROM current WHERE text = ?", number)
     apart = blind or (store.facts.get("twice") and len(people) < _PAIR)
     if not apart or who in people or decider in (None, OF_TABLE, who):
         return found
-    return found | {"kind": None, "label": None, "note": None}
+    own = [each for each in found["labels_of_repeats"] if each["who"] in (OF_TABLE, who)]
+    return found | {"kind": None, "label": None, "note": None, "labels_of_repeats": own}
 
 
 def _labelled(store: Store, texts: Sequence[int]) -> list[Any]:

@@ -41,9 +41,13 @@ def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Fig
     `aside` of a round has its answers to the next of these, by their numbers. Without it (an earlier version did not
     keep it), only texts count that were labelled before the next round.
     """
-    rows, found = store.rows(_OF_RANDOM), dict[int, Figure]()
+    rows, found, known = store.rows(_OF_RANDOM), dict[int, Figure](), {*store.classes}
     for each in rounds:
-        aside = each.get("aside", {})
+        aside = {  # without classes that have another name now
+            text: said
+            for text, said in each.get("aside", {}).items()
+            if known.issuperset(store.labelling.classes_of(said))
+        }
         said = [(row, aside.get(str(row["text"]), row["suggested"])) for row in rows]
         pairs = [(row["label"], it) for row, it in said if str(row["text"]) in aside or row["round"] == each["number"]]
         if pairs:

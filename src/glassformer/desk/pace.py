@@ -14,7 +14,8 @@ _SECONDS, _PER_CHARACTER = 3.0, 60 / (238 * 6)  # 238 English words a minute (Br
 _FEWEST, _LATEST = 30, 500  # decisions that are looked at
 _SHORTEST, _LONGEST = 0.3, 300.0  # seconds: a twin of the text before, and a pause
 _ONE_BY_ONE = (
-    "SELECT length(text) + length(beside), seconds FROM (SELECT t.text, coalesce(t.beside, '') AS beside, d.id, "
+    "SELECT characters, seconds FROM (SELECT d.id, length(t.text) + "
+    "coalesce((SELECT sum(length(value)) FROM json_each(t.beside)), 0) AS characters, "
     "86400 * (julianday(d.at) - julianday(lag(d.at) OVER (PARTITION BY d.who ORDER BY d.id))) AS seconds "
     "FROM decisions d JOIN texts t ON t.id = d.text WHERE d.way IN ('random', 'unsure', 'any', 'second')) "
     f"WHERE seconds BETWEEN {_SHORTEST} AND {_LONGEST} ORDER BY id DESC LIMIT {_LATEST}"

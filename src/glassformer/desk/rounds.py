@@ -36,7 +36,9 @@ FEWEST_LABELS = 16
 
 _MORE, _MORE_SHARE = 10, 0.2  # labels after which the next round begins: so many, and this share of those before
 _DOUBTS, _LINES_SHOWN, _MODELS_KEPT = 200, 3, 3
-_KNOWS_NOTHING = "a model that has not seen them is not clearly better than one answer for all; label more texts"
+_KNOWS_NOTHING = (
+    "on texts that it has not seen, a model is not clearly better than one answer for all; label more texts"
+)
 _UNTOLD = "What more labels would bring cannot be told: {}"
 _ASIDE = 100  # answers to texts set aside for measuring that are kept of a round
 _WAITING = 1.0  # seconds, for space on the disk
@@ -246,8 +248,8 @@ def _more(check: LabelCheck) -> str:
     curve = check.curve
     if curve is None:
         fewest = fewest_rows(len(check.labels))
-        few = f"from {fewest:,} labels on, this says what more of them would bring"
-        return few.capitalize() if check.rows < fewest else _UNTOLD.format(_KNOWS_NOTHING)
+        few = f"From {fewest:,} labels on, this says what more of them would bring"
+        return few if check.rows < fewest else _UNTOLD.format(_KNOWS_NOTHING)
     said = curve.in_words("labels", curve.batch)
     if curve.gain is not curve.batch:
         said += f", and {curve.in_words('labels')}"

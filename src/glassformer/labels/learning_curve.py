@@ -82,13 +82,12 @@ class LearningCurve:
 
     @property
     def is_enough(self) -> bool:
-        """Whether more rows would hardly help, even at the better end of the interval: a hundred of them.
+        """Whether the most rows that are foretold would hardly help, even at the better end of the interval.
 
-        Of numbers, the most that are foretold. If numbers have hardly begun to be learned, the curve does not show yet
-        how much more rows bring.
+        If numbers have hardly begun to be learned, the curve does not show yet how much more rows bring.
         """
         if self.baseline_error is None:
-            return self.batch.high < _LITTLE
+            return self.gain.high < _LITTLE
         return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.baseline_error
 
     def in_words(self, rows: str = "rows of the same kind", gain: Gain | None = None) -> str:

@@ -56,7 +56,7 @@ def test_objects_within_rows_are_columns(tmp_path: Path) -> None:
     rows[1]["review"] = None
     rows[2]["review"] = {"late": "left out", "text": ["a", "list"]}  # in the second batch
     notes, read = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
-    assert notes == ["left out: 'review.late', as no object of the first 2 rows has it"]
+    assert notes == ["left out where it stands: 'review.late'; the first 2 rows have no such value"]
     assert read == [
         {"n": "0", "review.text": "a good film", "review.by.age": "40", **ROWS[0]},
         {"n": "1", "review.text": None, "review.by.age": None, **ROWS[1]},
@@ -84,7 +84,7 @@ def test_other_objects_stay_as_they_are(first: dict[str, Any], second: dict[str,
 def test_a_value_in_the_place_of_a_late_object_is_left_out_and_said(tmp_path: Path) -> None:
     rows = [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": "no object"}]
     notes, read = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
-    assert notes == ["left out: 'a', as no object of the first 2 rows has it"]
+    assert notes == ["left out where it stands: 'a'; the first 2 rows have no such value"]
     assert read == [{"a.b": "1"}, {"a.b": "2"}, {"a.b": None}]
 
 

@@ -50,7 +50,9 @@ class JsonLines(TextFormat):
             said = len(late)
             cells = [_spread_out(record, texts, like.within, late) for record, texts in rows]
             if place.on_note and late and not said:
-                place.on_note(f"left out: {quoted(late[0])}, as no object of the first {len(first):,} rows has it")
+                place.on_note(
+                    f"left out where it stands: {quoted(late[0])}; the first {len(first):,} rows have no such value"
+                )
             if place.on_delimited:
                 like.records.clear()
                 like.records.extend((row, _writable(*both)) for row, both in zip(cells, rows, strict=True))

@@ -47,10 +47,8 @@ _ROWS_TO_LEAVE_OUT_RARE = 1_000  # of a smaller table, cross-validation decides 
 _DOUBT = 2.0  # nats by which held-out rows must speak for leaving them out: of a few rows, they are most n-grams
 _MOST_ROWS_TO_CROSS_VALIDATE, _MOST_CLASSES_TO_CROSS_VALIDATE = 20_000, 20  # beyond, the given folds choose
 _MOST_CLASSES_FOR_NB = 20  # it fits a regression for each class
-_TOLERANCE, _ITERATIONS = (
-    3e-4,
-    200,
-)  # of a regression. With 1e-3, fits to long texts stopped long before the best weights
+_ITERATIONS = 200  # of a regression
+_TOLERANCE = 3e-4  # of a regression: with 1e-3, fits to long texts stopped long before the best weights
 
 
 def fit_counting(
