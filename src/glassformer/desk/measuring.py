@@ -38,8 +38,8 @@ def measured(store: Store) -> dict[str, Any] | None:
 def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Figure]:
     """Return how good the model of each round is on texts drawn at random that were labelled since, by its number.
 
-    `aside` of a round has its answers to the next of these, by their numbers. Without it (an earlier version did not
-    keep it), only texts count that were labelled before the next round.
+    Each record keeps in `aside` what its model answered to random texts that had no label yet. Rounds of earlier
+    versions have none: for them, only texts count that were labelled before the next round.
     """
     rows, found, known = store.rows(_OF_RANDOM), dict[int, Figure](), {*store.classes}
     for each in rounds:

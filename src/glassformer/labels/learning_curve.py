@@ -67,7 +67,7 @@ class LearningCurve:
 
     @property
     def batch(self) -> Gain:
-        """What the fewest rows that are foretold should bring: a hundred."""
+        """What the fewest rows that are foretold should bring."""
         return self.gains[0]
 
     @property
