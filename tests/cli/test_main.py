@@ -93,6 +93,14 @@ def test_help_and_import_leave_the_heavy_libraries_alone() -> None:
     assert all(each in ([], ["pydantic"]) for each in of_commands)  # typer loads it for any command with parameters
 
 
+@pytest.mark.parametrize("group", [[], ["align"], ["data"]])
+def test_the_list_of_commands_has_whole_sentences(group: list[str]) -> None:
+    done = glassformer(*group, "--help")
+    listed = done.out.partition("Commands:")[2]
+    assert listed.strip().endswith("."), done.out
+    assert "..." not in listed, listed
+
+
 MISSING = """
 import sys
 from glassformer.cli.main import main

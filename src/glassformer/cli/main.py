@@ -8,9 +8,10 @@ import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from glassformer.cli import (
     align,
@@ -56,8 +57,19 @@ _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported 
 _LIGHT = ("costs", "predict", "explain", "serve", "version")  # the commands that answer without them
 _READER_GONE = 141  # the exit code of any program in a pipe whose reader is gone
 
+
+class _Sentences(TyperGroup):
+    """Commands, of which --help shows the first sentence. Click would cut it to one line."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for command in self.commands.values():
+            command.short_help = str(command.help).partition(".")[0] + "."
+        super().format_commands(ctx, formatter)
+
+
 app = typer.Typer(
     name="glassformer",
+    cls=_Sentences,
     help="Transformer text classifiers you can see through.",
     no_args_is_help=True,
     rich_markup_mode=None,  # plain help answers in a fraction of the time
@@ -91,8 +103,8 @@ for command in (
     version.version,
 ):
     app.command(command.__name__.replace("_", "-"))(expanded(command))
-app.add_typer(align.app, name="align")
-app.add_typer(data.app, name="data")
+app.add_typer(align.app, name="align", cls=_Sentences)
+app.add_typer(data.app, name="data", cls=_Sentences)
 
 
 def _show_version(wanted: bool) -> None:
