@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import SEPARATOR, Inputs
 from glassformer.data.tokenizers import TextTokenizer, TokenizerConfig
 from glassformer.data.windows import covering_windows
+from glassformer.data.wording import percent
 from glassformer.exporting.web import joined
 from glassformer.pages.html import asset
 from glassformer.readers.body.fitting import fit_body
@@ -82,6 +84,13 @@ def page(browser: Browser) -> Iterator[Page]:
     page.evaluate(f"async code => {{ window.ours = await import({blob}) }}", code)
     yield page
     page.close()
+
+
+def test_a_page_writes_probabilities_as_the_terminal_does(page: Page) -> None:
+    code = f"data:text/javascript,{quote(asset('pages', 'elements.js'))}"
+    values = [0, 1e-9, 0.0004, 0.0006, 0.5, 0.98712, 0.9994, 0.9996, 1 - 1e-7, 1]
+    said = page.evaluate("async ([code, values]) => values.map((await import(code)).chance)", [code, values])
+    assert said == list(map(percent, values))
 
 
 def known_to_all(text: str) -> bool:

@@ -96,7 +96,7 @@ def test_the_page_answers_as_predict_where_rules_match_and_where_not(browser: Br
         assert_same(page, model, texts)
         assert model.answer(texts).predictions()[2:4] == [0, 0]  # the first rule of the file decides
         typed(page, "never the plot")
-        expect(page.locator(".label")).to_have_text("0 100.0%")
+        expect(page.locator(".label")).to_have_text("0 > 99.9%")
 
 
 def test_a_number_that_a_rule_decides_is_exact_in_the_page(browser: Browser, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 // The answer in large type, and a bar for each label; or a number with its interval, on the scale of the training rows.
 // After a change of words, a tick shows where each was.
 
-import { counted, el, percent, said, short } from "./dom.js";
+import { chance, counted, el, said, short } from "./dom.js";
 
 const SHOWN = 6, AROUND = 0.1; // labels; of the scale, on either side of it
 
@@ -23,13 +23,13 @@ export function drawAnswer({ model, answer, changed }) {
 
 /** The answer, and the confidence of a label. */
 function inLarge({ prediction, confidence }) {
-  return confidence === undefined ? [short(prediction), ""] : [said(prediction), percent(confidence)];
+  return confidence === undefined ? [short(prediction), ""] : [said(prediction), chance(confidence)];
 }
 
 /** Of labels with levels: the path as far as the model is sure. */
 function surePath({ path, path_probability: probability }) {
   if (path === undefined) return null;
-  return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path}, ${percent(probability)}`);
+  return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path}, ${chance(probability)}`);
 }
 
 const range = ({ lowest, highest }) => el("p", { className: "soft" }, `Numbers of training: ${short(lowest)} to ${short(highest)}.`);
@@ -75,7 +75,7 @@ function bar(name, probability, before, chosen) {
   }
   return el("li", { className: chosen ? "chosen" : "" },
     el("span", { className: "name", dir: "auto" }, name), drawn,
-    el("span", { className: "value" }, probability === undefined ? "" : percent(probability || Number.MIN_VALUE))); // none is certain
+    el("span", { className: "value" }, probability === undefined ? "" : chance(probability)));
 }
 
 /** Why an answer is not what the probabilities alone would say. */

@@ -1,7 +1,7 @@
 // What is typed, and a column for each model: it is answered as soon as the typing pauses.
 
 import { Column } from "./column.js";
-import { byId, el, percent, said } from "./dom.js";
+import { byId, chance, el, said } from "./dom.js";
 import { Edits } from "./edits.js";
 import { closeEditor } from "./editor.js";
 
@@ -73,7 +73,7 @@ export class Desk {
     this.later("speak", SPEAKING, () => {
       byId("spoken").textContent = this.columns.map(({ state: { model, answer, changed } }) => {
         const now = changed ?? answer;
-        return now?.prediction == null ? "" : `${model.name}: ${said(now.prediction)}${now.confidence === undefined ? "" : `, ${percent(now.confidence)}`}.`;
+        return now?.prediction == null ? "" : `${model.name}: ${said(now.prediction)}${now.confidence === undefined ? "" : `, ${chance(now.confidence)}`}.`;
       }).join(" ");
     });
   }

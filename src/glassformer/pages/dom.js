@@ -1,17 +1,10 @@
 // Small helpers for building the page.
 
-import { el } from "./elements.js";
+import { chance, el, percent } from "./elements.js";
 
-export { el };
+export { chance, el, percent };
 
 export const byId = (id) => document.getElementById(id);
-
-/** A probability. One that is not certain is not shown as certain. */
-export function percent(probability) {
-  const shown = (100 * probability).toFixed(1);
-  if (shown === "100.0" && probability < 1) return "> 99.9%";
-  return shown === "0.0" && probability > 0 ? "< 0.1%" : `${shown}%`;
-}
 
 export function signed(value) {
   const shown = Math.abs(value).toFixed(2);

@@ -13,7 +13,6 @@ function svg(name, attributes = {}, ...children) {
 }
 const $ = (id) => document.getElementById(id);
 const count = (value) => value.toLocaleString("en");
-const percent = (share) => `${Math.round(share * 100)}%`;
 
 // --- The slider ------------------------------------------------------------------------------------------------------
 
@@ -142,7 +141,7 @@ function drawAnswers() {
       el("th", { scope: "row" }, written(text), where),
       el("td", {}, text.labels.join(", ") || "none"),
       el("td", { className: right ? "" : "wrong" }, `${found.labels.join(", ") || "none"} ${mark}`),
-      el("td", {}, percent(found.top), meter),
+      el("td", {}, chance(found.top), meter),
     );
   });
   $("table").replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));

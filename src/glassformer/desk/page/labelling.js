@@ -1,6 +1,6 @@
 // The second step: a text, and what its label is given by.
 
-import { counted, el, percent } from "/page/dom.js";
+import { chance, counted, el } from "/page/dom.js";
 import { appendWords, colour } from "/page/marked.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
@@ -101,7 +101,7 @@ export function labelling(desk) {
   async function suggest(found) {
     suggestion.hidden = !found.shown;
     if (!found.shown) return;
-    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${percent(found.probability)})`}`;
+    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${chance(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
     const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
     const reasons = await ask("/explain", { text: row }).catch(() => null);

@@ -1,6 +1,6 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
-import { counted, el, percent } from "/page/dom.js";
+import { chance, counted, el } from "/page/dom.js";
 import { ofRepeats } from "./repeats.js";
 import { get, labelOf, latest, once, person, post } from "./server.js";
 
@@ -87,7 +87,7 @@ export function texts(desk) {
   }
 
   function line({ id, text, beside, kind, label: given, note, suggested, probability }) {
-    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null || desk.state.task === "number" ? "" : ` ${percent(probability)}`}`);
+    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null || desk.state.task === "number" ? "" : ` ${chance(probability)}`}`);
     return el("li", {}, el("label", { className: "tick" }, el("input", { type: "checkbox", value: id, className: "mark" }),
       el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[...Object.values(beside ?? {}), said, note].filter(Boolean).join(" · ")} `,
       el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));

@@ -1,6 +1,6 @@
 // The answers to a table: how often each label was given, the first rows, what was measured, and a file to keep.
 
-import { counted, el, percent, short, shortened, table } from "./dom.js";
+import { chance, counted, el, short, shortened, table } from "./dom.js";
 
 const ENDS = 120; // characters of either end of a long text
 
@@ -83,7 +83,7 @@ function firstRows(result, onText) {
 /** A label with its confidence, or a number with its interval. */
 function inWords({ prediction, confidence, interval_low: low, interval_high: high }) {
   if (prediction === null) return "no answer";
-  if (confidence !== undefined) return `${prediction} ${percent(confidence)}`;
+  if (confidence !== undefined) return `${prediction} ${chance(confidence)}`;
   return low === null ? short(prediction) : `${short(prediction)} (${short(low)} to ${short(high)})`;
 }
 

@@ -1,6 +1,6 @@
 // Searches for the smallest change of words that turns the answer, when the reader asks for it.
 
-import { el, percent, said, short } from "./dom.js";
+import { chance, el, said, short } from "./dom.js";
 import { typed } from "./fields.js";
 import { perColumn } from "./fold.js";
 import { Gone, post } from "./server.js";
@@ -58,7 +58,7 @@ class Turning {
     return [
       el("p", { className: "words", dir: "auto" }, ...excerpt(Array.from(reasons.text), turned.changes)),
       el("p", {}, "The answer is then ", el("b", { dir: "auto" }, "confidence" in turned ? said(turned.prediction) : short(turned.prediction)),
-        "confidence" in turned ? ` ${percent(turned.confidence)}. ` : ". ",
+        "confidence" in turned ? ` ${chance(turned.confidence)}. ` : ". ",
         el("button", { type: "button", onclick: () => this.take(turned.changes, reasons) }, "Try it")),
       el("p", { className: "soft" }, `${answered} A smaller change may exist.`),
     ];
