@@ -4,13 +4,14 @@ import re
 import resource
 import shlex
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from glassformer.desk import learning_chart
 from glassformer.desk.app import Desk, create_desk
@@ -384,6 +385,27 @@ def test_a_workbook_of_several_sheets_asks_for_one(browser: Browser, tmp_path: P
         page.close()
 
 
+def test_a_table_among_many_of_a_database_is_found_and_chosen(browser: Browser, tmp_path: Path) -> None:
+    desk, path = create_desk(Project.open(tmp_path / "desk"), learn), tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as connection:
+        for number in range(60):
+            connection.execute(f"CREATE TABLE old{number:02} (text)")
+        connection.execute("CREATE TABLE Tickets AS SELECT 'a ticket of ' || value AS text FROM json_each('[1, 2, 3]')")
+    connection.close()
+    with answering(desk.app) as url:
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        page.locator("#file").set_input_files(path)
+        asked = page.get_by_label("shop.sqlite holds several tables. Which one?")
+        expect(asked.locator("option")).to_have_count(61)
+        page.get_by_label("Only with").fill("TICK")
+        expect(asked.locator("option")).to_have_text(["Tickets (3 rows)"])
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        page.get_by_role("button", name="Read it").click()
+        expect(page.locator("h1")).to_have_text("Tickets.parquet")
+        page.close()
+
+
 def test_a_folder_that_is_dropped_can_be_packed_and_dropped(browser: Browser, tmp_path: Path) -> None:
     """A real drop, as the desktop makes it: scripts cannot make one of a folder."""
     for number in range(40):
@@ -465,10 +487,21 @@ def test_a_label_of_another_person_is_not_shown_to_who_labels_apart(page: Page, 
         page.get_by_role("link", name="label", exact=True).click()
         expect(page.locator("#given")).to_have_text("good film number 0")
 
+    def list_texts(which: str) -> Locator:
+        page.goto(page.url.split("#")[0] + "#texts")
+        page.get_by_label("Which").select_option(which)
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("heading", name=re.compile("texts?$"))).to_be_visible()
+        return page.locator(".near-texts").last
+
     look()
     expect(why).to_have_text("Text 1 · now: praise")
     expect(note).to_have_value("ironic")
     page.locator("#blind").check()
+    expect(list_texts("labelled")).to_be_empty()
+    expect(page.get_by_text("You see what another person decided about a text once")).to_be_visible()
+    expect(list_texts("all").locator(".soft").first).to_have_text("1 · label")
+    page.get_by_role("link", name="label", exact=True).first.click()
     expect(why).to_have_text("Text 1")
     expect(note).to_have_value("")
     page.locator("#blind").uncheck()

@@ -75,6 +75,8 @@ def test_labels_and_decisions_are_written_for_version_control(tmp_path: Path) ->
     misused(glassformer("desk", "--project", tmp_path / "none", "--export", to), "none holds no labels yet")
     assert not (tmp_path / "none" / "desk.sqlite").exists()
     misused(glassformer(*desk[:-1], to / "labels.csv"), "cannot be written to")
+    for flag in (("--port", 8000), ("--set", "training.epochs=1"), ("--no-open",)):
+        misused(glassformer(*desk, *flag), f"{flag[0]} is for the page, and --export opens none; leave it out")
     (tmp_path / "labels.csv").write_text("text\nof somebody\n")
     misused(glassformer(*desk[:-1], tmp_path), "labels.csv is there already, and no earlier export wrote it")
     assert (tmp_path / "labels.csv").read_text() == "text\nof somebody\n"

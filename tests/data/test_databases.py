@@ -11,6 +11,7 @@ import pytest
 from glassformer.data import databases
 from glassformer.data.addresses import local_path, with_query
 from glassformer.data.known import resolve
+from glassformer.data.parts import PartError
 from glassformer.data.rows import read_batches
 from glassformer.data.sources import SourceConfig
 from glassformer.data.stopping import StoppedBySignal
@@ -56,6 +57,20 @@ def test_tables_are_listed_with_their_rows_and_what_to_type(shop: str) -> None:
     assert read(f"{shop}#Old ones").height == 3
     with pytest.raises(UsageError, match=r"has no table 'tickts'\. Did you mean 'tickets'\?"):
         local_path(f"{shop}#tickts")
+
+
+def test_all_tables_can_be_chosen_from_and_the_first_are_listed(tmp_path: Path) -> None:
+    names = [f"t{number:03}" for number in range(45)]
+    source = written(tmp_path / "many.db", **dict.fromkeys(names, ROWS[:2]))
+    with pytest.raises(PartError, match="holds 45 tables") as raised:
+        local_path(source)
+    assert [*raised.value.parts] == names
+    assert [raised.value.parts[name] for name in ("t000", "t019", "t020")] == ["2 rows", "2 rows", ""]
+    assert len(raised.value.listing) == 21
+    assert raised.value.listing[-2:] == (f"  {source}#t019  2 rows", "  and 25 more")
+    with pytest.raises(PartError, match="has no table 't1'") as raised:
+        local_path(f"{source}#t1")
+    assert [*raised.value.parts] == names
 
 
 def test_a_query_is_stored_as_a_part_of_the_address(shop: str) -> None:

@@ -1,7 +1,9 @@
 import json
 import sqlite3
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -564,6 +566,43 @@ def test_another_persons_label_is_not_told_until_both_have_decided(client: TestC
     assert client.get("/desk/texts/2", params={"who": "ben", "blind": True}).json()["text"]["label"] is None
 
 
+def test_a_search_tells_another_persons_label_no_sooner(client: TestClient, project: Project) -> None:
+    """Not by a list, a filter, a count, a text that is alike, a repeat, or what many are labelled as."""
+
+    def found(who: str, *, blind: bool = False, **more: str) -> dict[int, tuple[Any, ...]]:
+        answer = client.get("/desk/texts", params={"who": who, "blind": blind, **more}).json()
+        told = {text["id"]: tuple(text[name] for name in ("kind", "label", "note", "way")) for text in answer["texts"]}
+        assert min(answer["total"], 50) == len(told)
+        return {number: each for number, each in told.items() if any(each) or more}
+
+    def alike(who: str) -> list[int]:
+        answer = client.get("/desk/alike/5", params={"who": who, "blind": True}).json()
+        return [text["id"] for text in answer["labelled"]]
+
+    hers, his = ("label", "praise", "ironic", "random"), ("label", "blame", "", "second")
+    decided(client, [1, 3], label="praise", who="ann", note="ironic")
+    decided(client, [2], kind="unsure", label=None, who="ann")
+    assert found("ben") == {1: hers, 2: ("unsure", None, "", "random"), 3: hers}
+    assert found("ben", blind=True) == {}
+    assert found("ann", blind=True) == found("ben")
+    assert (alike("ben"), sorted(alike("ann"))) == ([], [1, 3])
+    client.post("/desk/settings", json={"twice": True})
+    assert found("ben") == found("ben", state="labelled") == found("ben", label="praise") == {}
+    assert {1, 2, 3} < {*found("ben", state="open", words="number")}
+    decided(client, [1], label="blame", who="ben", way="second")
+    assert found("ben", state="labelled") == {1: his}
+    assert found("ann", state="labelled") == {1: his, 3: hers}
+    assert found("cleo", state="labelled") == {1: his}, "both have decided"
+    assert found("cleo", blind=True, state="labelled") == {}
+    meant = {"state": "open", "words": '"number 2"', "who": "ben", "blind": False}
+    body = {"found": meant, "kind": "label", "label": "blame", "who": "ben", "way": "search"}
+    assert client.post("/desk/decisions", json=body).json()["texts"] == 11, "he labels what he was shown, text 3 too"
+    assert client.get("/desk/state").json()["agreement"]["texts"] == 2
+    project.store.suggest(_suggestions(range(31, 41)), number=1)
+    assert len(found("ben", label="praise")) == 10
+    assert found("ben", blind=True, label="praise") == {}, "nor what the model suggests, if that is hidden"
+
+
 def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     assert client.get("/desk/state").json()["automatic"] == []
     project.store.write_round(1, "done", {"labels": 20})
@@ -633,6 +672,26 @@ def test_labels_of_repeats_are_told_and_undo_brings_them_back(tmp_path: Path) ->
         assert project.store.labelled().select("id", "label").rows() == before
 
 
+def test_labels_of_repeats_are_told_to_who_may_know_them(tmp_path: Path) -> None:
+    project = project_of(tmp_path, ["late", "late", "other"])
+    label(project, [2], "Storno", who="ann")
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+
+        def told(who: str, *, blind: bool) -> list[dict[str, Any]]:
+            asked: dict[str, Any] = {"who": who, "blind": blind}
+            of_text = client.get("/desk/texts/1", params=asked).json()["text"]["labels_of_repeats"]
+            answer = client.get("/desk/repeats", params={"texts": [1], **asked}).json()
+            assert answer == {"repeats": 1, "labels_of_repeats": of_text}
+            return list(of_text)
+
+        hers = [{"label": "Storno", "who": "ann", "rows": 1}]
+        assert (told("ben", blind=False), told("ben", blind=True), told("ann", blind=True)) == (hers, [], hers)
+        decided(client, [1], kind="skip", label=None, who="ben")
+        assert project.store.counts() == {"Storno": 1}, "not now takes no label, though it is not told"
+
+
 def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     notes = [["when", "what"], ["May", "a lot"], ["June", "nothing"]]
     content = xlsx({"Notes": notes, "Answers": [["text"], ["a film"], ["a book"]]})
@@ -644,6 +703,43 @@ def test_a_sheet_of_a_workbook_is_taken(client: TestClient) -> None:
     assert refusal.json() == {"reason": reason, "parts": parts}
     taken = client.post("/desk/table", params=send | {"part": "Answers"}, content=content).json()
     assert (taken["table"], taken["texts"]) == ("book.xlsx#Answers", 2)
+
+
+def test_a_file_in_an_archive_and_then_a_sheet_of_it_is_taken(client: TestClient) -> None:
+    sheets = xlsx({"Notes": [["when"], ["May"]], "Answers": [["text"], ["a film"], ["a book"]]})
+    content, send = BytesIO(), {"name": "mixed.zip"}
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("more.csv", "text\na play\n")
+        archive.writestr("in/book.xlsx", sheets)
+
+    def asked(**more: str) -> dict[str, Any]:
+        found: dict[str, Any] = client.post("/desk/table", params=send | more, content=content.getvalue()).json()
+        return found
+
+    assert asked()["parts"] == {"in/book.xlsx": "", "more.csv": ""}
+    assert asked()["reason"].startswith("mixed.zip holds tables of several formats, such as 'in/book.xlsx' and ")
+    sizes = {"in/book.xlsx#Notes": "2 rows, 1 column", "in/book.xlsx#Answers": "3 rows, 1 column"}
+    assert asked(part="in/book.xlsx")["parts"] == sizes
+    taken = asked(part="in/book.xlsx#Answers")
+    assert (taken["table"], taken["texts"]) == ("mixed.zip#in/book.xlsx#Answers", 2)
+    assert [column["name"] for column in client.get("/desk/columns").json()] == ["text"]
+
+
+def test_a_table_of_a_database_is_taken(client: TestClient, tmp_path: Path) -> None:
+    path = tmp_path / "shop.sqlite"
+    with sqlite3.connect(path) as connection:
+        for number in range(30):
+            connection.execute(
+                f"CREATE TABLE t{number:02} AS SELECT 'a film of ' || value AS text FROM json_each('[1, 2]')"
+            )
+    connection.close()
+    content, send = path.read_bytes(), {"name": "shop.sqlite"}
+    refusal = client.post("/desk/table", params=send, content=content).json()
+    assert refusal["reason"].startswith("shop.sqlite holds 30 tables.")
+    assert (refusal["parts"]["t00"], [*refusal["parts"]][-1]) == ("2 rows", "t29")
+    taken = client.post("/desk/table", params=send | {"part": "t29"}, content=content).json()
+    assert (taken["table"], taken["texts"], taken["text"]) == ("t29.parquet", 2, "text")
+    assert [column["name"] for column in client.get("/desk/columns").json()] == ["text"]
 
 
 def test_old_models_leave_their_reports(

@@ -130,7 +130,7 @@ def test_a_workbook_is_answered(name: str, client: TestClient) -> None:
     said = sent(client, xlsx({**sheets, "April": [["text"], ["a"]]}), "new.xlsx").json()["reason"]
     assert said == (
         "new.xlsx has 2 sheets that are not empty; name one of them:\n"
-        "  new.xlsx#March: 3 rows, 1 column\n  new.xlsx#April: 2 rows, 1 column"
+        "  new.xlsx#March  3 rows, 1 column\n  new.xlsx#April  2 rows, 1 column"
     )
     assert sent(client, xlsx(sheets), "new.xlsx#May").json()["reason"].startswith("new.xlsx has no sheet 'May'. ")
 

@@ -41,6 +41,9 @@ def desk(
     json: Json = False,
 ) -> None:
     """Open a page where you label texts, train, and correct labels. Ctrl-C closes it, and nothing is lost."""
+    for flag, given in {"--port": port, "--set": settings, "--no-open": no_open}.items():
+        if export is not None and given:
+            raise UsageError(f"{flag} is for the page, and --export opens none; leave it out")
     check_can_serve("the desk")
     from glassformer.data.addresses import beside, local_path, without_password
     from glassformer.data.locks import only_writer

@@ -28,7 +28,7 @@ from glassformer.data.formats.compressions import most_of
 from glassformer.data.headers import unique_names
 from glassformer.data.installed import pip_install
 from glassformer.data.lines import LONGEST
-from glassformer.data.parts import PartError
+from glassformer.data.parts import MOST_LISTED, PartError
 from glassformer.data.stopping import StoppedBySignal, stop_requests
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
@@ -39,7 +39,6 @@ _CHANGING = ("insert", "update", "delete", "drop", "create", "alter", "truncate"
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
 _ROWS_AT_ONCE = 10_000
 _STEPS_AT_ONCE = 1_000_000  # of SQLite, some milliseconds
-_TABLES_SHOWN = 20
 _MOST_COUNTED = 100_000  # rows of a table that a list names; to count more may take minutes
 _SECONDS_TO_CONNECT = 10
 _MOST_OF_A_SERVER = 2**36  # bytes of rows, whose database may have any size
@@ -173,17 +172,15 @@ def _of_table(database: _Database, table: str | None, name: str) -> str:
     alike = [each for each in tables if table is not None and each.casefold() == table.casefold()]
     if len(alike) == 1:
         return f"SELECT * FROM {tables[alike[0]]}"
-    shown = dict(itertools.islice(tables.items(), _TABLES_SHOWN))
-    width = max(map(len, shown))
-    sizes = {each: database.size(identifier) for each, identifier in shown.items()}
-    listing = [f"  {name}#{each:<{width}}  {size}" for each, size in sizes.items()]
-    if len(tables) > len(shown):
-        listing.append(f"  and {len(tables) - len(shown):,} more")
-    if table is None:
-        raise PartError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", listing, parts=sizes)
-    if _first_word(table) in _CHANGING and " " in table:
+    if table is not None and _first_word(table) in _CHANGING and " " in table:
         check_reading(table)
-    raise UsageError(f"{name} has no table {quoted(table)}.{did_you_mean(table, tables)} It holds:", listing)
+    sizes = {
+        each: database.size(identifier) if number < MOST_LISTED else ""
+        for number, (each, identifier) in enumerate(tables.items())
+    }
+    if table is None:
+        raise PartError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", name, sizes)
+    raise PartError(f"{name} has no table {quoted(table)}.{did_you_mean(table, tables)} It holds:", name, sizes)
 
 
 def _write(

@@ -5,23 +5,30 @@ book.xlsx#Sheet2        tickets.sqlite#tickets        reviews.zip#2024/march.csv
 ```
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from glassformer.errors import UsageError
 
 MARK = "#"
+MOST_LISTED = 20
+"""The parts that a message lists."""
 
 
 class PartError(UsageError):
     """A file holds several tables, and none of them is named, or one that it does not hold.
 
     Args:
-        parts: the names of the tables, each with how large it is.
+        file: as the user wrote it.
+        parts: the names of all tables, each with how large it is, or nothing.
     """
 
-    def __init__(self, message: str, listing: Sequence[str], *, parts: Mapping[str, str]) -> None:
-        super().__init__(message, listing)
+    def __init__(self, message: str, file: Path | str, parts: Mapping[str, str]) -> None:
+        listed = [*parts][:MOST_LISTED]
+        width = max(map(len, listed))
+        listing = [f"  {file}{MARK}{name:<{width}}  {parts[name]}".rstrip() for name in listed]
+        more = len(parts) - len(listed)
+        super().__init__(message, [*listing, f"  and {more:,} more"] if more else listing)
         self.parts = parts
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -17,28 +13,14 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Search, SearchPage, Undone
-from glassformer.desk.store import OF_TABLE, Decision, Store
+from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Search, SearchPage, Undone, Viewer
+from glassformer.desk.shown import found, labelled_for, number_found, repeats_for, text_for
+from glassformer.desk.store import Decision, Store
 from glassformer.errors import UsageError
-from glassformer.serving.limits import RefusedError
 
 _FOR_ALL = ("settle", "doubt", "class")  # one person decides for all; so it is for the repeats
 _PAGE, _ALIKE, _ALIKE_LABELLED, _LEAST_ALIKE = 50, 50, 5, 0.1
-_PAIR = 2  # people
 _Who = Annotated[str, Query(max_length=200)]
-
-_SHOWN = (
-    "SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, s.label AS suggested, s.probability "
-    "FROM texts t LEFT JOIN decisions c ON c.id = t.decision LEFT JOIN suggestions s ON s.text = t.id"
-)
-_STATES = {
-    "all": "1",
-    "open": "c.id IS NULL",
-    "labelled": "c.kind = 'label'",
-    "unsure": "c.kind = 'unsure'",
-    "skipped": "c.kind = 'skip'",
-    "dropped": "c.kind = 'drop'",
-}
 
 
 def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
@@ -48,14 +30,14 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
     @app.get("/desk/next")
     def upcoming(who: _Who, leaving: int | None = None, *, blind: bool = False) -> dict[str, Any]:
         """Return the text to label next. None if nothing is left."""
-        found = next_text(store, who, leaving=leaving)
-        text = None if found is None else _text_for(store, found["id"], who, blind=blind) | {"way": found["way"]}
-        return {"text": text}
+        coming = next_text(store, who, leaving=leaving)
+        viewer = Viewer(who=who, blind=blind)
+        return {"text": coming and text_for(store, coming["id"], viewer) | {"way": coming["way"]}}
 
     @app.get("/desk/texts/{number}")
     def one(number: int, who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
         """Return a text, and what was decided about it, unless that would sway this person."""
-        return {"text": _text_for(store, number, who, blind=blind)}
+        return {"text": text_for(store, number, Viewer(who=who, blind=blind))}
 
     @app.post("/desk/decisions")
     def decide(body: Decided) -> dict[str, Any]:
@@ -70,7 +52,7 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
         )  # fmt: skip
         repeats = [] if body.texts is None else store.repeats(texts)
         if body.kind == "skip":  # not now: what has a label keeps it
-            repeats = sorted({*repeats} - {row["text"] for row in _labelled(store, repeats)})
+            repeats = sorted({*repeats} - {row["id"] for row in labelled_for(store, None, repeats)})
         if body.beside and label is not None:
             batch = store.give(replace(decision, texts=[*texts, *repeats]), instead=body.instead)
         else:
@@ -83,7 +65,7 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
     def undo(body: Undone) -> dict[str, Any]:
         """Undo the last decision of a person, and return the first text of it."""
         texts = store.undo(body.who)
-        text = _text_for(store, texts[0], body.who, blind=body.blind) | {"way": "search"} if texts else None
+        text = text_for(store, texts[0], body) | {"way": "search"} if texts else None
         return {"texts": len(texts), "text": text}
 
 
@@ -91,30 +73,29 @@ def add_looking(app: FastAPI, store: Store) -> None:
     """Add the routes that find texts."""
 
     @app.get("/desk/texts")
-    def search(
-        asked: Annotated[SearchPage, Query()],
-    ) -> dict[str, Any]:
+    def search(asked: Annotated[SearchPage, Query()]) -> dict[str, Any]:
         """Return the texts that a search finds, a page at a time."""
-        where, values = _condition(asked)
-        page = asked.page
-        total = store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *values)
-        found = store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id LIMIT {_PAGE} OFFSET {page * _PAGE}", *values)
-        return {"total": total, "page": page, "per_page": _PAGE, "texts": [_row(row) for row in found]}
+        texts = found(store, asked, page=(_PAGE, asked.page * _PAGE))
+        return {"total": number_found(store, asked), "page": asked.page, "per_page": _PAGE, "texts": texts}
 
     @app.get("/desk/repeats")
-    def repeats(texts: Annotated[list[int], Query(max_length=MOST_AT_ONCE)]) -> dict[str, Any]:
+    def repeats(
+        texts: Annotated[list[int], Query(max_length=MOST_AT_ONCE)], who: _Who = "", *, blind: bool = False
+    ) -> dict[str, Any]:
         """Return how many other rows have the same text as one of these, and their labels."""
-        return _repeats(store, texts)
+        return repeats_for(store, texts, Viewer(who=who, blind=blind))
 
     @app.get("/desk/alike/{number}")
-    def alike(number: int) -> dict[str, Any]:
+    def alike(number: int, who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
         """Return the texts that are most like this one, by the words that both have: without a label, and with one.
 
         From the latter, a model learned what it says of this text.
         """
+        labelled = store.labelled()
+        shown = [row["id"] for row in labelled_for(store, Viewer(who=who, blind=blind), labelled["id"].to_list())]
         return {
             "texts": _alike(store, number, store.unlabelled(), _ALIKE),
-            "labelled": _alike(store, number, store.labelled(), _ALIKE_LABELLED),
+            "labelled": _alike(store, number, labelled.filter(pl.col("id").is_in(shown)), _ALIKE_LABELLED),
         }
 
     @app.get("/desk/doubts")
@@ -123,14 +104,14 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
         `other` is the text whose label contradicts it, if there is one. If that was changed, nothing is doubted.
         """
-        found = []
+        doubted = []
         for doubt in store.facts.get("doubts", []):
-            now = _text(store, doubt["id"])
-            other = _text(store, doubt["other"]) if "other" in doubt else None
+            now = text_for(store, doubt["id"], None)
+            other = text_for(store, doubt["other"], None) if "other" in doubt else None
             is_open = now["label"] == doubt["label"] and now["way"] != "doubt"
             if is_open and (other is None or other["label"] == doubt["other_label"]):
-                found.append(doubt | {"text": now, "other": other})
-        return {"doubts": found}
+                doubted.append(doubt | {"text": now, "other": other})
+        return {"doubts": doubted}
 
     @app.get("/desk/disagreements")
     def different() -> dict[str, Any]:
@@ -138,78 +119,22 @@ def add_looking(app: FastAPI, store: Store) -> None:
         return {"disagreements": disagreements(store)}
 
 
-def _condition(search: Search) -> tuple[str, list[str]]:
-    """Return the condition of a search in SQL, and its values."""
-    where, values = [_STATES[search.state]], list[str]()
-    for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
-        where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
-        values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
-    if search.label is not None:
-        where.append("is_of(coalesce(c.label, s.label), ?)")
-        values.append(search.label)
-    return " AND ".join(where), values
-
-
 def _meant(store: Store, body: Decided) -> list[int]:
     """Return the texts that a decision is about."""
     if (body.texts is None) == (body.found is None):
         raise UsageError("a decision is about `texts`, or about all that are `found`")
     if body.texts is None:
-        where, values = _condition(body.found or Search())
-        found = [row["id"] for row in store.rows(f"{_SHOWN} WHERE {where} ORDER BY t.id", *values)]
-        if not found:
+        if not (meant := [row["id"] for row in found(store, body.found or Search())]):
             raise UsageError("the search finds no text any more; search again")
-        return found
+        return meant
     texts = list(dict.fromkeys(body.texts))
     if store.value(f"SELECT count(*) FROM texts WHERE id IN ({', '.join(map(str, texts))})") < len(texts):
         raise UsageError("one of these texts is not in the project; load the page again")
     return texts
 
 
-def _text(store: Store, number: int) -> dict[str, Any]:
-    """Return what the page shows of a text."""
-    found = store.rows(f"{_SHOWN} WHERE t.id = ?", number)
-    if not found:
-        raise RefusedError(404, f"there is no text {number} in this project")
-    return _row(found[0]) | _repeats(store, [number])
-
-
-def _repeats(store: Store, texts: Sequence[int]) -> dict[str, Any]:
-    """Return how many other rows have these texts, and their labels: an answer labels them too."""
-    repeats = store.repeats(texts)
-    counts = Counter((row["label"], row["who"]) for row in _labelled(store, repeats))
-    labels = [{"label": label, "who": who, "rows": rows} for (label, who), rows in counts.most_common()]
-    return {"repeats": len(repeats), "labels_of_repeats": labels}
-
-
-def _text_for(store: Store, number: int, who: str, *, blind: bool) -> dict[str, Any]:
-    """Return what the page shows of a text to a person.
-
-    What another person decided is left out if this one labels blind, or is the second of two who label each text.
-    """
-    found = _text(store, number)
-    people = {row["who"] for row in store.rows("SELECT who FROM opinions WHERE text = ?", number)}
-    decider = store.value("SELECT who FROM current WHERE text = ?", number)
-    apart = blind or (store.facts.get("twice") and len(people) < _PAIR)
-    if not apart or who in people or decider in (None, OF_TABLE, who):
-        return found
-    own = [each for each in found["labels_of_repeats"] if each["who"] in (OF_TABLE, who)]
-    return found | {"kind": None, "label": None, "note": None, "labels_of_repeats": own}
-
-
-def _labelled(store: Store, texts: Sequence[int]) -> list[Any]:
-    """Return those of the texts that have a label, with the label and who gave it."""
-    where = "kind = 'label' AND text IN (SELECT value FROM json_each(?))"
-    return store.rows(f"SELECT text, label, who FROM current WHERE {where}", json.dumps(texts))
-
-
-def _row(found: Any) -> dict[str, Any]:
-    """Return what is kept of a text with the values beside it."""
-    return {**found, "beside": found["beside"] and json.loads(found["beside"])}
-
-
 def _alike(store: Store, number: int, others: pl.DataFrame, most: int) -> list[dict[str, Any]]:
-    given = _text(store, number)
+    given = text_for(store, number, None)
     if others.height < 2:
         return []
     inputs = InputsRead.of(store.facts)

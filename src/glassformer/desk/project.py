@@ -166,7 +166,7 @@ class Project:
         Raises:
             UsageError: a column holds no text, it is not clear which one does, or people have decided already.
         """
-        table = self.table
+        table, name = self.table, self.store.facts["table"]  # of an archive, the name may hold slashes
         assert table is not None
         if self.has_decisions:
             raise UsageError("labels have been given already, so the columns stay; begin another project")
@@ -175,8 +175,8 @@ class Project:
             batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
             first = next(batches)
             wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
-            found_text, found_label, said = _columns(first, table.name, wanted, without_labels=without_labels)
-            facts: dict[str, Any] = {"table": table.name, "text": found_text, "label": found_label, "task": task}
+            found_text, found_label, said = _columns(first, name, wanted, without_labels=without_labels)
+            facts: dict[str, Any] = {"table": name, "text": found_text, "label": found_label, "task": task}
             facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
             if found_label is not None:
                 source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
@@ -189,7 +189,7 @@ class Project:
         rows = texts.height
         texts = texts.filter(~pl.col("blank"))
         if texts.is_empty():
-            raise UsageError(f"{table.name}: the column {quoted(found_text)} holds no text; choose another column")
+            raise UsageError(f"{name}: the column {quoted(found_text)} holds no text; choose another column")
         if empty := rows - texts.height:
             said.append(
                 f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse
 
+from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
 from glassformer.desk.class_notes import class_notes
 from glassformer.desk.learning_chart import learning_chart
@@ -28,6 +29,7 @@ from glassformer.serving.limits import RefusedError
 
 TABLE_PATH = "/desk/table"
 _NOT_SHOWN = ("aside", "curve")  # of the record of a round
+_LONGEST_PART = 2_000  # characters: of an archive, the path of a file in it
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
@@ -44,7 +46,7 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
     async def table(
         request: Request,
         name: Annotated[str, Query(max_length=255)],
-        part: Annotated[str | None, Query(max_length=255, description="A sheet, or another part of the file.")] = None,
+        part: Annotated[str | None, Query(max_length=_LONGEST_PART, description="A sheet, or another part.")] = None,
     ) -> dict[str, Any]:
         """Take the table that is sent."""
         content = await request.body()
@@ -125,9 +127,10 @@ class _Project:
             path = Path(folder) / name
             path.write_bytes(content)
             try:
-                self.project.take(with_part(path, part) if part else path)
+                self.project.take(local_path(with_part(path, part) if part else path))  # a database is read here
             except PartError as error:
-                raise PartError(error.message.replace(f"{folder}/", ""), (), parts=error.parts) from error
+                error.message = error.message.replace(f"{folder}/", "")
+                raise
             except UsageError as error:
                 raise UsageError(str(error).replace(f"{folder}/", "")) from error
         return self.state()

@@ -23,7 +23,14 @@ class ColumnsChosen(BodyOfRequest):
     columns: list[str] = Field(default=[])
 
 
-class Search(BodyOfRequest):
+class Viewer(BodyOfRequest):
+    """Who is shown texts, and whether this person labels blind."""
+
+    who: str = Field(default="", max_length=_LONGEST_NAME)
+    blind: bool = False
+
+
+class Search(Viewer):
     """Which texts are looked for. Words in double quotes are one phrase."""
 
     words: str = Field(default="", max_length=_LONGEST_NAME)
@@ -56,11 +63,10 @@ class Decided(BodyOfRequest):
     shown: bool = False
 
 
-class Undone(BodyOfRequest):
-    """Whose last decision is undone, and whether this person labels blind."""
+class Undone(Viewer):
+    """Whose last decision is undone."""
 
     who: str = Field(max_length=_LONGEST_NAME)
-    blind: bool = False
 
 
 class ClassChanged(BodyOfRequest):

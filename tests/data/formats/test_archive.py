@@ -9,10 +9,12 @@ import pytest
 
 from glassformer.data.formats.all_formats import format_of
 from glassformer.data.formats.archive import files_in
+from glassformer.data.parts import PartError
 from glassformer.data.rows import iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
+from tests.workbooks import xlsx
 
 ROWS = pl.DataFrame({"text": [f"text {n}" for n in range(8)], "label": ["a", "b"] * 4})
 
@@ -64,11 +66,6 @@ def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path)
     ("members", "part", "message"),
     [
         (
-            {"a.csv": b"text\nx", "b.jsonl": b'{"text": 1}'},
-            "",
-            r"several formats: 'a.csv' and 'b.jsonl'.*a\.zip#a\.csv",
-        ),
-        (
             {"a.csv": b"text\nx", "b.csv": b"words\nx"},
             "",
             r"a\.zip#b\.csv lacks the column 'text', unlike a\.zip#a\.csv",
@@ -97,6 +94,29 @@ def test_what_is_refused(
     with pytest.raises(UsageError, match=message):
         rows_of(f"{tmp_path}/a.zip{part}")
     assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_of_tables_of_several_formats_one_is_chosen(tmp_path: Path) -> None:
+    sheets = {"March": [["text"], ["x"]], "April": [["text"], ["y"], ["z"]]}
+    members = {"a.csv": b"text\nw", "in/b.csv": b"text\nv", "in/c.xlsx": xlsx(sheets)}
+    path = archive(tmp_path / "a.zip", members)
+    with pytest.raises(PartError, match=r"a\.zip holds tables of several formats, such as 'a\.csv' and ") as caught:
+        rows_of(path)
+    assert caught.value.parts == dict.fromkeys(members, "")
+    assert caught.value.listing[1] == f"  {path}#in/b.csv"
+    assert [rows_of(line.strip()).item() for line in caught.value.listing[:2]] == ["w", "v"]
+    with pytest.raises(PartError) as caught:
+        rows_of(f"{path}#in/c.xlsx")
+    assert caught.value.parts == {"in/c.xlsx#March": "2 rows, 1 column", "in/c.xlsx#April": "3 rows, 1 column"}
+    assert rows_of(f"{path}#in/c.xlsx#April")["text"].to_list() == ["y", "z"]
+
+
+def test_a_sheet_of_the_only_workbook_is_named_with_it(tmp_path: Path) -> None:
+    path = archive(tmp_path / "a.zip", {"b.xlsx": xlsx({"March": [["text"], ["x"]], "April": [["text"], ["y"]]})})
+    with pytest.raises(PartError, match="has 2 sheets") as caught:
+        rows_of(path)
+    address = caught.value.listing[1].split("  ")[1]
+    assert (address, rows_of(address).item()) == (f"{path}#b.xlsx#April", "y")
 
 
 def test_an_encrypted_member_and_a_size_that_is_a_lie(tmp_path: Path) -> None:

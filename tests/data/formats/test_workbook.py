@@ -34,11 +34,11 @@ def test_several_sheets_are_listed_with_what_to_type(kind: str, tmp_path: Path) 
     path = write_workbook(tmp_path / f"a{kind}", {"March": ROWS, "April 2": [*ROWS, ["x", "y"]], "Empty": []})
     with pytest.raises(UsageError, match="has 2 sheets that are not empty; name one of them") as caught:
         rows_of(path)
-    assert caught.value.listing == (f"  {path}#March: 4 rows, 2 columns", f"  {path}#April 2: 5 rows, 2 columns")
+    assert caught.value.listing == (f"  {path}#March    4 rows, 2 columns", f"  {path}#April 2  5 rows, 2 columns")
     assert rows_of(f"{path}#April 2").height == 4
     with pytest.raises(UsageError, match=r"has no sheet 'march'\. Did you mean 'March'\?") as caught:
         rows_of(f"{path}#march")
-    assert caught.value.listing[0] == f"  {path}#March: 4 rows, 2 columns"
+    assert caught.value.listing[0] == f"  {path}#March    4 rows, 2 columns"
     with pytest.raises(UsageError, match=r"a\.\w+#Empty is empty"):
         rows_of(f"{path}#Empty")
 
@@ -126,7 +126,7 @@ def test_workbooks_of_a_folder_and_of_an_archive(tmp_path: Path) -> None:
     assert rows_of(f"{tmp_path}/all.zip#b.xlsx#T").height == 3
     with pytest.raises(UsageError, match="has 2 sheets") as caught:
         rows_of(f"{tmp_path}/all.zip#b.xlsx")
-    assert caught.value.listing[1] == f"  {tmp_path}/all.zip#b.xlsx#T: 4 rows, 2 columns"
+    assert caught.value.listing[1] == f"  {tmp_path}/all.zip#b.xlsx#T  4 rows, 2 columns"
     second.unlink()
     assert files_of(tmp_path / "all") == [first]
     assert read_table(tmp_path / "all").frame.height == 3

@@ -16,7 +16,7 @@ from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.lines import OnNote
-from glassformer.data.parts import MARK, split_part, with_part
+from glassformer.data.parts import MARK, PartError, split_part, with_part
 from glassformer.errors import UsageError, quoted
 
 ALL: tuple[Format, ...] = (CSV, TSV, JSON_LINES, PARQUET, ARROW, WORKBOOK, FASTTEXT)
@@ -52,7 +52,11 @@ class Located:
             return
         streams = self.format.is_text and not is_compressed(Path(self.member))
         with (streamed if streams else unpacked)(self.path, self.member) as file:
-            yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited, on_note=on_note)
+            try:
+                yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited, on_note=on_note)
+            except PartError as error:
+                parts = {f"{self.member}{MARK}{part}": size for part, size in error.parts.items()}
+                raise PartError(error.message, self.path, parts) from None
 
 
 def located(address: Path) -> list[Located]:
@@ -80,10 +84,9 @@ def located(address: Path) -> list[Located]:
         raise UsageError(f"{path} holds {len(tables):,} tables; unpack it, and name the folder, which is read faster")
     found = [_located(with_part(path, name) if len(tables) > 1 else path, path, name, None) for name in tables]
     if other := next((one for one in found if one.format != found[0].format), None):
-        raise UsageError(
-            f"{path} holds tables of several formats: {quoted(tables[0])} and {quoted(other.member or '')}. "
-            f"Name one of them: {found[0].address}"
-        )
+        several = f"{quoted(tables[0])} and {quoted(other.member or '')}"
+        message = f"{path} holds tables of several formats, such as {several}; name one of them:"
+        raise PartError(message, path, dict.fromkeys(tables, ""))
     return found
 
 

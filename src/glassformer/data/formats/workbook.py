@@ -21,7 +21,7 @@ from glassformer.data.formats.delimited import frames_of
 from glassformer.data.formats.format import Format, Place
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
-from glassformer.data.parts import MARK, PartError, with_part
+from glassformer.data.parts import MARK, PartError
 from glassformer.data.surroundings import Row, table_in
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
@@ -134,13 +134,11 @@ def _check(place: Place, about: dict[str, Any]) -> None:
     sheets = {name: f"{counted(rows, 'row')}, {counted(columns, 'column')}" for name, rows, columns in about["sheets"]}
     if not sheets:
         raise UsageError(f"{place.name} is empty.")
-    whole = Path(place.name if place.part is None else place.name.removesuffix(f"{MARK}{place.part}"))
-    listing = [f"  {with_part(whole, name)}: {size}" for name, size in sheets.items()]
     if place.part is None:
         several = f"{place.name} has {len(sheets)} sheets that are not empty; name one of them:"
-        raise PartError(several, listing, parts=sheets)
-    hint = did_you_mean(place.part, sheets)
-    raise PartError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", listing, parts=sheets)
+        raise PartError(several, place.name, sheets)
+    whole, hint = place.name.removesuffix(f"{MARK}{place.part}"), did_you_mean(place.part, sheets)
+    raise PartError(f"{whole} has no sheet {quoted(place.part)}.{hint} Its sheets:", whole, sheets)
 
 
 def _rows(lines: Iterator[str], place: Place) -> Iterator[Row]:

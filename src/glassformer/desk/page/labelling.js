@@ -6,7 +6,7 @@ import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
 import { ofRepeats, REPLACES } from "./repeats.js";
-import { ask, get, labelOf, once, person, post } from "./server.js";
+import { ask, get, labelOf, me, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 const SURE = 0.9;
@@ -40,9 +40,6 @@ export function labelling(desk) {
     el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings);
-
-  /** Who asks for a text: what others decided about it may have to stay unknown. */
-  const me = (more = {}) => new URLSearchParams({ who: person.name, blind: person.blind, ...more });
 
   async function enter() {
     update();
@@ -82,7 +79,7 @@ export function labelling(desk) {
     done.hidden = Boolean(found);
     note.value = found?.note ?? "";
     noting.hidden = !note.value;
-    if (found) found.shown = found.suggested !== null && !person.blind && !["random", "second"].includes(found.way);
+    if (found) found.shown = found.suggested !== null && !["random", "second"].includes(found.way);
     panel.show(found);
     if (!found) return;
     text.replaceChildren(found.text);
@@ -141,7 +138,7 @@ export function labelling(desk) {
 
   async function undo() {
     panel.input.focus();
-    const found = await desk.ask(() => post("/desk/undo", { who: person.name, blind: person.blind }));
+    const found = await desk.ask(() => post("/desk/undo", person.viewer));
     if (!found) return;
     if (found.text) show(found.text);
     else desk.say("There is nothing of yours to undo.");

@@ -7,14 +7,17 @@ const TASKS = { classes: "one class", several: "several classes, or none", order
 
 const USES = { "": "not read", other_texts: "a further text", columns: "beside the text: a category or a number" };
 
+const MANY = 20; // tables: of more, those with a word in their names are looked for
+
 export function opening(desk) {
   let changed = false; // whether columns have been chosen that are not read yet
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
-  const part = el("select", { id: "part" }), whole = el("span", {});
-  const several = el("form", { className: "naming", hidden: true }, el("label", {}, whole, part), el("button", {}, "Read it"));
+  const part = el("select", { id: "part", required: true }), whole = el("span", {});
+  const wanted = el("input", { type: "search", id: "wanted-part", autocomplete: "off" }), looking = el("label", {}, "Only with", wanted);
+  const several = el("form", { className: "naming", hidden: true }, el("label", {}, whole, part), looking, el("button", {}, "Read it"));
   const drop = el("div", { className: "drop" },
     el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
-    el("p", {}, "or drop it here: Excel, CSV, TSV, JSON, Parquet, or a .zip of them or of texts in a folder for each class. Labels may be missing."),
+    el("p", {}, "or drop it here: Excel, CSV, TSV, JSON, Parquet, SQLite, or a .zip of them or of texts in a folder for each class. Labels may be missing."),
     several);
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
@@ -27,7 +30,7 @@ export function opening(desk) {
   const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, onward);
   const place = el("section", { "aria-label": "Open" }, drop, chosen);
 
-  let sent; // the file that holds several tables
+  let sent, parts = []; // the file that holds several tables, and their names and sizes
 
   async function take(file, name) {
     if (!file) return undefined;
@@ -41,14 +44,22 @@ export function opening(desk) {
     return enter();
   }
 
-  /** Asks which table of a file is meant: a sheet of a workbook. */
+  /** Asks which table of a file is meant: a sheet of a workbook, a table of a database, a file in an archive. */
   function askForPart(file, error) {
     if (!error.parts) throw error;
     sent = file;
     whole.textContent = `${file.name} holds several tables. Which one?`;
-    part.replaceChildren(...Object.entries(error.parts).map(([value, size]) => el("option", { value }, `${value} (${size})`)));
+    parts = Object.entries(error.parts);
+    wanted.value = "";
+    looking.hidden = parts.length <= MANY;
+    offerParts();
     several.hidden = false;
     desk.speak(whole.textContent);
+  }
+
+  function offerParts() {
+    const fits = ([name]) => name.toLowerCase().includes(wanted.value.trim().toLowerCase());
+    part.replaceChildren(...parts.filter(fits).map(([value, size]) => el("option", { value }, size ? `${value} (${size})` : value)));
   }
 
   async function enter() {
@@ -82,6 +93,7 @@ export function opening(desk) {
     found.replaceChildren(...desk.state.found.map((sentence) => el("li", {}, sentence)));
   }
 
+  wanted.addEventListener("input", offerParts);
   several.addEventListener("submit", (event) => { event.preventDefault(); take(sent, part.value); });
   choose.addEventListener("change", () => take(choose.files[0]));
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("ready"); });

@@ -58,4 +58,11 @@ export const person = {
   set blind(blind) {
     localStorage.setItem("glassformer-blind", blind ? "yes" : "no");
   },
+  /** Who asks for texts: what others decided about them may have to stay unknown. */
+  get viewer() {
+    return { who: this.name, blind: this.blind };
+  },
 };
+
+/** The query of the viewer and more. */
+export const me = (more = {}) => new URLSearchParams({ ...person.viewer, ...more });

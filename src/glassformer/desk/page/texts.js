@@ -2,7 +2,7 @@
 
 import { chance, counted, el } from "/page/dom.js";
 import { ofRepeats } from "./repeats.js";
-import { get, labelOf, latest, once, person, post } from "./server.js";
+import { get, labelOf, latest, me, once, person, post } from "./server.js";
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
@@ -20,7 +20,8 @@ export function texts(desk) {
   const told = el("p", { className: "soft", role: "status" }); // what that does to other rows
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
   const learned = el("div", { hidden: true });
-  const place = el("section", { "aria-label": "Texts" }, form, learned, heading, bulk, told, list, el("p", {}, back, " ", onward));
+  const apart = el("p", { className: "soft" }, "You see what another person decided about a text once you have labelled it.");
+  const place = el("section", { "aria-label": "Texts" }, form, apart, learned, heading, bulk, told, list, el("p", {}, back, " ", onward));
 
   async function enter() {
     update();
@@ -33,7 +34,7 @@ export function texts(desk) {
     if (desk.alike === undefined) return search();
     const like = desk.alike;
     desk.alike = undefined;
-    const alike = await newest(desk.ask(() => get(`/desk/alike/${like}`)));
+    const alike = await newest(desk.ask(() => get(`/desk/alike/${like}?${me()}`)));
     if (!alike) return;
     way = "alike";
     show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
@@ -48,14 +49,17 @@ export function texts(desk) {
     label.value = names.includes(chosen) ? chosen : "";
     known.replaceChildren(...names.map((name) => el("option", { value: name })));
   });
-  const update = () => offer(desk.state.classes.map(({ name }) => name));
+  function update() {
+    apart.hidden = !person.blind && !desk.state.twice;
+    offer(desk.state.classes.map(({ name }) => name));
+  }
 
   function changed() {
     if (way !== "alike" && !list.querySelector(".mark:checked")) search();
   }
 
   async function search() {
-    asked = { words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}) };
+    asked = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}) };
     const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`)));
     if (!answer) return;
     way = asked.label && asked.state === "labelled" ? "class" : "search"; // a class is split: one person decides for all
@@ -81,7 +85,8 @@ export function texts(desk) {
   /** Says before it happens what labelling the marked texts does to other rows with the same text. */
   async function tell() {
     const texts = allFound() ? [] : marked();
-    const asked = new URLSearchParams(texts.map((id) => ["texts", id]));
+    const asked = me();
+    texts.forEach((id) => asked.append("texts", id));
     const answer = await newestTold(texts.length ? desk.ask(() => get(`/desk/repeats?${asked}`), { aside: true }) : { repeats: 0, labels_of_repeats: [] });
     if (answer) told.textContent = ofRepeats(answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
   }

@@ -1,0 +1,92 @@
+"""What a person is shown of texts. Who labels apart does not see what another person decided about them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from glassformer.desk.shapes import Search, Viewer
+from glassformer.desk.store import Store
+from glassformer.serving.limits import RefusedError
+
+# ?1: who looks, ?2: whether this person labels blind, ?3: whether two people label each text.
+_SHOWN = """
+    SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, c.who, s.label AS suggested,
+        s.probability
+    FROM texts t
+    LEFT JOIN decisions c ON c.id = t.decision AND (
+        NOT (?2 OR ?3) OR c.who IN ('table', ?1) OR t.id IN (SELECT text FROM opinions WHERE who = ?1)
+        OR (NOT ?2 AND t.id IN (SELECT text FROM opinions GROUP BY text HAVING count(*) > 1))
+    )
+    LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2"""
+_STATES = {
+    "all": "1",
+    "open": "c.id IS NULL",
+    "labelled": "c.kind = 'label'",
+    "unsure": "c.kind = 'unsure'",
+    "skipped": "c.kind = 'skip'",
+    "dropped": "c.kind = 'drop'",
+}
+
+
+def found(store: Store, search: Search, *, page: tuple[int, int] = (-1, 0)) -> list[dict[str, Any]]:
+    """Return the texts that a search finds, in the order of the table.
+
+    Args:
+        page: how many of them at most, and how many before them are left out.
+    """
+    where, values = _condition(search)
+    return _rows(store, search, f"{where} ORDER BY t.id LIMIT ? OFFSET ?", *values, *page)
+
+
+def number_found(store: Store, search: Search) -> int:
+    """Return how many texts a search finds."""
+    where, values = _condition(search)
+    return int(store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *_seen_by(store, search), *values))
+
+
+def text_for(store: Store, number: int, viewer: Viewer | None) -> dict[str, Any]:
+    """Return what a person is shown of a text. None: one who decides for all, and sees everything."""
+    texts = _rows(store, viewer, "t.id = ?", number)
+    if not texts:
+        raise RefusedError(404, f"there is no text {number} in this project")
+    return texts[0] | repeats_for(store, [number], viewer)
+
+
+def repeats_for(store: Store, texts: Sequence[int], viewer: Viewer | None) -> dict[str, Any]:
+    """Return how many other rows have these texts, and their labels: an answer labels them too."""
+    repeats = store.repeats(texts)
+    counts = Counter((row["label"], row["who"]) for row in labelled_for(store, viewer, repeats))
+    labels = [{"label": label, "who": who, "rows": rows} for (label, who), rows in counts.most_common()]
+    return {"repeats": len(repeats), "labels_of_repeats": labels}
+
+
+def labelled_for(store: Store, viewer: Viewer | None, texts: Sequence[int]) -> list[dict[str, Any]]:
+    """Return those of the texts that have a label that a person is shown."""
+    return _rows(store, viewer, "c.kind = 'label' AND t.id IN (SELECT value FROM json_each(?))", json.dumps(texts))
+
+
+def _rows(store: Store, viewer: Viewer | None, where: str, *values: Any) -> list[dict[str, Any]]:
+    rows = store.rows(f"{_SHOWN} WHERE {where}", *_seen_by(store, viewer), *values)
+    return [{**row, "beside": row["beside"] and json.loads(row["beside"])} for row in rows]
+
+
+def _seen_by(store: Store, viewer: Viewer | None) -> tuple[str, bool, bool]:
+    if viewer is None:
+        return "", False, False
+    return viewer.who, viewer.blind, bool(store.facts.get("twice"))
+
+
+def _condition(search: Search) -> tuple[str, list[str]]:
+    """Return the condition of a search in SQL, and its values."""
+    where, values = [_STATES[search.state]], list[str]()
+    for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
+        where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
+        values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
+    if search.label is not None:
+        where.append("is_of(coalesce(c.label, s.label), ?)")
+        values.append(search.label)
+    return " AND ".join(where), values
