@@ -49,7 +49,10 @@ def test_an_archive_of_texts_for_each_class_is_one_too(within: str, tmp_path: Pa
     notes: list[str] = []
     found = pl.concat(read_batches(path, rows_per_batch=1, on_note=notes.append)).rows()
     assert found == [("été", "sci", "sci/1.txt"), ("zwei", "sci", "sci/Re: 2.md"), (long, "talk.misc", "talk.misc/51")]
-    assert notes == ["1 of 3 files read as Windows-1252: 2 bytes such as 0xe9 in sci/1.txt are not UTF-8; é"]
+    assert notes == [
+        f"left out: '{within}README.txt', which is in the folder of no class",
+        "1 of 3 files read as Windows-1252: 2 bytes such as 0xe9 in sci/1.txt are not UTF-8; é",
+    ]
     table = read_table(path)
     assert table.frame["label"].to_list() == ["sci", "sci", "talk.misc"]
     assert "2 folders" in table.notes[0]
@@ -57,6 +60,35 @@ def test_an_archive_of_texts_for_each_class_is_one_too(within: str, tmp_path: Pa
     path.write_bytes(path.read_bytes().replace(packed, packed[::-1]))
     with pytest.raises(UsageError, match=r"mails\.zip.* may be damaged"):
         read_table(path)
+
+
+def test_texts_above_and_beside_the_folders_are_left_out_and_named(tmp_path: Path) -> None:
+    texts = {"mails/sci/1.txt": "a", "mails/talk/2.txt": "b", "LICENSE": "MIT", "README.md": "r", "mails/notes": "n"}
+    path = tmp_path / "mails.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    table = read_table(path)
+    assert table.frame.select("text", "label").rows() == [("a", "sci"), ("b", "talk")]
+    assert "left out: 'LICENSE', 'README.md', 'mails/notes', which are in the folder of no class" in table.notes
+    folder = write(tmp_path / "all", dict(texts)) / "mails"
+    write(folder, {f"{number}.md": "more" for number in range(4)})
+    assert (
+        "left out: '0.md', '1.md', '2.md' and 2 more, which are in the folder of no class" in read_table(folder).notes
+    )
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("sci/1.txt", "talk/a/2.txt", "talk/b/3.txt"), ("sci/1.txt", "README"), ("a/sci/1.txt", "b/talk/2.txt")],
+    ids=["a class beside others", "one class", "two places"],
+)
+def test_other_archives_of_texts_are_refused(names: tuple[str, ...], tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in names:
+            archive.writestr(name, "text")
+    with pytest.raises(UsageError, match="Texts without a table need a folder for each class, two or more"):
+        read_table(tmp_path / "a.zip")
 
 
 @pytest.mark.parametrize(

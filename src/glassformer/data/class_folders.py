@@ -6,7 +6,6 @@ They may stand in an archive, which is named as if it were that folder: mails.zi
 from __future__ import annotations
 
 import itertools
-import os
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,14 +19,17 @@ from glassformer.data.formats.archive import files_in, is_archive
 from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.lines import LONGEST, OnNote
-from glassformer.errors import UsageError
+from glassformer.data.wording import listed
+from glassformer.errors import UsageError, quoted
+
+_SHOWN = 3
 
 
 def class_folders(folder: Path) -> list[Path]:
     """Return the folders of the classes in the order of their names, or nothing if a folder holds something else.
 
-    Each holds files and nothing else, none of which is a table. Texts beside them, such as a README, are ignored. In an
-    archive, all may stand within one folder.
+    Each holds files and nothing else, none of which is a table. Texts beside them, such as a README, are left out. In
+    an archive, the folders may stand within others.
 
     Raises what `files_in` raises, of an archive.
     """
@@ -46,9 +48,9 @@ def _of_archive(archive: Path) -> list[Path]:
     files = [archive / name for name in files_in(archive)]
     if not files or not all(map(_is_named_as_text, files)):
         return []
-    root = Path(os.path.commonpath([file.parent for file in files]))
-    classes = sorted({file.parent for file in files} - {root})
-    return classes if len(classes) > 1 and all(each.parent == root for each in classes) else []
+    holding = {file.parent for file in files}
+    classes = sorted(holding - {above for folder in holding for above in folder.parents})
+    return classes if len(classes) > 1 and len({each.parent for each in classes}) == 1 else []
 
 
 def is_class_folder(path: Path) -> bool:
@@ -68,6 +70,9 @@ def texts_of_classes(
     Raises:
         UsageError: a file is too long, or is not text.
     """
+    if on_note and (beside := _beside(folders)):
+        is_in = f"{'is' if len(beside) == 1 else 'are'} in the folder of no class"
+        on_note(f"left out: {listed([*map(quoted, beside)], _SHOWN)}, which {is_in}")
     with _opened(folders[0].parent) as (files_of, bytes_of):
         files = [path for folder in folders for path in sorted(files_of(folder)) if not is_hidden(path)]
         decoder = FolderDecoder(folders[0].parent, files, bytes_of, on_note=on_note)
@@ -76,6 +81,14 @@ def texts_of_classes(
                 texts = [decoder.text(path).strip() for path in batch]
                 names = [f"{label}/{path.name}" for path in batch]
                 yield pl.DataFrame({"text": texts, "label": [label] * len(batch), "file": names})
+
+
+def _beside(folders: Sequence[Path]) -> list[str]:
+    """Return the names of the texts that are in none of the folders."""
+    root = folders[0].parent
+    if (archive := _archive_of(folders[0])) is None:
+        return sorted(path.name for path in root.iterdir() if path not in folders and not is_hidden(path))
+    return [name for name in files_in(archive) if (archive / name).parent not in folders]
 
 
 @contextmanager

@@ -89,16 +89,19 @@ def named_encoding() -> str | None:
 
 
 def _known(encoding: str) -> str:
+    typed = encoding.lower().replace("-", "_")
+    ours = {name.lower().replace("-", "_"): each for each, name in _SPELLED.items()}  # as notes name them
     try:
-        found = codecs.lookup(encoding)
-        if not found._is_text_encoding or found.name.replace("-", "_") in _NO_ENCODINGS:
-            raise LookupError
+        found: codecs.CodecInfo | None = codecs.lookup(encoding)
     except (LookupError, ValueError):
-        known = sorted({*_SPELLED, *_OTHERS, *encodings.aliases.aliases.values()})
-        hint = did_you_mean(encoding.lower().replace("-", "_"), known)
+        found = codecs.lookup(ours[typed]) if typed in ours else None
+    if found is None or not found._is_text_encoding or found.name.replace("-", "_") in _NO_ENCODINGS:
+        hint = did_you_mean(typed, sorted({*ours, *_OTHERS, *encodings.aliases.aliases.values()}))
+        why = "is not an encoding that Python knows" if typed else "names no encoding"
+        known = ", ".join((*_OTHERS, *_SPELLED))
         raise UsageError(
-            f"`encoding={encoding!r}` is not an encoding that Python knows.{hint} Examples: utf-8, cp1252, shift_jis"
-        ) from None
+            f"`encoding={encoding!r}` {why}.{hint} Give one such as {known}; or leave it out, and it is found"
+        )
     return found.name.replace("-", "_").removesuffix("_sig")
 
 

@@ -81,11 +81,23 @@ def test_other_objects_stay_as_they_are(first: dict[str, Any], second: dict[str,
     assert rows[0]["a"] == json.dumps(first["a"])
 
 
+def test_late_keys_are_named_and_the_rest_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [{"a": {"b": n, **({f"k{n}": n} if n > 1 else {})}} for n in range(8)]
+    notes, _ = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
+    said = "left out where they stand: 'a.k2', 'a.k3', 'a.k4' and {} more; the first 2 rows have no such value"
+    assert notes == [said.format(3)]
+    monkeypatch.setattr("glassformer.data.formats.json_lines._MOST_LATE", 4)
+    assert notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))[0] == [said.format("at least 1")]
+
+
 def test_a_value_in_the_place_of_a_late_object_is_left_out_and_said(tmp_path: Path) -> None:
-    rows = [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": "no object"}]
+    rows = [{"a": {"b": 1}}, {"a": {"b": 2}}, {"a": "no object"}, {"a": {"c": 1}}]
     notes, read = notes_and_rows(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
-    assert notes == ["left out where it stands: 'a'; the first 2 rows have no such value"]
-    assert read == [{"a.b": "1"}, {"a.b": "2"}, {"a.b": None}]
+    assert notes == [
+        "left out where it stands: 'a.c'; the first 2 rows have no such value",
+        "left out where it stands: 'a', as a value that is no object; in the first 2 rows it is one",
+    ]
+    assert read == [{"a.b": "1"}, {"a.b": "2"}, {"a.b": None}, {"a.b": None}]
 
 
 def test_records_of_parquet_keep_what_would_be_two_columns_of_one_name(tmp_path: Path) -> None:

@@ -16,12 +16,15 @@ from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
 from glassformer.data.lines import LONGEST, ROWS_WITHIN
+from glassformer.data.wording import listed
 from glassformer.errors import UsageError, brief, quoted
 
 MOST_DIGITS = 100
 _FEWEST_WITHIN = 2  # rows, of an array within an object
 _MOST_SPREAD = 100  # columns of the objects under one key; of more, the keys are values themselves, such as names
 _DEEPEST = 8
+_SHOWN = 3
+_MOST_LATE = 1_000  # columns that no first row has; names that are values have no end
 _NOT_JSON = re.compile("NaN|Infinity")
 _BLANK = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder(parse_int=str)  # it finds where an object ends
@@ -45,19 +48,17 @@ class JsonLines(TextFormat):
         first = list(itertools.islice(records, rows_per_batch))
         like.within.update(_spread([record for record, _ in first]))
         records = itertools.chain(first, records)
-        late = list[str]()
+        late = dict[str, str]()
         while rows := list(itertools.islice(records, rows_per_batch)):
-            said = len(late)
             cells = [_spread_out(record, texts, like.within, late) for record, texts in rows]
-            if place.on_note and late and not said:
-                place.on_note(
-                    f"left out where it stands: {quoted(late[0])}; the first {len(first):,} rows have no such value"
-                )
             if place.on_delimited:
                 like.records.clear()
                 like.records.extend((row, _writable(*both)) for row, both in zip(cells, rows, strict=True))
             columns = dict.fromkeys(key for row in cells for key in row) or like.within  # a row counts, though empty
             yield pl.DataFrame([pl.Series(key, [row.get(key) for row in cells], pl.String) for key in columns])
+        if place.on_note:
+            for note in _left_out(late, len(first)):
+                place.on_note(note)
 
 
 JSON_LINES = JsonLines()
@@ -166,9 +167,13 @@ def _values_in(value: object, path: str, deepest: int = _DEEPEST) -> Iterator[tu
 
 
 def _spread_out(
-    record: Mapping[str, Any], texts: dict[str, str | None], within: Mapping[str, str], late: list[str]
+    record: Mapping[str, Any], texts: dict[str, str | None], within: Mapping[str, str], late: dict[str, str]
 ) -> dict[str, str | None]:
-    """Return the cells of a record by their columns. Of those that no first row has, `late` gets one."""
+    """Return the cells of a record by their columns. `late` gets the columns that no first row has, with their keys.
+
+    One of them is the key itself if its value is no object here. A column that begins so late could be learned, but no
+    table could be answered by it: its first rows say which columns there are.
+    """
     if not within:
         return texts
     cells, spread = dict[str, str | None](), {*within.values()}
@@ -179,9 +184,26 @@ def _spread_out(
         for path, value in _values_in(record[key], key):
             if within.get(path) == key:
                 cells[path] = _as_text(value)
-            elif value is not None and not late:
-                late.append(path)
+            elif value is not None and len(late) < _MOST_LATE:
+                late[path] = key
     return cells
+
+
+def _left_out(late: Mapping[str, str], rows: int) -> list[str]:
+    """Return sentences that name the columns that none of the first rows has."""
+    plain = [path for path, key in late.items() if path == key]
+    within = [path for path, key in late.items() if path != key]
+    more = " and at least {:,} more" if len(late) == _MOST_LATE else " and {:,} more"
+    ways = {
+        f"; the first {rows:,} rows have no such value": within,
+        f", as a value that is no object; in the first {rows:,} rows it is one": plain,
+    }
+    return [
+        f"left out where {'it stands' if len(paths) == 1 else 'they stand'}: "
+        f"{listed([*map(quoted, paths)], _SHOWN, more=more)}{why}"
+        for why, paths in ways.items()
+        if paths
+    ]
 
 
 def _malformed(name: str, row: int, number: int, error: Exception) -> UsageError:
