@@ -86,6 +86,8 @@ def test_two_ordered_classes_are_said_to_have_no_middle(tmp_path: Path) -> None:
         "train", table, "--task", "ordered", "--out", tmp_path / "m", *OF_FEW_ROWS, "--set", "training.epochs=0"
     )
     assert "their order: 0 < 1, which changes nothing" in said.err
+    assert "model: without a transformer\n" in said.err
+    assert "parameters" not in said.err
 
 
 def test_several_labels_are_found_by_their_separator(tmp_path: Path) -> None:

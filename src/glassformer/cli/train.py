@@ -289,10 +289,13 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
             "(training.enough_steps)"
         )
     model = recipe.model
-    tell(
-        f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
-        f"{model.max_seq_len:,} tokens), on {device}"
-    )
+    if recipe.training.without_transformer:
+        tell("model: without a transformer")
+    else:
+        tell(
+            f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
+            f"{model.max_seq_len:,} tokens), on {device}"
+        )
     doing("preparing the first step")
 
 

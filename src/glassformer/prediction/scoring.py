@@ -19,7 +19,7 @@ Precision = TypeVar("Precision", np.float32, np.float64)
 
 BATCH_TOKENS, _BATCH_SIZE = 16_384, 256
 TOKENS_ON_CPU = 768
-"""Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little of short texts is padding."""
+"""Batches of this many tokens are read fastest on a CPU: activations fit into its cache, and little is padding."""
 
 
 def logits_of(model: nn.Module) -> Callable[[ModelInputs], Tensor]:
