@@ -56,6 +56,11 @@ def infer(**changes: object) -> bytes:
     return post(b"/v2/models/reviews/infer", json.dumps({"inputs": [tensor]}).encode())
 
 
+def infers(**more: object) -> bytes:
+    tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": ["good"]}
+    return post(b"/v2/models/reviews/infer", json.dumps({"inputs": [tensor], **more}).encode())
+
+
 def binary(content: bytes, size: object, length: bytes) -> bytes:
     tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "parameters": {"binary_data_size": size}}
     body = json.dumps({"inputs": [tensor]}).encode()
@@ -208,6 +213,12 @@ REFUSED: dict[str, tuple[bytes, int]] = {
     "tensor-header-beyond": (binary(b"", 0, b"999999"), 422),
     "tensor-header-no-number": (binary(b"", 0, "²".encode()), 422),
     "tensor-header-of-5000-digits": (binary(b"", 0, b"9" * 5_000), 422),
+    "tensor-bytes-of-none": (binary(b"\x04\0\0\0good-and-more", 8, b""), 422),
+    "tensor-bytes-of-a-long-name": (infer(name="a" * 5_000, parameters={"binary_data_size": -1}), 422),
+    "outputs-of-10000": (infers(outputs=[{"name": "prediction"}] * 10_000), 422),
+    "output-of-a-long-name": (infers(outputs=[{"name": "a" * 5_000}]), 422),
+    "id-half-of-a-pair": (infers(id="\ud800"), 422),
+    "body-model-of-a-long-name": (predict(json.dumps({"text": "good", "model": "a" * 5_000}).encode()), 422),
     # tables
     "table-without-a-name": (post(b"/table", b"text\ngood\n", kind=b"text/csv"), 422),
     "table-name-up": (table(b"text\ngood\n", b"../../etc/passwd"), 422),
@@ -263,7 +274,15 @@ def still_answers(place: tuple[str, int]) -> None:
     assert sent(place, get(b"/ready")).startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.parametrize("name", REFUSED)
+BROKE = {
+    "tensor-bytes-of-none", "tensor-bytes-of-a-long-name", "outputs-of-10000", "output-of-a-long-name",
+    "id-half-of-a-pair", "body-model-of-a-long-name",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.mended] if name in BROKE else []) for name in REFUSED]
+)
 def test_an_odd_request_is_refused_and_the_next_one_answered(name: str, server: tuple[str, int]) -> None:
     request, status = REFUSED[name]
     answer = sent(server, request)

@@ -127,7 +127,7 @@ def test_bad_input_is_one_sentence(reviews: Trained, texts: Path, tmp_path: Path
     refused(tmp_path / "no.txt", says="no.txt")
     refused(texts, texts, says="no text is left to read")
     refused("zhou", says="zhou has no unlabelled texts")
-    refused(texts, "--temperature", "0", says="--temperature 0: give a number above 0")
+    refused(texts, "--temperature", "0", says="--temperature 0: give a number from 0.05 to 20")
     refused(texts, "--set", "model.counting=auto", says="a student is a transformer alone")
     refused(texts, "--set", "training.label_smoothing=0.1", says="--set training.label_smoothing=0.1: a student learns")
     refused(texts, "--set", "validation.group=author", says="leave out group, time and file")

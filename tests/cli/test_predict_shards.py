@@ -15,6 +15,7 @@ from glassformer.cli.predict_shards import words
 from glassformer.prediction import shards as prediction_shards
 from glassformer.prediction.shard_manifest import MANIFEST
 from glassformer.prediction.shards import Bulk, Progress, answers_name
+from tests.attacks.answer import nothing_lost
 from tests.cli.shards import answers, finished, write_shards
 from tests.cli.terminal import Outcome, failed, glassformer, misused
 from tests.running import Running
@@ -291,6 +292,30 @@ def test_two_shards_must_not_have_answers_of_one_name(reviews: Trained, tmp_path
     for name in ("a.json", "a.jsonl"):
         (shards / name).write_text('{"text": "good"}\n', encoding="utf-8")
     misused(predict(reviews, shards, tmp_path / "answers"), "would both be named a.jsonl")
+
+
+def test_answers_are_not_replaced_by_those_to_a_shard_of_another_name(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = tmp_path / "shards", tmp_path / "answers"
+    shards.mkdir()
+    (shards / "a.JSONL").write_text('{"text": "good"}\n', encoding="utf-8")
+    assert predict(reviews, shards, out).code == 0
+    (shards / "a.JSONL").rename(shards / "a.ndjson")
+    with nothing_lost(out):
+        misused(predict(reviews, shards, out), "a.jsonl holds the answers to 'a.JSONL'", "rename the shard, or delete")
+    (out / "a.jsonl").unlink()
+    assert predict(reviews, shards, out).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [(b"caf\xe9.csv", "is not UTF-8"), (b"a" * 250 + b".csv", "is too long for its answers")]
+)
+def test_a_name_that_answers_cannot_have_is_said_before_any_shard(
+    reviews: Trained, tmp_path: Path, name: bytes, said: str
+) -> None:
+    shards = write_shards(tmp_path / "shards", 1, 1, "csv")
+    (shards / os.fsdecode(name)).write_text("text\ngood\n", encoding="utf-8")
+    misused(predict(reviews, shards, tmp_path / "answers"), said, "the file" if b"caf" in name else "shorten it")
+    assert not (tmp_path / "answers").exists()
 
 
 def test_a_damaged_manifest_is_told(reviews: Trained, tmp_path: Path) -> None:

@@ -24,6 +24,15 @@ def test_a_model_and_a_changed_file(reviews: Trained, tmp_path: Path) -> None:
     misused(glassformer("verify", tmp_path / "absent"), "there is no folder")
 
 
+def test_of_many_files_some_are_named(tmp_path: Path) -> None:
+    sums = tmp_path / "SHA256SUMS"
+    sums.write_text("".join(f"{number:064x}  file{number:04}\n" for number in range(5_000)))
+    failed(glassformer("verify", tmp_path), "missing: file0000, file0001, ", "file0019 and 4,980 more. Copy")
+    assert len(glassformer("verify", tmp_path, "--json").document["missing"]) == 5_000
+    sums.write_text(f"{7:064x}  {'a' * 256}\n")
+    failed(glassformer("verify", tmp_path), "SHA256SUMS, line 1, is no checksum and name of a file")
+
+
 def test_the_shipped_model_is_as_written() -> None:
     said = glassformer("verify", "sentiment-en")
     assert (said.code, said.out, said.err) == (0, "8 files as written\n", "")

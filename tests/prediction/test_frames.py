@@ -35,5 +35,19 @@ def test_frames_that_cannot_be_answered(reviews: Trained) -> None:
         list(score([pd.DataFrame({"words": ["good"]})]))
     with pytest.raises(UsageError, match="the frame already has a column 'prediction'"):
         list(score([pd.DataFrame({"text": ["good"], "prediction": ["x"]})]))
+    with pytest.raises(UsageError, match="the frame has several columns 'text'; rename the others"):
+        list(score([pd.DataFrame([["good", "bad"]], columns=["text", "text"])]))
+    with pytest.raises(UsageError, match="the column 'text' holds half of a surrogate pair"):
+        list(score([pd.DataFrame({"text": ["\ud800"]})]))
+    with pytest.raises(UsageError, match="frames of pandas are answered, not 'text'; give a list of frames"):
+        list(score(pd.DataFrame({"text": ["good"]})))
     with pytest.raises(UsageError, match="no such model folder"):
         glassformer.score("nowhere")
+
+
+def test_columns_whose_names_are_no_words_are_kept(reviews: Trained) -> None:
+    score = glassformer.score(reviews.folder)
+    (found,) = score([pd.DataFrame([["good", 1, 2]], columns=["text", 7, None])])
+    assert [*found.columns][:3] == ["text", 7, None]
+    with pytest.raises(UsageError, match="there is no column 'text' for the texts"):
+        list(score([pd.DataFrame([["good", 1]])]))

@@ -269,7 +269,8 @@ def test_what_does_not_fit_is_refused(both_readers: TrainedModel) -> None:
     teacher, texts = taught(both_readers), [documents()]
     misused("there are no texts", teacher, [], of_student())
     misused("all its texts|no text is left", teacher, [documents(), documents(source="same.txt")], of_student())
-    misused("`temperature=0`: give a number above 0", teacher, texts, of_student(), temperature=0.0)
+    for odd in (0.0, 1e-300, 1000.0, float("nan")):
+        misused(f"`temperature={odd:g}`: give a number from 0.05", teacher, texts, of_student(), temperature=odd)
     misused("`temperature=nan`", teacher, texts, of_student(), temperature=float("nan"))
     for setting in ({"class_weights": "balanced"}, {"label_smoothing": 0.1}, {"loss": "bce-on-probabilities"}):
         (name,) = setting

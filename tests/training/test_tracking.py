@@ -102,6 +102,26 @@ def test_a_store_that_cannot_be_used_is_said_before_training(
         raise AssertionError("nothing is trained")
 
 
+def test_a_store_that_is_no_folder_is_named(mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("mine")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", (tmp_path / "a.csv").as_uri())
+    assert mlflow
+    with pytest.raises(UsageError, match=r"MLflow at file://.*a\.csv .* cannot be used: "), tracked("mlflow", tmp_path):
+        raise AssertionError("nothing is trained")
+
+
+@pytest.mark.parametrize("address", ["http://anna:pass7316@127.0.0.1:1/a?token=pass7316", "sqlite://anna:pass7316@a/b"])
+def test_the_password_of_a_store_is_not_shown(
+    mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    assert mlflow
+    with pytest.raises(UsageError, match=r"cannot be used: ") as refused, tracked("mlflow", tmp_path):
+        raise AssertionError("nothing is trained")
+    assert "7316" not in str(refused.value)
+
+
 def test_a_tracker_is_one_that_is_known_and_installed(
     reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

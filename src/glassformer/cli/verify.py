@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from glassformer.cli.output import print_json, say, show
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.errors import GlassformerError
 from glassformer.prediction.shipped import folder_of
 from glassformer.prediction.shipped import shown as name_of
+
+_SHOWN = 20  # files; --json shows all
 
 
 def verify(
@@ -33,9 +35,9 @@ def verify(
     elif not found.damaged:
         show(f"{counted(len(found.whole), 'file')} as written")
     if found.unknown and not json:
-        say(f"without a checksum, so not compared: {', '.join(found.unknown)}")
+        say(f"without a checksum, so not compared: {listed(found.unknown, _SHOWN)}")
     if found.damaged:
         changed = [name for name in found.damaged if name not in found.missing]
-        parts = [f"changed since it was written: {', '.join(changed)}"] if changed else []
-        parts += [f"missing: {', '.join(found.missing)}"] if found.missing else []
+        parts = [f"changed since it was written: {listed(changed, _SHOWN)}"] if changed else []
+        parts += [f"missing: {listed(found.missing, _SHOWN)}"] if found.missing else []
         raise GlassformerError(f"{name_of(folder)}: {'; '.join(parts)}. Copy the folder again")

@@ -19,6 +19,7 @@ from glassformer.errors import GlassformerError
 SUMS_FILE = "SHA256SUMS"
 """The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
 _MOST_BYTES = 1 << 20
+_LONGEST_NAME = 255  # bytes, on all common file systems
 
 
 def sha256_of(files: Sequence[Path]) -> str:
@@ -84,7 +85,8 @@ def read_sums(folder: Path) -> dict[str, str]:
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         digest, _, name = line.partition("  ")
         inside = name and not Path(name).is_absolute() and ".." not in Path(name).parts
-        if len(digest) != hashlib.sha256().digest_size * 2 or not inside:
+        is_name = inside and max(map(len, name.encode().split(b"/"))) <= _LONGEST_NAME
+        if len(digest) != hashlib.sha256().digest_size * 2 or not is_name:
             raise GlassformerError(f"{path}, line {number}, is no checksum and name of a file; copy the folder again")
         sums[name] = digest
     return sums

@@ -43,7 +43,7 @@ def compared(figure: Followed, rows: int) -> Compared:
         error = math.sqrt(both * (1 - both) * (1 / texts + 1 / rows))
     else:
         variance = sum((value - recent) ** 2 for value in figure.values) / texts
-        error = math.sqrt(variance / texts + usual.sd**2 / rows)
+        error = math.hypot(math.sqrt(variance / texts), usual.sd / math.sqrt(rows))
     # What is kept of the held-out rows has six decimals.
     moved = abs(recent - usual.mean) > max(_SURE * error, 1e-6) if texts >= FEWEST else None
     return Compared(name=figure.name, recent=round(recent, 6), held_out=usual.mean, moved=moved)

@@ -30,6 +30,7 @@ from glassformer.prediction.exported import (
     TOKEN_IDS,
     ExportedConfig,
     ExportedPredictor,
+    MadeOf,
     open_session,
 )
 from glassformer.prediction.folder_config import FolderConfig
@@ -96,7 +97,9 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         parameters=0 if config.transformer_is_silent else sum(weight.numel() for weight in trained.model.parameters()),
         held_out_answers=trained.metrics.get("held_out_answers"),
         held_out=trained.metrics.get("held_out"),
-        made_of={"created": config.created, "versions": config.versions, "data": config.data, "recipe": config.recipe},
+        made_of=MadeOf.model_validate(
+            {name: getattr(config, name) for name in ("created", "versions", "data", "recipe")}
+        ),
         checked=checked,
         **{name: getattr(config, name) for name in _SHARED},
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.checksums import check_sums
@@ -49,6 +49,23 @@ _MOST_SECONDS, _MOST_MEMORY = 120, 2 << 30
 """Of a run of a batch, and of all exported models of a process."""
 
 
+class LearnedFrom(BaseModel):
+    """What an exported model asks of its training data."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    label_column: str | None = None
+
+
+class MadeOf(BaseModel):
+    """A model folder that was exported: when it was made, its versions, its training data and its recipe."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    created: str = ""
+    data: LearnedFrom = LearnedFrom()
+
+
 class ExportedConfig(AnsweringConfig):
     """`config.json` of an exported model."""
 
@@ -68,8 +85,8 @@ class ExportedConfig(AnsweringConfig):
     """The figures of the labels of held-out rows. None if the model does not know them."""
     held_out: HeldOutNumbers | None = None
     """The same of numbers."""
-    made_of: dict[str, Any]
-    """The model folder that was exported: when it was made, its versions, and its training data."""
+    made_of: MadeOf
+    """The model folder that was exported."""
     checked: dict[str, Any]
     """How the export was compared with the model."""
 
@@ -148,10 +165,10 @@ class ExportedPredictor(Answering[Given]):
     def read(self, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
         if self.trained.session is None:
             raise UsageError("this exported model answers without a transformer; it holds none")
-        return read_windows(self.trained.session, token_ids, attention_mask)
+        return read_windows(self.trained.session, token_ids, attention_mask, self.trained.config.n_classes)
 
 
-def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray) -> FloatArray:
+def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray, n_classes: int) -> FloatArray:
     """Return the logits (windows, n_classes) of windows with padding."""
     with ended_after(_MOST_SECONDS) as options:
         try:
@@ -161,7 +178,7 @@ def read_windows(session: Any, token_ids: IntArray, attention_mask: BoolArray) -
             said = f"{MODEL_FILE} of the exported model cannot be run: {why}; export it again"
             raise GlassformerError(said) from error
     found: FloatArray = logits
-    if not isinstance(found, np.ndarray) or found.ndim != 2 or len(found) != len(token_ids):
+    if not isinstance(found, np.ndarray) or found.dtype.kind != "f" or found.shape != (len(token_ids), n_classes):
         raise GlassformerError(f"{MODEL_FILE} of the exported model gives no logits of each text; export it again")
     return found
 
@@ -231,12 +248,13 @@ def open_session(path: Path, n_classes: int) -> Any:
             options,
             providers=["CPUExecutionProvider"],
             enable_fallback=0,  # it would print to standard output, and try the same again
+            disabled_optimizers=["ConstantFolding"],  # it runs steps of the graph, without a limit on their time
         )
     except Exception as error:  # the library raises several kinds
         raise GlassformerError(f"{path} is damaged or was made for a later ONNX Runtime; copy it again") from error
     inputs = {each.name for each in session.get_inputs()}
     outputs = {each.name: each.shape for each in session.get_outputs()}
-    if inputs != {TOKEN_IDS, ATTENTION_MASK} or outputs.get(LOGITS, [0])[-1] != n_classes:
+    if inputs != {TOKEN_IDS, ATTENTION_MASK} or outputs.get(LOGITS, [])[1:] != [n_classes]:
         raise GlassformerError(f"{path} does not match config.json; the files come from different models")
     return session
 

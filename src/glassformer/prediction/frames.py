@@ -12,7 +12,7 @@ import polars as pl
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
 from glassformer.data.input_columns import composer
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, brief_value, quoted
 from glassformer.prediction.answer_files import TextsOf, refuse_taken, texts_in
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.load_answering import load_once
@@ -81,6 +81,8 @@ class FrameScorer:
             UsageError: the frame lacks a column, or has one of these already.
         """
         for frame in frames:
+            if not hasattr(frame, "assign"):  # as of one frame, whose columns have come
+                raise UsageError(f"frames of pandas are answered, not {brief_value(frame)}; give a list of frames")
             yield frame.assign(**self.answers(frame))
 
     def answers(self, frame: Frame) -> dict[str, list[Any]]:
@@ -88,8 +90,11 @@ class FrameScorer:
         predictor = self.predictor
         inputs = predictor.trained.config.inputs
         asked = (self.text_column,) if inputs is None else inputs.names
-        needed = {same_column(name, list(frame)) for name in asked}
-        rows = pl.DataFrame({name: _values(frame[name]) if name in needed else [None] * len(frame) for name in frame})
+        named = [name for name in frame if isinstance(name, str)]  # pandas also knows numbers and pairs
+        needed = {same_column(name, named) for name in asked}
+        if twice := [name for name in needed if name and named.count(name) > 1]:
+            raise UsageError(f"the frame has several columns {quoted(twice[0])}; rename the others")
+        rows = pl.DataFrame({name: _values(frame[name]) if name in needed else [None] * len(frame) for name in named})
         read = text_reader(predictor, rows, self.text_column, "the frame")
         refuse_taken(rows, self.added, "the frame")
         return predictor.answer(read(rows)).columns().to_dict(as_series=False)
@@ -102,7 +107,12 @@ class FrameScorer:
 
 def _values(column: Any) -> pl.Series:
     """Return a column of pandas. A missing value is None there."""
-    return pl.Series(column.astype(object).where(column.notna(), None).tolist(), strict=False)
+    try:
+        return pl.Series(column.astype(object).where(column.notna(), None).tolist(), strict=False)
+    except UnicodeEncodeError as error:
+        raise UsageError(
+            f"the column {quoted(column.name)} holds half of a surrogate pair, which is not a character"
+        ) from error
 
 
 def score(model: str | Path, *, text: str | None = None) -> FrameScorer:

@@ -14,7 +14,14 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.answering_config import AnsweringConfig
-from glassformer.prediction.exported import Exported, ExportedConfig, ExportedPredictor, is_exported, read_tokenizer
+from glassformer.prediction.exported import (
+    Exported,
+    ExportedConfig,
+    ExportedPredictor,
+    MadeOf,
+    is_exported,
+    read_tokenizer,
+)
 from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS, check_is_folder, format_of
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.reader_files import read_readers
@@ -109,7 +116,7 @@ def _config(raw: Any, folder: Path) -> ExportedConfig | None:
         text_column=rows["text_column"] if rows.get("read_as") else None,
         held_out_answers=metrics.get("held_out_answers"),
         held_out=metrics.get("held_out"),
-        made_of={},
+        made_of=MadeOf(),
         checked={},
         **{name: raw[name] for name in AnsweringConfig.model_fields if name in raw},
     )

@@ -12,7 +12,7 @@ from operator import not_
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
 from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside
@@ -62,11 +62,11 @@ class Finished(_Line):
     )  # no path: `overwrite` deletes this file
     answers_size: int
     answers_sha256: str
-    rows: int
-    empty: int
-    unlike: int
-    needs_review: int = 0
-    predictions: dict[str, int]
+    rows: NonNegativeInt
+    empty: NonNegativeInt
+    unlike: NonNegativeInt
+    needs_review: NonNegativeInt = 0
+    predictions: dict[str, NonNegativeInt]
 
     def has_answers(self, out: Path) -> bool:
         """Whether the file with the answers is there, whole."""
@@ -111,6 +111,20 @@ class Manifest:
             raise UsageError(f"{out} is a folder with other files in it; choose an `out=` that is new or empty")
         write_aside(path, made_by.model_dump_json() + "\n")
         return cls(out, {})
+
+    def check_not_replaced(self, answers: Mapping[str, str]) -> None:
+        """Raise `UsageError` if the answers to a waiting shard would replace those to another, as after a renaming.
+
+        Args:
+            answers: shard → the name of its answers.
+        """
+        kept = {line.answers: shard for shard, line in self.finished.items()}
+        for shard, name in answers.items():
+            if shard not in self.finished and name in kept:
+                raise UsageError(
+                    f"{self.out / name} holds the answers to {quoted(kept[name])}, and those to {quoted(shard)} would "
+                    "have the same name; rename the shard, or delete that file"
+                )
 
     def add(self, line: Finished) -> None:
         """Note that a shard is finished. Its answers already have their name."""

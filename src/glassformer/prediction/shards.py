@@ -14,6 +14,7 @@ be killed: each row still has exactly one answer.
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -24,7 +25,7 @@ from typing import Any
 import polars as pl
 
 from glassformer.data.checksums import sha256_of
-from glassformer.data.encodings import reading_as
+from glassformer.data.encodings import half_of_pair, reading_as
 from glassformer.data.files import ASIDE, aside_of, make_private, why_not_written
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
@@ -34,7 +35,7 @@ from glassformer.data.locks import only_writer
 from glassformer.data.rows import check_file, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, quoted
 from glassformer.prediction.answer_files import answer_file
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.frames import text_reader
@@ -42,6 +43,7 @@ from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, mo
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
+_LONGEST_NAME = 255  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +171,9 @@ def answer_folder(
         encoding=job.encoding,
     )
     with only_writer(job.out):
+        names = {path.name: answers_name(path) for path in files}
         manifest = Manifest.begin(job.out, made_by, files, overwrite=overwrite)
+        manifest.check_not_replaced(names)
         _remove_unfinished(job.out)
         try:
             return _answer_waiting(job, files, manifest, engine, on_progress)
@@ -339,6 +343,10 @@ def _check_names(files: Sequence[Path]) -> None:
             raise UsageError(
                 f"the answers to {other} and {path} would both be named {answers_name(path)}; rename one of them"
             )
+        if half_of_pair(path.name) is not None:  # as Python reads a byte that is no UTF-8
+            raise UsageError(f"the name {quoted(path.name)} in {path.parent} is not UTF-8; rename the file")
+        if len(os.fsencode(aside_of(Path(answers_name(path))).name)) > _LONGEST_NAME:
+            raise UsageError(f"the name {quoted(path.name)} in {path.parent} is too long for its answers; shorten it")
 
 
 def _remove_unfinished(out: Path) -> None:

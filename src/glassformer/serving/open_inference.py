@@ -10,17 +10,19 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from glassformer import __version__
+from glassformer.data.encodings import half_of_pair
 from glassformer.data.inputs import Number
 from glassformer.data.wording import label_cell
-from glassformer.errors import UsageError, brief, brief_value
+from glassformer.errors import UsageError, brief, brief_value, quoted
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel
 from glassformer.serving.service import REFUSALS, Service, unless_closed
@@ -55,10 +57,16 @@ class Wanted(BodyOfRequest):
     parameters: dict[str, Any] = Field(default={})
 
 
+def _sendable(text: str) -> str:
+    if half_of_pair(text) is not None:
+        raise PydanticCustomError("half_of_pair", "It holds half of a surrogate pair, which is not a character")
+    return text
+
+
 class InferRequest(BodyOfRequest):
     """A tensor for each input of the model."""
 
-    id: str | None = None
+    id: Annotated[str, AfterValidator(_sendable)] | None = None
     inputs: list[TensorSent] = Field(min_length=1, fail_fast=True)
     outputs: list[Wanted] = Field(default=[], fail_fast=True, description="Default: all outputs of the model.")
     parameters: dict[str, Any] = Field(default={})
@@ -189,7 +197,9 @@ def _outputs(model: ServedModel, wanted: Sequence[str]) -> list[dict[str, Any]]:
     """Describe the outputs of these names. Without names, describe all."""
     names = model.target.columns
     if unknown := [name for name in wanted if name not in names]:
-        raise UsageError(f"`outputs`: the model {model.name} has no {unknown[0]!r}, only {', '.join(names)}")
+        raise UsageError(f"`outputs`: the model {model.name} has no {quoted(unknown[0])}, only {', '.join(names)}")
+    if len(set(wanted)) < len(wanted):  # a short request could ask for gigabytes
+        raise UsageError("`outputs`: an output is named twice; name each once")
     return [_tensor(name, _DATATYPES[names[name]]) for name in wanted or names]
 
 
@@ -215,8 +225,11 @@ def _request(body: bytes, length: str | None) -> InferRequest:
     for tensor in request.inputs:
         if (size := tensor.parameters.get("binary_data_size")) is not None:
             if type(size) is not int or not 0 <= size <= len(body) - end:
-                raise UsageError(f"`{tensor.name}`: `binary_data_size` is the number of its bytes behind the JSON")
+                named = brief(tensor.name)
+                raise UsageError(f"`{named}`: `binary_data_size` is the number of its bytes behind the JSON")
             tensor.data, end = list(_unpacked(tensor, body[end : end + size])), end + size
+    if end < len(body):
+        raise UsageError(f"{len(body) - end:,} bytes behind the JSON are of no tensor; see `binary_data_size`")
     return request
 
 
@@ -234,7 +247,7 @@ def _unpacked(tensor: TensorSent, content: bytes) -> Iterator[Any]:
                 raise ValueError("the last string is not whole")
             yield content[at - length : at].decode()
     except (struct.error, ValueError) as error:
-        raise UsageError(f"`{tensor.name}`: its bytes are no {tensor.datatype}, or no UTF-8") from error
+        raise UsageError(f"`{brief(tensor.name)}`: its bytes are no {tensor.datatype}, or no UTF-8") from error
 
 
 def _rows(model: ServedModel, tensors: Sequence[TensorSent]) -> list[Any]:

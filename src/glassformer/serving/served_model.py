@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from glassformer.data.tokenizers import UNKNOWN_ID
 from glassformer.data.windows import covering_windows
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.explanation.by_reader import shares_by_reader, total_of
 from glassformer.explanation.counterfactual import Steps, searching
 from glassformer.explanation.explain import explain
@@ -122,9 +122,9 @@ class ServedModel:
     def as_trained(self, given: str | Mapping[str, Any], label: Any) -> dict[str, Any]:
         """Return what was given and its label as a row of its training table."""
         config: Any = self.predictor.trained.config
-        learned = config.made_of["data"] if self.exported else config.data
+        column = config.made_of.data.label_column if self.exported else config.data.get("label_column")
         row = {self.predictor.text_column or "text": given} if isinstance(given, str) else dict(given)
-        return row | {learned.get("label_column") or "label": label}
+        return row | {column or "label": label}
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
@@ -239,7 +239,7 @@ class ServedModel:
         config = self.predictor.trained.config
         if isinstance(self.predictor, ExportedPredictor):
             exported = self.predictor.trained.config
-            keeps_texts, parameters, created = False, exported.parameters, exported.made_of["created"]
+            keeps_texts, parameters, created = False, exported.parameters, exported.made_of.created
         else:
             trained = self.whole.trained
             keeps_texts, created = trained.kept is not None, trained.config.created
@@ -315,5 +315,5 @@ def named(models: Mapping[str, ServedModel], name: str | None) -> ServedModel:
     if name is None:
         return next(iter(models.values()))
     if name not in models:
-        raise UsageError(f"`model={name!r}`: there is no such model here, only {', '.join(models)}")
+        raise UsageError(f"`model={brief_value(name)}`: there is no such model here, only {', '.join(models)}")
     return models[name]

@@ -6,7 +6,6 @@ The teacher answers with all of its readers. The student is a transformer alone,
 from __future__ import annotations
 
 import hashlib
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +35,7 @@ from glassformer.prediction.folder_config import FolderConfig, Remembered
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER
 from glassformer.prediction.load_answering import load_answering
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.probabilities import TEMPERATURE_BOUNDS
 from glassformer.targets.target import Target
 from glassformer.training.loop import Observer, Silent
 from glassformer.training.preparation import Prepared, check_head, recipe_for_inputs
@@ -96,7 +96,7 @@ class Teacher:
         config = self.answering.trained.config
         if isinstance(config, FolderConfig):
             return config.remembered
-        made_of: Mapping[str, Any] = config.made_of if isinstance(config, ExportedConfig) else {}
+        made_of = config.made_of.model_dump() if isinstance(config, ExportedConfig) else {}
         try:
             return Remembered.model_validate({name: made_of.get(name, {}) for name in ("data", "recipe")})
         except ValidationError as error:
@@ -333,8 +333,9 @@ class PreparedStudent(Prepared, ABC):
 
 
 def _check(recipe: Recipe, temperature: float) -> None:
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise UsageError(f"`temperature={temperature:g}`: give a number above 0, such as 1 or 2")
+    low, high = TEMPERATURE_BOUNDS
+    if not low <= temperature <= high:
+        raise UsageError(f"`temperature={temperature:g}`: give a number from {low:g} to {high:g}, such as 1 or 2")
     for name, usual in _OF_LABELS.items():
         if (value := getattr(recipe.training, name)) != usual:
             raise UsageError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from glassformer import __version__
 from glassformer.data.installed import pip_install
-from glassformer.errors import GlassformerError, UsageError, words_of
+from glassformer.errors import GlassformerError, UsageError, as_named, name_as, words_of
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.card import said_of
@@ -49,14 +50,22 @@ def _on_mlflow(out: Path) -> Iterator[RunOfMlflow]:
         raise UsageError(f"`track='mlflow'` needs MLflow, which is not installed: {pip_install('mlflow')}") from error
     from mlflow.exceptions import MlflowException
 
-    where = f"MLflow at {mlflow.get_tracking_uri()} (the variable MLFLOW_TRACKING_URI)"
+    where = f"MLflow at {_without_secrets(mlflow.get_tracking_uri())} (the variable MLFLOW_TRACKING_URI)"
     try:
         run = mlflow.start_run(run_name=out.name)
-    except MlflowException as error:
+    except (MlflowException, OSError, ImportError) as error:  # no module for a database
         raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
 
     with run:
         yield RunOfMlflow(mlflow, out, where, run.info.run_id)
+
+
+def _without_secrets(address: str) -> str:
+    """Return an address without user, password and settings. Other messages leave them out from now on too."""
+    user, settings = re.search(r"//[^/]+@", address), re.search(r"\?.+", address)
+    for secret in filter(None, (user, settings)):
+        name_as(secret[0], "//" if secret is user else "")
+    return as_named(address)
 
 
 class RunOfMlflow:
@@ -78,7 +87,8 @@ class RunOfMlflow:
                 self._write_epoch(row)
             except (self._mlflow.MlflowException, OSError) as error:
                 self._answers = False
-                return f"{self._where} takes no figures now ({words_of(error)}); it gets them at the end"
+                why = as_named(words_of(error))
+                return f"{self._where} takes no figures now ({why}); it gets them at the end"
         return None
 
     def write(self, trained: TrainedModel) -> str:

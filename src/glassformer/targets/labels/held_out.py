@@ -17,7 +17,7 @@ from glassformer.data.wording import counted, label_name
 from glassformer.errors import GlassformerError
 from glassformer.targets.costs import CostRow, Costs
 from glassformer.targets.labels.answers import LabelAnswers
-from glassformer.targets.number.held_out import Mean, unseen_figures
+from glassformer.targets.number.held_out import Mean, Share, unseen_figures
 from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
@@ -86,13 +86,13 @@ class HeldOutAnswers(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     rows: int = Field(ge=1)
-    labels: dict[str, float]
+    labels: dict[str, Share]
     """The share of the rows with each answer. With several labels per text, they do not add up to 1."""
     confidence: Mean | None
     """None if costs were changed since, and `kept` is None."""
     unseen_share: Mean | None = None
     """See `Seen.unseen_shares`. Of a long table, some rows are read. None if the model keeps no seen words."""
-    unlike_training: float | None = None
+    unlike_training: Share | None = None
     """The share of the rows that are unlike the training data, or None."""
     thresholds: Thresholds | None = None
     """The same."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import FloatArray
 
+Share = Annotated[float, Field(ge=0, le=1)]
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
 
 
@@ -81,7 +82,7 @@ class HeldOutNumbers(BaseModel):
     """The mean answer."""
     unseen_share: Mean | None = None
     """See `HeldOutAnswers`, also for the next one."""
-    unlike_training: float | None = None
+    unlike_training: Share | None = None
 
 
 def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:
