@@ -156,6 +156,10 @@ def test_a_duckdb_file_is_read_and_no_other_file(tmp_path: Path) -> None:
     assert read(f"{path}#tickets").rows() == [("a", '["x", "y"]', "2024-05-01"), ("b", None, None)]
     assert read(f"{path}#old.tickets").rows() == [("c",)]
     assert read(f"{path}#FROM tickets LIMIT 1").height == 1
+    within = "MAP {DATE '2024-05-01': ['\\xAA'::BLOB], DATE '2024-05-02': NULL}, ['nan'::DOUBLE, 1.5]"
+    assert read(f"{path}#SELECT {within}").rows() == [
+        ('{"2024-05-01": ["aa"], "2024-05-02": null}', "[null, 1.5]"),
+    ]
     for query, message in (
         (f"SELECT * FROM read_csv('{other}')", "Permission"),
         ("SELECT 1 AS a; DROP TABLE tickets", "one statement"),

@@ -73,6 +73,10 @@ def test_a_number_beyond_twelve_tells_the_day_from_the_month() -> None:
         (["12:30"], "is not a date"),
         (["1", "2"], r"'1' \(row 1\) is not a date"),
         (["nan", "inf"], "is not a date"),
+        (["9999-12-31 23:00-05:00"], r"'9999-12-31 23:00-05:00' \(row 1\) is not a date"),
+        (["0000-01-01"], "is not a date"),
+        (["0001-01-01 00:00+01:00"], "is not a date"),
+        (["2024-03-01 12:00+99:00"], "is not a date"),
         (
             ["03/03/2024", "01/02/2024"],
             r"which number of '01/02/2024' \(row 2\) is the day and which the month, and no",

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from glassformer.data.spellings import fold_labels, label_key, spellings, stand_ins, table_spellings
@@ -19,6 +21,17 @@ def test_case_is_ignored_where_a_capital_is_two_letters() -> None:
 @pytest.mark.parametrize(("one", "other"), [("bug", "bugs"), ("bug report", "bug-report"), ("a b", "ab"), ("é", "e")])
 def test_other_labels_have_other_keys(one: str, other: str) -> None:
     assert label_key(one) != label_key(other)
+
+
+def test_white_space_around_a_level_and_empty_levels_make_no_other_label() -> None:
+    labels = ["Food > Bread", "food>bread", "Food > > Bread", "> Food", "Food", ">", "> >"]
+    keys = [label_key(label, ">") for label in labels]
+    assert (len(set(keys[:3])), len(set(keys[3:5])), len(set(keys))) == (1, 1, 4)
+    assert label_key(labels[0]) != label_key(labels[1])
+    table = replace(table_of(labels), levels=">")
+    assert "'Food > > Bread' (1) = 'Food > Bread' (1) = 'food>bread' (1)" in str(table_spellings(table))
+    assert fold_labels(table).frame["label"].n_unique() == 4
+    assert fold_labels(table, ["Food>Bread"]).frame["label"].to_list()[:3] == ["Food>Bread"] * 3
 
 
 def test_the_most_frequent_spelling_is_the_name() -> None:

@@ -75,6 +75,7 @@ def test_rows_that_do_not_fit_the_labels_are_refused(given: Any, multilabel: boo
     [
         ("fraud=-1", "fraud=-1: the cost '-1' is no number from 0 on"),
         ("fraud=nan", "fraud=nan: the cost 'nan' is no number"),
+        ("fraud=1e308", r"fraud=1e308: the cost '1e308' is larger than 1e\+100"),
         ({"fraud": float("inf")}, "the cost inf is no number"),
         ({"fraud": True}, "the cost True is no number"),
         ({"fraud": None}, "the cost None is no number"),

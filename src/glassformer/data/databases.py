@@ -222,13 +222,22 @@ def _as_text(value: object) -> str | None:
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, bool | list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False, default=str)
+        return json.dumps(_as_json(value), ensure_ascii=False)
     if isinstance(value, bytes):
         try:
             return value.decode()
         except UnicodeDecodeError:
             return value.hex()
     return str(value)
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value that JSON has. What it lacks is text, also as a key: that of a map may be a date."""
+    if isinstance(value, list | tuple):
+        return [_as_json(each) for each in value]
+    if isinstance(value, dict):
+        return {_as_text(key): _as_json(each) for key, each in value.items()}
+    return value if isinstance(value, str | int | float) and value == value else _as_text(value)
 
 
 @contextmanager

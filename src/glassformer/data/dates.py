@@ -41,6 +41,8 @@ _DAYS_OF_SPREADSHEETS = (2e4, 8e4)  # 1954 to 2119
 _SINCE_1970 = {"s": (1e8, 1e10, 1e6), "ms": (1e11, 1e13, 1e3), "us": (1e14, 1e16, 1), "ns": (1e17, 1e19, 1e-3)}
 """Units: from, to below, and how many microseconds each has."""
 _TO_1970 = 25_569  # days, as spreadsheets count them
+_YEARS = 1, 9999  # those that Python writes
+_FARTHEST_ZONE = 15 * 60  # minutes
 
 
 def with_dates(table: Table, column: str) -> Table:
@@ -148,7 +150,8 @@ def _of_fields(fields: pl.DataFrame) -> pl.Series:
     minutes = zone.field("hours").cast(pl.Int64) * 60 + zone.field("minutes").fill_null("0").cast(pl.Int64)
     ahead = (minutes * pl.when(zone.field("sign") == "-").then(-1).otherwise(1)).fill_null(0)
     read = written.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us") - pl.duration(minutes=ahead)
-    return fields.select(read).to_series()
+    is_date = read.dt.year().is_between(*_YEARS) & (ahead.abs() <= _FARTHEST_ZONE)
+    return fields.select(pl.when(is_date).then(read)).to_series()
 
 
 def _of_numbers(numbers: pl.Series) -> list[pl.Series]:

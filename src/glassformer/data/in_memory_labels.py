@@ -157,10 +157,10 @@ def as_numbers(numbers: Any) -> list[float | None]:
     return [None if value is None else float(value) for value in values]
 
 
-def folded(labels: list[Any], names: Sequence[str] | None = None) -> list[Any]:
+def folded(labels: list[Any], names: Sequence[str] | None = None, levels: str | None = None) -> list[Any]:
     """Replace other spellings of labels (see `joined_spellings`). Labels that are not strings stay as they are."""
     flat = [label for value in labels for label in (value if isinstance(value, list) else [value])]
-    replaced = joined_spellings([label for label in flat if isinstance(label, str)], names)
+    replaced = joined_spellings([label for label in flat if isinstance(label, str)], names, levels)
 
     def folded(label: Any) -> Any:
         return replaced.get(label, label) if isinstance(label, str) else label

@@ -102,7 +102,7 @@ class LabelSet:
         others = unseen["label"].n_unique() - 1
         nor = f", nor {counted(others, 'other label')}" if others else ""
         known = ", ".join(quoted(name) for name in self.names[:10]) + (", …" if len(self.names) > 10 else "")
-        same = [name for name in self.names if label_key(name) == label_key(label)]
+        same = [name for name in self.names if label_key(name, self.levels) == label_key(label, self.levels)]
         near = difflib.get_close_matches(label[:LONGEST_LABEL], self.names, n=1, cutoff=0.8)
         if len(same) == 1:
             way_out = f"It is {quoted(same[0])} in another spelling: `fold_labels=True` reads it so."

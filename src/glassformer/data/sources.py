@@ -269,7 +269,7 @@ def read_like_training(
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
-    if fold and (apart := spellings(labels)):
+    if fold and (apart := spellings(labels, table.levels)):
         ways = [" and ".join(quoted(way) for way, _ in spelling.ways) for spelling in apart]
         shown = listed(ways, _SPELLINGS_SHOWN, between="; ", more="; and {:,} more")
         kept = (

@@ -32,17 +32,23 @@ class Spelling:
         return " = ".join(f"{quoted(way)} ({rows:,})" for way, rows in self.ways)
 
 
-def label_key(label: str) -> str:
-    """Return a key that ignores case, white space, invisible characters and the Unicode form of a label (NFKC)."""
+def label_key(label: str, levels: str | None = None) -> str:
+    """Return a key that ignores case, white space, invisible characters and the Unicode form of a label (NFKC).
+
+    Args:
+        levels: what separates the levels of a label. White space around it is ignored too, and levels without a name.
+    """
+    if levels is not None:
+        label = levels.join(filter(None, map(str.strip, label.split(levels)))) or label
     visible = "".join(char for char in unicodedata.normalize("NFKC", label) if unicodedata.category(char) != "Cf")
     return " ".join(visible.casefold().split())
 
 
-def spellings(labels: Iterable[str]) -> list[Spelling]:
+def spellings(labels: Iterable[str], levels: str | None = None) -> list[Spelling]:
     """Return the labels with more than one spelling, those with the most rows first."""
     ways: dict[str, list[tuple[str, int]]] = {}
     for label, rows in sorted(Counter(labels).items(), key=lambda counted: (-counted[1], counted[0])):
-        ways.setdefault(label_key(label), []).append((label, rows))
+        ways.setdefault(label_key(label, levels), []).append((label, rows))
     return [Spelling(ways=tuple(baseline_error)) for baseline_error in ways.values() if len(baseline_error) > 1]
 
 
@@ -52,7 +58,7 @@ def table_spellings(table: Table) -> str | None:
     It names the setting that joins them and counts the rows of each spelling.
     """
     labels = flat_labels(table)
-    found = spellings(labels)
+    found = spellings(labels, table.levels)
     if not found:
         return None
     distinct = labels.n_unique()
@@ -62,24 +68,26 @@ def table_spellings(table: Table) -> str | None:
     return f"{wrong}. {distinct:,} labels would be {joined:,}: {shown}"
 
 
-def joined_spellings(labels: Sequence[str], names: Sequence[str] | None = None) -> dict[str, str]:
+def joined_spellings(
+    labels: Sequence[str], names: Sequence[str] | None = None, levels: str | None = None
+) -> dict[str, str]:
     """Return the spelling that replaces each other one: the most frequent one, or the one among `names`.
 
     A label that is among the names stays as it is. So does a label that matches none or several of them.
     """
     if names is None:
-        return {way: spelling.name for spelling in spellings(labels) for way, _ in spelling.ways[1:]}
+        return {way: spelling.name for spelling in spellings(labels, levels) for way, _ in spelling.ways[1:]}
     ways: dict[str, list[str]] = {}
     for name in names:
-        ways.setdefault(label_key(name), []).append(name)
+        ways.setdefault(label_key(name, levels), []).append(name)
     unknown = [label for label in dict.fromkeys(labels) if label not in names]
-    return {label: ways[key][0] for label in unknown if len(ways.get(key := label_key(label), ())) == 1}
+    return {label: ways[key][0] for label in unknown if len(ways.get(key := label_key(label, levels), ())) == 1}
 
 
 def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
     """Return the table with one spelling per label (see `joined_spellings`)."""
     labels = flat_labels(table)
-    replaced = joined_spellings(labels.to_list() if names is None else labels.unique().to_list(), names)
+    replaced = joined_spellings(labels.to_list() if names is None else labels.unique().to_list(), names, table.levels)
     if not replaced:
         return table
     column = pl.col("label")

@@ -14,6 +14,7 @@ from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
+from glassformer.data.level_columns import check_levels, path_of
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
@@ -74,15 +75,9 @@ class Table:
         return (self.label_column or "label", *self.lower)
 
     def cells_of(self, label: str) -> list[str | None]:
-        """Return the cells of a label in `label_columns`. Raises `UsageError` if it has more levels than there are."""
-        columns = self.label_columns
+        """Return the cells of a label in `label_columns`."""
         parts = label.split(self.levels or "") if self.lower else [label]
-        if len(parts) > len(columns):
-            raise UsageError(
-                f"{self.source}: the label {quoted(label)} has {len(parts)} levels for {len(columns)} columns: a cell "
-                f"holds {self.levels!r}, which stands between two levels. Name something else with `levels=`"
-            )
-        return [*parts, *[None] * (len(columns) - len(parts))]
+        return [*parts, *[None] * (len(self.label_columns) - len(parts))]
 
     def place(self, column: str | None) -> str:
         """Name a column for a message, and say how rows are counted if not simply from below the header."""
@@ -257,7 +252,9 @@ def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator:
         elif name == "label" and separator is not None:
             in_use[name] = split_labels(batch[column], separator)
         elif name == "label" and lower:
-            in_use[name] = path_of([batch[level] for level in (column, *lower)], str(wanted.get("levels")))
+            levels, between = [tidy_values(batch[level]) for level in (column, *lower)], str(wanted.get("levels"))
+            check_levels(levels, between)
+            in_use[name] = path_of(levels, between)
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
@@ -307,16 +304,6 @@ def tidy_values(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
-
-
-def path_of(levels: Sequence[pl.Series], separator: str) -> pl.Series:
-    """Join the levels of labels, the highest first. A path ends before the first empty level."""
-    frame = pl.DataFrame([tidy_values(values).alias(str(depth)) for depth, values in enumerate(levels)])
-    path, there = pl.col("0"), pl.lit(True)
-    for name in frame.columns[1:]:
-        there = there & pl.col(name).is_not_null()
-        path = pl.when(there).then(pl.concat_str(path, pl.col(name), separator=separator)).otherwise(path)
-    return frame.select(path).to_series()
 
 
 def split_labels(values: pl.Series, separator: str) -> pl.Series:

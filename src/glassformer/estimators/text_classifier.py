@@ -159,7 +159,9 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
         given = given_labels(y)
-        labels = folded(given.values) if self.fold_labels and given.columns is None else given.values
+        labels = (
+            folded(given.values, levels=self.levels) if self.fold_labels and given.columns is None else given.values
+        )
         start, read_as = self._start()
         table, by_name = as_table(X, labels, sample_weight, order=self.order, levels=self.levels, **read_as)
         given.check_columns(by_name)
@@ -177,7 +179,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         config, target = self.predictor_.trained.config, self.predictor_.trained.config.target
         given = given_labels(y, self.classes_.tolist() if target.multilabel else None)
         old_names = [label for label in self.classes_.tolist() if isinstance(label, str)]
-        labels = folded(given.values, old_names) if self.fold_labels else given.values
+        labels = folded(given.values, old_names, self.levels) if self.fold_labels else given.values
         new, by_name = as_added_table(texts, labels, target.labels, config.inputs, multilabel=target.multilabel)
         columns = config.remembered.data.label_columns
         if columns is not None:
@@ -277,7 +279,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
                 kind = "a list of labels for each text" if several else "one label for each text"
                 raise InputError(f"labels[{number}] is {brief_value(label)}, and this model gives {kind}")
         if self.fold_labels:
-            truth = folded(truth, [label for label in self.classes_.tolist() if isinstance(label, str)])
+            truth = folded(truth, [label for label in self.classes_.tolist() if isinstance(label, str)], self.levels)
         return truth
 
     def reader_margins(self, X: Iterable[Any]) -> dict[str, DoubleArray]:  # noqa: N803

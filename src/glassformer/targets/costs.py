@@ -20,6 +20,7 @@ REVIEW = "review"
 """The answer of a row that says what asking a person costs."""
 _COLUMNS = ["truth", "answer", "cost"]
 _MOST_ROWS = 100_000
+_MOST = 1e100  # sums of larger costs would be infinite
 _SAID, _KNOWN = 3, 10
 
 
@@ -47,7 +48,7 @@ def read_costs(given: Any) -> tuple[CostRow, ...]:
             `"fraud=10"`; a table with the columns truth, answer and cost; or a list of such things.
 
     Raises:
-        UsageError: a cost is no number from 0 on, or is given twice, or the table cannot be read.
+        UsageError: a cost is no number from 0 on or far too large, or is given twice, or the table cannot be read.
     """
     rows = tuple(_rows(given))
     known = set[tuple[str | None, str | None]]()
@@ -89,6 +90,8 @@ def _row(truth: Any, answer: Any, cost: Any, place: str = "`costs=`") -> CostRow
         number = math.nan
     if not 0 <= number < math.inf:
         raise UsageError(f"{place}: the cost {brief_value(cost)} is no number from 0 on")
+    if number > _MOST:
+        raise UsageError(f"{place}: the cost {brief_value(cost)} is larger than {_MOST:g}, too large to be added up")
     truth, answer = (None if each is None else label_name(each).strip() or None for each in (truth, answer))
     if truth is None and answer is None:
         raise UsageError(f"{place}: it is not clear what costs {number:g}; name the class in the column truth")
