@@ -1,13 +1,17 @@
+import gzip
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from glassformer.data.shards import shards_in
+from glassformer.data.rows import batches_of
+from glassformer.data.shards import files_of, shards_in
 from glassformer.data.sources import SourceConfig, read_like_training
 from glassformer.data.table import read_table
 from glassformer.errors import UsageError
+from tests.data.test_folder_encoding import FRENCH, RUSSIAN, bytes_of
 
 ROWS = pl.DataFrame({"text": [f"text {n}" for n in range(11)], "label": ["a", "b"] * 5 + ["a"]})
 
@@ -86,3 +90,58 @@ def test_a_folder_is_measured_with_the_columns_of_training(folder: Path) -> None
     labels = ["a", "b"]
     table = read_like_training(str(folder), read_as, None, labels=labels)
     assert (table.text_column, table.label_column, table.frame.height) == ("text", "label", 11)
+
+
+def texts_of_shards(folder: Path, texts: dict[str, bytes]) -> tuple[list[str], list[str]]:
+    """Write a table of each text, and return what is read of all and noted."""
+    notes = list[str]()
+    for name, text in texts.items():
+        content = b'text,label\n"' + text + b'",a\n'
+        (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return pl.concat(batches_of(files_of(folder), rows_per_batch=9, on_note=notes.append))["text"].to_list(), notes
+
+
+@pytest.mark.parametrize(
+    ("texts", "encoding", "said"),
+    [
+        (FRENCH, "cp1252", "17 of 19 files read as Windows-1252: 38 bytes such as 0xe9 in 00.csv are not UTF-8; "),
+        (RUSSIAN, "koi8-r", "11 of 11 files read as KOI8-R: "),
+    ],
+)
+def test_short_shards_are_read_in_one_encoding(
+    texts: tuple[str, ...], encoding: str, said: str, tmp_path: Path
+) -> None:
+    """Alone, some of them are misread (see test_folder_encoding.py)."""
+    encoded = {f"{place:02}.csv": bytes_of(text, encoding) for place, text in enumerate(texts)}
+    found, notes = texts_of_shards(tmp_path, encoded)
+    assert found == [*texts]
+    assert len(notes) == 1
+    assert notes[0].startswith(said)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in encoded:
+            archive.write(tmp_path / name, name)
+    assert read_table(tmp_path / "all.zip").frame["text"].to_list() == [*texts]
+
+
+def test_shards_in_other_encodings_are_named(tmp_path: Path) -> None:
+    encoded = {f"{place:02}.csv.gz": bytes_of(text, "cp1252") for place, text in enumerate(FRENCH)}
+    both = {**encoded, "x.csv.gz": "; ".join(RUSSIAN).encode("koi8-r"), "y.csv.gz": "été".encode()}
+    found, notes = texts_of_shards(tmp_path, both)
+    assert found == [*FRENCH, "; ".join(RUSSIAN), "été"]
+    assert notes == [
+        "18 of 21 files are not UTF-8, and not all in one encoding: 17 × read as Windows-1252 (first: 00.csv.gz), "
+        "1 × read as KOI8-R (first: x.csv.gz)"
+    ]
+    (tmp_path / "x.csv.gz").write_bytes((tmp_path / "x.csv.gz").read_bytes()[:-20])
+    with pytest.raises(UsageError, match=r"x\.csv\.gz cannot be read, it may be damaged"):
+        read_table(tmp_path)
+
+
+def test_a_shard_that_says_nothing_at_its_beginning_is_read_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.data.folder_encoding._LOOKED_AT", 1_000)
+    texts = {"a.csv": "; ".join(FRENCH), "b.csv": "a" * 1_000 + "; ".join(FRENCH)}
+    found, notes = texts_of_shards(tmp_path, {name: text.encode("cp1252") for name, text in texts.items()})
+    assert found == [*texts.values()]
+    assert [note.split(":")[0] for note in notes] == ["1 of 2 files read as Windows-1252", "b.csv"]

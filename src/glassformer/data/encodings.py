@@ -58,6 +58,9 @@ _NAMED: ContextVar[str | None] = ContextVar("encoding", default=None)
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
 
 
+Fallback = Callable[[], str | None]
+
+
 def half_of_pair(text: str) -> int | None:
     """Return where a text holds half of a surrogate pair, if it does. JSON can spell it, and it is no character."""
     try:
@@ -183,13 +186,15 @@ class LineDecoder:
 
     Args:
         on_note: called once with a sentence on what was found, if the file is not UTF-8, or is unlike `encoding=` says.
-        fallback: the encoding if it is not UTF-8, as other files tell it. None: it is found.
+        fallback: gives the encoding if it is not UTF-8, as other files tell it. Nothing: it is found.
 
     Attributes:
         encoding: Python's name of the encoding, or None while all lines were ASCII.
     """
 
-    def __init__(self, name: str, *, on_note: Callable[[str], None] | None = None, fallback: str | None = None) -> None:
+    def __init__(
+        self, name: str, *, on_note: Callable[[str], None] | None = None, fallback: Fallback = lambda: None
+    ) -> None:
         self.name = name
         self.encoding: str | None = None
         self._named = named if (named := named_encoding()) and _keeps_ascii(named) else None
@@ -228,7 +233,8 @@ class LineDecoder:
                 "text file. Is it the right file?"
             )
         context = itertools.chain(self._before, filter(bytes.isascii, lines))  # it tells the language
-        found = [(self._fallback, 1.0)] if self._fallback else confidences_of([line for _, line in wrong], context)
+        known = self._fallback()
+        found = [(known, 1.0)] if known else confidences_of([line for _, line in wrong], context)
         at, line = wrong[0]
         also = ((at, _beyond_ascii(line.decode())) for at, line in odd if fault(line) is None)
         right = [(at, text) for at, text in also if not found or _is_meant(text, found[0][0])]
@@ -236,7 +242,7 @@ class LineDecoder:
             self._first = (right[0][0], right[0][1][0]) if right else (0, "")
             raise self._refusal(line, at)
         self.encoding = found[0][0]
-        if self._on_note and not self._fallback:
+        if self._on_note and not known:
             self._on_note(f"read as {evidence(found, [line for _, line in wrong], f'line {at:,}')}")
 
     def _is_utf8(self, number: int, evidence: str) -> None:
@@ -272,7 +278,7 @@ class LineDecoder:
 
 
 def decoded_text(
-    raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None, fallback: str | None = None
+    raw: bytes, name: str, *, on_note: Callable[[str], None] | None = None, fallback: Fallback = lambda: None
 ) -> str:
     """Return the text of a whole file. Raises what `LineDecoder` raises, which explains `fallback`."""
     if known := encoding_of_start(raw[:WINDOW]):

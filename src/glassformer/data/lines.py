@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from glassformer.data.encodings import (
     WINDOW,
+    Fallback,
     LineDecoder,
     encoding_of_start,
     is_binary,
@@ -72,11 +73,15 @@ def lines_of(stream: BinaryIO, name: str, *, on_note: OnNote | None = None) -> I
         yield line.removesuffix("\n").removesuffix("\r").removeprefix("" if number else "\ufeff")
 
 
-def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None, in_pieces: bool = False) -> Iterator[str]:
+def text_lines(
+    stream: BinaryIO, name: str, *, on_note: OnNote | None = None, in_pieces: bool = False,
+    fallback: Fallback = lambda: None,
+) -> Iterator[str]:  # fmt: skip
     """Yield the lines as text, with their line breaks and the byte order mark. Those of old Macs get a line feed.
 
     Args:
         in_pieces: a long line of what begins with [ may come in pieces, as one array of JSON may be one line.
+        fallback: see `LineDecoder`.
 
     Raises:
         UsageError: the stream is not text, a line is longer than `LONGEST`, or bytes do not fit the encoding.
@@ -88,7 +93,7 @@ def text_lines(stream: BinaryIO, name: str, *, on_note: OnNote | None = None, in
         return
     in_pieces = in_pieces and start.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"[")
     raw_lines = _lines_in_pieces(stream, name, start) if in_pieces else bounded_lines(stream, name, start=start)
-    decoder = LineDecoder(name, on_note=on_note)
+    decoder = LineDecoder(name, on_note=on_note, fallback=fallback)
     numbered = _numbered(raw_lines)
     while found := next(numbered, None):
         number, raw = found

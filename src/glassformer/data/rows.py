@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,7 +19,8 @@ import polars as pl
 import polars.selectors as cs
 
 from glassformer.data.class_folders import class_folders, is_class_folder, texts_of_classes
-from glassformer.data.encodings import named_encoding
+from glassformer.data.encodings import Fallback, named_encoding
+from glassformer.data.folder_encoding import SharedEncoding, beginning_beyond_ascii
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
 from glassformer.data.formats.delimited import CSV
@@ -73,8 +75,11 @@ def read_batches(
     rows_per_batch: int,
     on_delimited: OnDelimited | None = None,
     on_note: OnNote | None = None,
+    fallback: Fallback = lambda: None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
+
+    `fallback` gives the encoding of a text that is not UTF-8, as other files tell it (see `LineDecoder`).
 
     Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged or has no rows. Also for a
     malformed row (with its row and line) and for bytes that fit no encoding (with their line).
@@ -91,7 +96,8 @@ def read_batches(
         on_note("no text file, so `encoding=` says nothing of it")
     if len(tables) > 1:
         return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch, on_note=on_note)
-    rows = _checked(_of_one(tables[0].opened(on_delimited, on_note), tables[0].format, rows_per_batch), name)
+    opening = tables[0].opened(on_delimited, on_note, fallback)
+    rows = _checked(_of_one(opening, tables[0].format, rows_per_batch), name)
     return _unchanged(rows, file_of(source))
 
 
@@ -99,6 +105,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
     """Yield the batches of all files (see `read_batches`). The files have the same columns, in any order.
 
     `on_note` is called with sentences on what was found. One of several files is named, unless all say the same.
+    The encoding of those that are not UTF-8 is found by all of them.
 
     Raises:
         UsageError: a file cannot be read, or has other columns than the first one. The message names it.
@@ -109,6 +116,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
         return
     columns: set[str] = set()
     said: set[str] = set()
+    shared = SharedEncoding(files, _sample_of, name=lambda file: file.name, on_note=on_note)
     for file in files:
 
         def note(sentence: str, file: Path = file) -> None:
@@ -118,7 +126,8 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                 said.add(what)
                 on_note(sentence if file == files[0] else f"{file.name}: {sentence}")
 
-        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note):
+        fallback = partial(shared.of, file) if len(files) > 1 else lambda: None
+        for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note, fallback=fallback):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
             if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
@@ -129,6 +138,18 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                     "they need the same columns; or name one of them."
                 )
             yield batch
+
+
+def _sample_of(file: Path) -> bytes:
+    """Return lines of one of several files that tell its encoding, if it is a text."""
+    tables = located(file)
+    if len(tables) > 1 or not tables[0].format.is_text:
+        return b""
+    try:
+        with tables[0].opened() as place, place.opened() as stream:
+            return beginning_beyond_ascii(stream)
+    except DAMAGE:  # it is said when its turn comes
+        return b""
 
 
 def _checked(batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:

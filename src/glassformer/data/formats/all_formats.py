@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from glassformer.data.encodings import Fallback
 from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed, unpacked
 from glassformer.data.formats.columnar import ARROW, PARQUET
 from glassformer.data.formats.compressions import OPENERS, is_compressed
@@ -44,16 +45,24 @@ class Located:
     format: Format
 
     @contextmanager
-    def opened(self, on_delimited: OnDelimited | None = None, on_note: OnNote | None = None) -> Iterator[Place]:
+    def opened(
+        self,
+        on_delimited: OnDelimited | None = None,
+        on_note: OnNote | None = None,
+        fallback: Fallback = lambda: None,
+    ) -> Iterator[Place]:
         """Give the place to read from. A member of an archive is unpacked if its format cannot be read as a stream."""
-        name = str(self.address)
+        place = Place(
+            name=str(self.address), file=self.path, part=self.part,
+            on_delimited=on_delimited, on_note=on_note, fallback=fallback,
+        )  # fmt: skip
         if self.member is None:
-            yield Place(name=name, file=self.path, part=self.part, on_delimited=on_delimited, on_note=on_note)
+            yield place
             return
         streams = self.format.is_text and not is_compressed(Path(self.member))
         with (streamed if streams else unpacked)(self.path, self.member) as file:
             try:
-                yield Place(name=name, file=file, part=self.part, on_delimited=on_delimited, on_note=on_note)
+                yield replace(place, file=file)
             except PartError as error:
                 parts = {f"{self.member}{MARK}{part}": size for part, size in error.parts.items()}
                 raise PartError(error.message, self.path, parts) from None

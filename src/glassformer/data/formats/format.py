@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from glassformer.data.encodings import Fallback
 from glassformer.data.formats.compressions import opened
 from glassformer.data.lines import OnNote
 
@@ -54,6 +55,7 @@ class Place:
         part: which table of the file, if the user named one.
         on_delimited: called for a CSV, a TSV or JSON, before its first frame.
         on_note: called with sentences on what was found, before the frame where it was found.
+        fallback: of a text, gives its encoding if it is not UTF-8, as other files tell it (see `LineDecoder`).
     """
 
     name: str
@@ -61,6 +63,7 @@ class Place:
     part: str | None = None
     on_delimited: OnDelimited | None = None
     on_note: OnNote | None = None
+    fallback: Fallback = lambda: None
 
     @property
     def path(self) -> Path:

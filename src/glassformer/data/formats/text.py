@@ -43,7 +43,7 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
         UsageError: it is empty, its bytes fit no encoding, or it holds what no text holds.
     """
     with place.opened() as stream:
-        found = text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces)
+        found = text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces, fallback=place.fallback)
         marked = _without_nul(_without_end(found), place.name)
         start = next(marked, "")
         lines = itertools.chain([start.removeprefix("\ufeff")], marked)
