@@ -64,6 +64,16 @@ def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> Non
     assert names(tmp_path) == {"model", "out"}
 
 
+def test_a_link_stays_and_its_folder_is_replaced(model: Path, tmp_path: Path) -> None:
+    export(model, tmp_path / "out", to="transformers")
+    (tmp_path / "out" / "extra").write_text("")
+    (tmp_path / "current").symlink_to("out")
+    export(model, tmp_path / "current", to="transformers", overwrite=True)
+    assert (tmp_path / "current").is_symlink()
+    assert names(tmp_path / "out") == FILES
+    assert {path.name for path in tmp_path.iterdir()} == {"model", "out", "current"}
+
+
 def test_files_of_others_are_never_replaced(model: Path) -> None:
     with pytest.raises(UsageError, match="other files in it"):
         export(model, model, to="transformers", overwrite=True)

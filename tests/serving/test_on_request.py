@@ -85,6 +85,27 @@ def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
             FeedbackFile(path)
 
 
+@pytest.mark.parametrize(
+    "content",
+    ["text,label\ngood,bad\n", '{\n  "model": {}\n}\n', "[1]\n", '{"a": 1}\n'.encode("utf-16"), bytes(range(256))],
+)
+def test_a_file_of_something_else_stays_as_it_is(content: str | bytes, tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    written = content.encode() if isinstance(content, str) else content
+    path.write_bytes(written)
+    with pytest.raises(UsageError, match=r"mine` holds other things than feedback; name a file of its own"):
+        FeedbackFile(path)
+    assert path.read_bytes() == written
+
+
+def test_a_line_without_its_end_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "feedback.jsonl"
+    path.write_text('{"text": "a"}', encoding="utf-8")
+    FeedbackFile(path).add({"text": "b"})
+    FeedbackFile(path).add({"text": "c"})
+    assert path.read_text() == '{"text": "a"}\n{"text": "b"}\n{"text": "c"}\n'
+
+
 def test_a_line_that_cannot_be_written_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = FeedbackFile(tmp_path / "feedback.jsonl")
     file.add({"text": "a"})

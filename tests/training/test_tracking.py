@@ -8,7 +8,7 @@ import pytest
 
 from glassformer.errors import UsageError
 from glassformer.training.tracking import tracked
-from tests.cli.terminal import QUICK, glassformer, misused
+from tests.cli.terminal import QUICK, failed, glassformer, misused
 from tests.fits import few_steps
 from tests.trained import Trained
 
@@ -83,6 +83,25 @@ def test_epochs_are_written_while_training_runs(
     client = mlflow.MlflowClient()
     (run,) = client.search_runs([client.get_experiment_by_name("Default").experiment_id])
     assert [each.step for each in client.get_metric_history(run.info.run_id, "train_loss")] == [1, 2, 3]
+
+
+@few_steps()
+def test_a_store_that_goes_away_costs_no_model(
+    mlflow: Any, reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As if its folder were deleted, MLflow raises errors of any kind, and once more as the run is to end."""
+
+    def gone(*_: Any, **__: Any) -> None:
+        raise Exception("the store does not exist")  # noqa: TRY002 (what MLflow raises)
+
+    for place, name in ((mlflow, "log_metrics"), (mlflow, "log_params"), (mlflow.MlflowClient, "set_terminated")):
+        monkeypatch.setattr(place, name, gone)
+    outcome = glassformer("train", reviews.table, "--out", tmp_path / "model", *QUICK, "--track", "mlflow")
+    failed(outcome, "model is complete, but MLflow at", "did not take it: the store does not exist")
+    assert "takes no figures now (the store does not exist)" in outcome.err
+    assert (tmp_path / "model" / "config.json").is_file()
+    with pytest.raises(ZeroDivisionError), tracked("mlflow", tmp_path / "model"):
+        raise ZeroDivisionError
 
 
 def test_a_run_that_fails_is_shown_as_failed(mlflow: Any, tmp_path: Path) -> None:

@@ -43,7 +43,11 @@ def written_aside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folder_written_aside(path: Path) -> Iterator[Path]:
-    """Give a hidden empty folder beside `path` to fill. At the end it replaces `path`; after an error it is removed."""
+    """Give a hidden empty folder beside `path` to fill. At the end it replaces `path`; after an error it is removed.
+
+    A link stays a link: the folder that it names is replaced.
+    """
+    path = path.resolve()
     remove_left(path)
     aside, before = aside_of(path), path.with_name(f".{path.name}.replaced-{os.getpid()}")
     try:

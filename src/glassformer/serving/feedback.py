@@ -22,6 +22,7 @@ from glassformer.serving.service import REFUSALS, Service, unless_closed
 from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Text, with_examples
 from glassformer.serving.watching import note
 
+_LONGEST_LINE = 1 << 22  # bytes; a request has fewer
 _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
 
 
@@ -51,13 +52,26 @@ class FeedbackFile:
             if self.path.exists() and not self.path.is_file():
                 raise UsageError(f"`keep_feedback={self.path}` is a folder, a pipe or a device; name a file")
             os.close(self._open())
+            if not self._holds_records():
+                raise UsageError(
+                    f"`keep_feedback={self.path}` holds other things than feedback; name a file of its own"
+                )
         except OSError as error:
             raise UsageError(
                 f"`keep_feedback={self.path}`: {error.strerror}; name a file that can be written"
             ) from error
 
     def _open(self) -> int:
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+
+    def _holds_records(self) -> bool:
+        """Whether the file is empty, or begins with a line that is a JSON object."""
+        with self.path.open("rb") as file:
+            first = file.readline(_LONGEST_LINE)
+        try:
+            return not first or isinstance(json.loads(first), dict)
+        except (ValueError, RecursionError):
+            return False
 
     def add(self, record: dict[str, Any]) -> None:
         """Add a line, whole or not at all.
@@ -71,6 +85,8 @@ class FeedbackFile:
                 file = self._open()
                 try:
                     size = os.fstat(file).st_size
+                    if not _ends_whole(file, size):
+                        line = b"\n" + line
                     if os.write(file, line) < len(line):
                         os.ftruncate(file, size)
                         raise GlassformerError("the feedback was not kept: the disk is full")
@@ -79,6 +95,12 @@ class FeedbackFile:
                     os.close(file)
             except OSError as error:
                 raise GlassformerError(f"the feedback was not kept: {error.strerror}") from error
+
+
+def _ends_whole(file: int, size: int) -> bool:
+    """Whether a file has no half of a line, as an editor, or a machine that lost power, may leave it."""
+    os.lseek(file, max(0, size - 1), os.SEEK_SET)
+    return os.read(file, 1) in (b"", b"\n")
 
 
 def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> None:

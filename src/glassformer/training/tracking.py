@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +48,22 @@ def _on_mlflow(out: Path) -> Iterator[RunOfMlflow]:
         import mlflow
     except ImportError as error:
         raise UsageError(f"`track='mlflow'` needs MLflow, which is not installed: {pip_install('mlflow')}") from error
-    from mlflow.exceptions import MlflowException
 
     where = f"MLflow at {_without_secrets(mlflow.get_tracking_uri())} (the variable MLFLOW_TRACKING_URI)"
     try:
         run = mlflow.start_run(run_name=out.name)
-    except (MlflowException, OSError, ImportError) as error:  # no module for a database
+    except Exception as error:  # the library raises several kinds
         raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
 
-    with run:
-        yield RunOfMlflow(mlflow, out, where, run.info.run_id)
+    tracker = RunOfMlflow(mlflow, out, where, run.info.run_id)
+    try:
+        yield tracker
+    except BaseException:
+        with suppress(Exception):  # what went wrong before is what matters
+            mlflow.end_run("FAILED")
+        raise
+    with tracker.taking():
+        mlflow.end_run()
 
 
 def _without_secrets(address: str) -> str:
@@ -85,7 +91,7 @@ class RunOfMlflow:
         if self._answers:
             try:
                 self._write_epoch(row)
-            except (self._mlflow.MlflowException, OSError) as error:
+            except Exception as error:  # whatever it is, training goes on
                 self._answers = False
                 why = as_named(words_of(error))
                 return f"{self._where} takes no figures now ({why}); it gets them at the end"
@@ -97,13 +103,19 @@ class RunOfMlflow:
         Raises:
             GlassformerError: the tracker did not take it.
         """
-        try:
+        with self.taking():
             self._write(trained)
-        except (self._mlflow.MlflowException, OSError) as error:
+        return f"{self._where} has it as run {self._number}"
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Raise `GlassformerError` if what is written in the block is not taken."""
+        try:
+            yield
+        except Exception as error:  # the library raises several kinds
             raise GlassformerError(
                 f"{self._out} is complete, but {self._where} did not take it: {words_of(error)}"
             ) from error
-        return f"{self._where} has it as run {self._number}"
 
     def _write(self, trained: TrainedModel) -> None:
         from glassformer.prediction.on_mlflow import log_model
