@@ -398,7 +398,7 @@ def test_a_table_among_many_of_a_database_is_found_and_chosen(browser: Browser, 
         page.locator("#file").set_input_files(path)
         asked = page.get_by_label("shop.sqlite holds several tables. Which one?")
         expect(asked.locator("option")).to_have_count(61)
-        page.get_by_label("Only with").fill("TICK")
+        page.get_by_label("Only names with").fill("TICK")
         expect(asked.locator("option")).to_have_text(["Tickets (3 rows)"])
         check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
         page.get_by_role("button", name="Read it").click()

@@ -13,7 +13,7 @@ export function opening(desk) {
   let changed = false; // whether columns have been chosen that are not read yet
   const choose = el("input", { type: "file", className: "unseen-input", id: "file" });
   const part = el("select", { id: "part", required: true }), whole = el("span", {});
-  const wanted = el("input", { type: "search", id: "wanted-part", autocomplete: "off" }), looking = el("label", {}, "Only with", wanted);
+  const wanted = el("input", { type: "search", id: "wanted-part", autocomplete: "off" }), looking = el("label", {}, "Only names with", wanted);
   const several = el("form", { className: "naming", hidden: true }, el("label", {}, whole, part), looking, el("button", {}, "Read it"));
   const drop = el("div", { className: "drop" },
     el("label", { for: "file", className: "choose" }, choose, "Choose a table"),
