@@ -79,6 +79,28 @@ def test_another_body_of_the_same_name_is_not_continued(
     misused(glassformer(*asked, "--from", base, "--resume"), "the files of the body changed. Resume with the same ones")
 
 
+@pytest.mark.usefixtures("unsealed")
+def test_other_texts_of_the_same_size_are_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, content = tmp_path / "some.txt", "\n".join(sentences(300, 0))
+    source.write_text(content, encoding="utf-8")
+    asked = ("embeddings", source, "--out", tmp_path / "more", *SMALL)
+    with monkeypatch.context() as patched:
+        patched.setattr("glassformer.readers.body.learning.factorised", Mock(side_effect=KeyboardInterrupt))
+        assert "Continue it with" in glassformer(*asked).err
+    source.write_text(content.swapcase(), encoding="utf-8")
+    misused(glassformer(*asked, "--resume"), "the unlabelled texts changed. Resume with the same ones")
+    source.write_text(content, encoding="utf-8")
+    assert glassformer(*asked, "--resume").code == 0
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 10**20])
+def test_a_seed_that_cannot_be(seed: int, tmp_path: Path) -> None:
+    source = tmp_path / "some.txt"
+    source.write_text("\n".join(sentences(300, 0)), encoding="utf-8")
+    misused(glassformer("embeddings", source, "--out", tmp_path / "more", *SMALL, "--seed", seed), f"--seed {seed}: ")
+    assert not (tmp_path / "more").exists()
+
+
 def test_a_model_reads_with_it(body: Path, tmp_path: Path) -> None:
     rows = [("we like the bread", "food"), ("we like the goal", "sport")] * 12
     table, test = (

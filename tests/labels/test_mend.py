@@ -91,6 +91,17 @@ def test_labels_that_are_numbers_keep_their_type(tmp_path: Path) -> None:
     assert [json.loads(line)["label"] for line in (tmp_path / "out-a.jsonl").read_text().splitlines()] == [1, 0, 1, 0]
 
 
+def test_a_column_of_json_may_hold_numbers_and_words(tmp_path: Path) -> None:
+    source = tmp_path / "a.jsonl"
+    rows = [{"text": f"text number {number}", "label": (1, "a b")[number % 2]} for number in range(4)]
+    source.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    table = truth_of(read_table(source))
+    lines = fixes(tmp_path, [(1, "text number 0", "1", "a b"), (2, "text number 1", "a b", "1")])
+    mend(source, tmp_path / "out.jsonl", table, read_changes(lines, table))
+    found = [json.loads(line)["label"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == ["a b", "1", 1, "a b"]
+
+
 def test_what_a_spreadsheet_changes_does_no_harm(tmp_path: Path) -> None:
     """Its quote before a formula, and another line break."""
     table = truth_of(read_table(original(tmp_path)))

@@ -111,14 +111,15 @@ def _check_place(out: Path, again: Again) -> None:
 
 
 def _content(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the sources and their sizes in bytes. Raises `UsageError` if one is not there."""
+    """Return the sources and the fingerprint of their files. Raises `UsageError` if one is not there."""
     from glassformer.data.addresses import local_path, without_password
+    from glassformer.data.checksums import sha256_of
     from glassformer.data.known import KNOWN
     from glassformer.data.rows import check_file
 
     names = list(map(without_password, texts))
-    sizes = {source: check_file(local_path(source)).stat().st_size for source in names if source not in KNOWN}
-    return {"texts": names, "sizes": sizes}
+    files = [check_file(local_path(source)) for source in names if source not in KNOWN]
+    return {"texts": names, "unlabelled": sha256_of(files)}
 
 
 def _examples(body: Body) -> dict[str, Sequence[str]]:

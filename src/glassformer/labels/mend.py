@@ -227,8 +227,16 @@ class _Edits:
                 record[column] = as_list(cell or "", self.separator)
             else:
                 plain = cell is None or kind in (str, None)
-                record[column] = self.typed(cell, old, pl.String(), column) if plain else json.loads(str(cell))
+                record[column] = self.typed(cell, old, pl.String(), column) if plain else _in_json(str(cell))
         return json.dumps(record, ensure_ascii=False)
+
+
+def _in_json(cell: str) -> Any:
+    """Return the value of a cell. A column may hold numbers and words."""
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell
 
 
 def _mend_parquet(source: Path, aside: Path, _: Path, edits: _Edits, labelled: Labelled | None) -> int:

@@ -25,7 +25,8 @@ OWN_BODY = "own"
 MOST = 10**9
 Count = Annotated[int, Field(ge=1, le=MOST)]
 """Number of steps, epochs, texts or tokens. A billion of them take years."""
-Seed = Annotated[int, Field(ge=0, le=2**32 - 1)]
+SEEDS = 2**32
+Seed = Annotated[int, Field(ge=0, lt=SEEDS)]
 """scikit-learn splits the rows and accepts seeds of 32 bits."""
 LearningRate = Annotated[float, Field(gt=0, le=1_000)]
 """No published learning rate is above 100."""

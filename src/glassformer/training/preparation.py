@@ -335,7 +335,9 @@ def check_minutes(minutes: Any, recipe: Recipe) -> None:
     """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
     number = isinstance(minutes, Real) and not isinstance(minutes, bool)
     if not (number and 0 < minutes <= _MOST_MINUTES):
-        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 10")
+        raise UsageError(
+            f"`minutes={brief_value(minutes)}`: give a number of minutes above 0 and below a million, such as 10"
+        )
     training = recipe.training
     for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
         if value is not None:

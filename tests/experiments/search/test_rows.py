@@ -175,6 +175,12 @@ def test_validation_rows_of_the_user_rate_every_trial() -> None:
     assert [part.seed for part in parts] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("validation", [None, opinions(30)])
+def test_the_seed_after_the_largest_one_is_0(validation: Table | None) -> None:
+    parts = inner_parts(opinions(100), validation, LABELS, seed=2**32 - 1)
+    assert [part.seed for part in parts] == [2**32 - 1, 0, 1]
+
+
 def test_texts_of_test_and_validation_rows_are_left_out() -> None:
     table = opinions(200)
     other = read_table_of(table, 20)

@@ -41,6 +41,7 @@ def test_every_combination_the_last_key_fastest() -> None:
 
 def test_seeds_go_on_from_the_recipe_s_own() -> None:
     assert plan("norm=rms,layer", seeds=3, overrides={"training.seed": 7}).seeds == (7, 8, 9)
+    assert plan("norm=rms,layer", seeds=3, overrides={"training.seed": 2**32 - 1}).seeds == (2**32 - 1, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,7 @@ def test_every_variant_has_the_same_budget(given: dict[str, Any], overrides: dic
             r"the variant d_model=64 · n_heads=3 cannot be built: .*multiple of n_heads",
         ),
         (["norm=rms,layer"], {"seeds": 1}, "`seeds=1`: .*at least two"),
+        (["norm=rms,layer"], {"seeds": 10**9}, "`seeds=1000000000`: .*at most 1,000"),
         (["norm=rms,layer"], {"steps": 5, "seconds": 2.0}, "give one of them"),
         (["norm=rms,layer"], {"overrides": {"model.norm": "rms"}}, "norm is both set and varied"),
         (["preset=tiny,small"], {"preset": "base"}, "preset is both set and varied"),

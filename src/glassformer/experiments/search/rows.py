@@ -14,6 +14,7 @@ from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.experiments.judging import Judge
+from glassformer.models.model_config import SEEDS
 from glassformer.readers.folds import Rows, folds_of
 
 HELD_OUT = 0.2
@@ -93,11 +94,11 @@ def inner_parts(table: Table, validation: Table | None, judge: Judge, *, seed: i
         UsageError: the rows cannot be cut.
     """
     if validation is not None:
-        return [Part(learned=table, judged=validation, seed=seed + number) for number in range(PARTS)]
+        return [Part(learned=table, judged=validation, seed=(seed + number) % SEEDS) for number in range(PARTS)]
     _check_units(table, PARTS)
     cuts = [_cut(table, judge, held_out) for held_out in _folds(table, judge, seed)[:PARTS]]
     return [
-        Part(learned=cut.searched, judged=cut.unseen, seed=seed + number)
+        Part(learned=cut.searched, judged=cut.unseen, seed=(seed + number) % SEEDS)
         for number, cut in enumerate(cuts)
         if cut.unseen is not None
     ]

@@ -323,7 +323,9 @@ def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Tri
 def _checked(minutes: Any, recipe: Recipe) -> float:
     number = isinstance(minutes, Real) and not isinstance(minutes, bool)
     if not (number and 0 < minutes <= _MOST_MINUTES):
-        raise UsageError(f"`minutes={brief_value(minutes)}`: give a number of minutes above 0, such as 60")
+        raise UsageError(
+            f"`minutes={brief_value(minutes)}`: give a number of minutes above 0 and below a million, such as 60"
+        )
     if recipe.training.without_transformer:
         raise UsageError(
             "`training.epochs=0` trains no transformer, and the search compares trainings of it; leave it out"

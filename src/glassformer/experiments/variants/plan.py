@@ -16,11 +16,12 @@ from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.experiments.judging import Judge
 from glassformer.models.build import parameter_count
-from glassformer.models.model_config import ModelConfig
+from glassformer.models.model_config import SEEDS, ModelConfig
 from glassformer.training.preparation import recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
 DEFAULT_STEPS = 1_000
+MOST_SEEDS = 1_000  # each has its own rows
 MEASURED = 0.2  # the share of the rows that a seed measures on
 SAME_FOR_ALL = {
     "training.seed": "because `seeds=` sets the number of seeds",
@@ -107,6 +108,8 @@ def plan_variants(
             f"`seeds={seeds}`: a comparison needs at least two seeds, because noise only shows between seeds; "
             "five are usual"
         )
+    if seeds > MOST_SEEDS:
+        raise UsageError(f"`seeds={seeds}`: a comparison has at most {MOST_SEEDS:,} seeds; five are usual")
     if steps is not None and seconds is not None:
         raise UsageError("`steps=` and `seconds=` are two budgets; give one of them")
     given = dict(overrides)
@@ -145,7 +148,8 @@ def plan_variants(
     if failures:
         raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
-    return Plan(keys=keys, variants=tuple(variants), seeds=tuple(range(first, first + seeds)))
+    counted_up = tuple((first + number) % SEEDS for number in range(seeds))
+    return Plan(keys=keys, variants=tuple(variants), seeds=counted_up)
 
 
 def key_name(key: str) -> str:

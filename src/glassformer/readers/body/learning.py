@@ -58,7 +58,7 @@ class BodySettings(BaseModel):
     most_words: int = Field(default=60_000, ge=10, le=1_000_000)
     min_count: int = Field(default=8, ge=1)
     """How often a word must occur."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0, le=2**32 - 1)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,8 +105,8 @@ def learn_body(
     if dims < 2:
         rarer = ", or rarer words (`min_count=2`)" if settings.min_count > 2 else ""
         raise UsageError(
-            f"the texts hold {counted(len(stream.words), 'word')} that occur {settings.min_count:,} times or more, too "
-            f"few for vectors; give more texts{rarer}"
+            f"the texts hold {counted(len(stream.words), 'word that occurs', 'words that occur')} "
+            f"{settings.min_count:,} times or more, too few for vectors; give more texts{rarer}"
         )
     near = _kept_neighbours(work, len(stream.words))
     if near is None:
