@@ -14,6 +14,7 @@ from glassformer.models.build import parameter_count
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.calibration import fit_temperature
+from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
@@ -342,6 +343,17 @@ def test_a_vocabulary_that_misses_most_words_is_said() -> None:
     known = Memory()
     train_classifier(Sources(train=opinions(40)), recipe(epochs=1), observer=known)
     assert not known.messages
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_such_a_vocabulary_is_said_only_of_a_transformer_that_answers(
+    asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FolderConfig, "asked", ("counting", "transformer") if asked else ("counting",))
+    names, heard = [f"name{i} common" for i in range(40)], Memory()
+    beside = recipe(epochs=1).model_dump() | {"model": SMALL.model_copy(update={"counting": "tfidf"})}
+    train_classifier(Sources(train=table(names, ["bad", "good"] * 20)), Recipe.model_validate(beside), observer=heard)
+    assert any("occur too seldom" in message for message in heard.messages) is asked
 
 
 def test_a_refused_run_leaves_nothing_to_resume(tmp_path: Path) -> None:

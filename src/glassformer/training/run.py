@@ -19,7 +19,7 @@ from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.store import TokenStore
 from glassformer.data.table import Table
 from glassformer.data.tokenizers import UNKNOWN_ID
-from glassformer.prediction.answering_config import Readers
+from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
@@ -177,9 +177,14 @@ def train_prepared(
     notes = () if prepared.own_texts is None else prepared.own_texts.unlabelled.notes
     for said in () if begun else filter(None, (origin, *notes)):
         observer.on_message(said)
-    _warn_of_unknown(train, observer, learned=prepared.init is None)
+    warning, alone = _of_unknown(train, learned=prepared.init is None), not prepared.recipe.model.beside
+    if warning and alone:
+        observer.on_message(warning)
     with fitting_threads(prepared, observer):
-        return _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
+        trained = _trained(prepared, kept, clock, observer, begun=begun, resume=resume, way=way)
+    if warning and not alone and TRANSFORMER in trained.config.asked:  # it concerns no other reader
+        observer.on_message(warning)
+    return trained
 
 
 def _trained(
@@ -242,20 +247,20 @@ def with_training_texts(trained: TrainedModel, prepared: Prepared) -> TrainedMod
     return replace(trained, kept=kept)
 
 
-def _warn_of_unknown(train: TokenStore, observer: Observer, *, learned: bool) -> None:
+def _of_unknown(train: TokenStore, *, learned: bool) -> str | None:
+    """Return a warning if the transformer reads many tokens as unknown."""
     unknown = float((train.tokens == UNKNOWN_ID).mean())
     if unknown <= _MANY_UNKNOWN:
-        return
+        return None
     if learned:
-        observer.on_message(
+        return (
             f"warning: {unknown:.0%} of the training tokens occur too seldom to be in the vocabulary and are read as "
             "unknown; try `tokenizer.min_frequency=1`, or `tokenizer.kind='character'` for names and codes"
         )
-    else:
-        observer.on_message(
-            f"warning: {unknown:.0%} of the training tokens are not in the vocabulary that the weights came with and "
-            "are read as unknown; other weights, or none, may suit these texts better"
-        )
+    return (
+        f"warning: {unknown:.0%} of the training tokens are not in the vocabulary that the weights came with and "
+        "are read as unknown; other weights, or none, may suit these texts better"
+    )
 
 
 def _trainer(prepared: Prepared, learned: LearnedReaders | None, observer: Observer) -> Trainer[nn.Module]:
