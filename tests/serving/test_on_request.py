@@ -14,6 +14,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile
 from glassformer.serving.limits import Limits
+from tests.prediction.samples import small_trained_model
 from tests.serving.samples import TEXT, served
 
 CLIENT = TestClient(create_app(served(), limits=Limits(explained_texts=2, explained_characters=100)))
@@ -69,6 +70,17 @@ def test_feedback_is_kept_as_lines_that_can_be_trained_on(tmp_path: Path) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
     table = read_table(path, text="text", label="label")
     assert table.frame["label"].to_list() == ["good", "bad"]
+
+
+def test_a_label_is_named_once(tmp_path: Path) -> None:
+    several = served(trained=small_trained_model(multilabel=True))
+    with TestClient(create_app(several, feedback=FeedbackFile(tmp_path / "kept.jsonl"))) as client:
+        refused = client.post("/feedback", json={"text": TEXT, "label": ["good"] * 10_000})
+        assert (refused.status_code, refused.json()["reason"]) == (
+            422,
+            "`label`: a label is named twice; name each once",
+        )
+        assert client.post("/feedback", json={"text": TEXT, "label": ["good", "bad"]}).status_code == 200
 
 
 def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A model that answers with a number, served."""
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,11 +70,16 @@ def test_the_model_says_what_it_answers(client: TestClient) -> None:
         ("/explain", {"label": "good"}, "`label=` is for models that answer with labels; this one"),
         ("/explain", {"nearest": True}, "the model does not keep its training texts"),
         ("/counterfactual", {"above": 0}, "`above=0`: the answer, "),
+        ("/counterfactual", {"above": math.nan}, "`above=nan` is not a finite number"),
+        ("/counterfactual", {"below": -math.inf}, "`below=-inf` is not a finite number"),
         ("/feedback", {"label": "good"}, "`label='good'` is not a number"),
+        ("/feedback", {"label": math.nan}, "`label=nan` is not a number"),
+        ("/feedback", {"label": 10**400}, "0` is not a number"),
     ],
 )
 def test_what_cannot_be_asked_says_so(client: TestClient, path: str, body: dict[str, Any], says: str) -> None:
-    refused = client.post(path, json={"text": TEXT} | body)
+    sent = json.dumps({"text": TEXT} | body)  # as Python writes NaN too
+    refused = client.post(path, content=sent, headers={"content-type": "application/json"})
     assert refused.status_code == 422
     assert says in refused.json()["reason"]
 

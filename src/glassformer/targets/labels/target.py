@@ -127,10 +127,13 @@ class Labels(Target):
         several = isinstance(given, list)
         if self.multilabel != several:
             raise UsageError("`label`: give one label, not a list" if several else "`label`: give a list of labels")
-        for label in given if several else [given]:
+        right = given if several else [given]
+        for label in right:
             if label not in self.labels:
                 known = listed([*map(str, self.labels)], _KNOWN, more=" …")
                 raise UsageError(f"`label={brief_value(label)}`: the model has no such label, only {known}")
+        if len(set(right)) < len(right):
+            raise UsageError("`label`: a label is named twice; name each once")
 
     def followed(self, records: Sequence[Mapping[str, Any]], held_out: HeldOutAnswers | None) -> list[Followed]:
         given = [

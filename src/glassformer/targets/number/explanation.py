@@ -52,6 +52,9 @@ class AskedNumber(Asked):
         value = float(answers.values[0])
         if above is not None and below is not None:
             raise UsageError("give `above=` or `below=`, not both")
+        for name, bound in (("above", above), ("below", below)):
+            if bound is not None and not math.isfinite(bound):
+                raise UsageError(f"`{name}={bound:g}` is not a finite number")
         if (above is not None and value > above) or (below is not None and value < below):
             passed = f"`above={above:g}`" if above is not None else f"`below={below:g}`"
             raise UsageError(f"{passed}: the answer, {short(value)}, is there already; give another number")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +22,7 @@ from glassformer.targets.target import Followed, Target
 
 COVERAGE = 0.9
 """The share of right numbers that the intervals of answers should hold."""
+_LARGEST = sys.float_info.max  # JSON also knows larger whole numbers
 _STEP = 1e-9  # of a deviation: a rule that decides on 0 then gives 0
 _KEYS = ["interval_low", "interval_high"]
 
@@ -198,7 +199,7 @@ class Number(Target):
         return float(label)
 
     def check_right(self, given: Any) -> None:
-        if isinstance(given, bool | str | list) or not math.isfinite(given):
+        if isinstance(given, bool | str | list) or not -_LARGEST <= given <= _LARGEST:
             raise UsageError(f"`label={brief_value(given)}` is not a number; the model answers with one")
 
     def followed(self, records: Sequence[Mapping[str, Any]], held_out: HeldOutNumbers | None) -> list[Followed]:
