@@ -93,6 +93,19 @@ def test_a_model_that_held_out_nothing_is_trained_anew(more: Path, tmp_path: Pat
     assert config["model"] == json.loads((tmp_path / "few" / "config.json").read_text())["model"]
 
 
+def test_a_new_label_takes_no_cost_of_asking_a_person(more: Path, tmp_path: Path) -> None:
+    few = write_csv(tmp_path / "few.csv", review_rows(40))
+    costs = ("--costs", "review=0.3", "--costs", f"{POSITIVE}=2")
+    assert glassformer("train", few, "--out", tmp_path / "few", *QUICK, *COUNTING, *costs).code == 0
+    new = write_csv(tmp_path / "new.csv", [(f"look at it {number}", "review") for number in range(12)])
+    grow = ("train", "--init", tmp_path / "few", "--out", tmp_path / "m", "--add")
+    misused(glassformer(*grow, new), "`review` asks a person, and is a label here; rename the label")
+    assert not (tmp_path / "m").exists()
+    assert glassformer(*grow, more).code == 0
+    found = glassformer("costs", tmp_path / "m", "--json").document["costs"]
+    assert {(row["truth"], row["answer"], row["cost"]) for row in found} == {(None, "review", 0.3), (POSITIVE, None, 2)}
+
+
 def test_mistakes_of_the_flags(reviews: Trained, more: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "m")
     misused(glassformer("train", *out), "name a table to learn from")

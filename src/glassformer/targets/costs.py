@@ -152,6 +152,10 @@ class Costs:
                     raise row.refused("asking a person costs the same whatever is right; leave the truth empty")
                 review = row.cost
                 continue
+            if row.truth is None and row.answer == REVIEW:
+                raise row.refused(
+                    "`review` asks a person, and is a label here; rename the label, or leave this cost out"
+                )
             if row.truth is None:
                 raise row.refused("the truth is missing; only the answer `review` has none")
             for label in (row.truth, row.answer):

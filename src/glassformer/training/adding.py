@@ -21,6 +21,7 @@ from glassformer.models.model_config import HUB, SeveralTextsConfig
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import format_of
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model
+from glassformer.targets.labels.target import labels_of
 from glassformer.training.initial_weights import InitialWeights, kept_rules
 from glassformer.training.own_text import reads_without_labels
 from glassformer.training.recipe import Recipe, load_recipe
@@ -210,6 +211,8 @@ def _recipe(config: FolderConfig, init: InitialWeights | None, settings: Mapping
     for section in ("training", "validation", *(() if init else ("model", "tokenizer", "pretraining"))):
         values = config.recipe.get(section) or {}
         own |= {f"{section}.{name}": value for name, value in values.items() if value is not None}
+    if own.get("training.costs"):  # as the model reads them: a new label may have the name of what asks a person
+        own["training.costs"] = [row.model_dump() for row in labels_of(config.target).costs]
     if isinstance(config.model, SeveralTextsConfig):  # training makes it of our own design (see `recipe_for_inputs`)
         own = {name: value for name, value in own.items() if name not in ("model.design", "model.texts")}
     return load_recipe(overrides=own | dict(settings), init=init)
