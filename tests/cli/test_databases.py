@@ -5,10 +5,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from glassformer.data import addresses
-from tests.cli.terminal import OF_FEW_ROWS, Outcome, ctrl_c, glassformer
+from glassformer.data.addresses import local_path
+from tests.cli.terminal import OF_FEW_ROWS, Outcome, ctrl_c, glassformer, misused
 from tests.data.fetched import forget, nothing_fetched  # noqa: F401
 from tests.data.object_store import environment, serving
 from tests.data.postgresql import PASSWORD, TYPED, Server
@@ -48,6 +50,25 @@ def file(tmp_path: Path) -> Path:
         connection.execute("INSERT INTO later VALUES ('a new and fine text', NULL)")
     connection.close()
     return path
+
+
+def test_dates_that_python_lacks_are_read_and_no_columns_refused(
+    postgresql: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget(monkeypatch)
+    within = "'infinity'::timestamp AS a, '-infinity'::date AS b, '12345-01-01'::timestamptz AS c, '24:00'::time AS d"
+    values = f"SELECT {within}, '2024-05-01 12:30'::timestamp AS e FROM generate_series(1, 3)"
+    found = pl.read_parquet(local_path(f"{postgresql.with_password}#{values}"))
+    assert found.rows() == [("infinity", "-infinity", found["c"][0], "24:00:00", "2024-05-01 12:30:00")] * 3
+    assert found["c"][0].startswith("12345-01-01 ")
+    for address, said in (
+        (f"{postgresql.with_password}#SELECT FROM generate_series(1, 3)", "gives no columns; name some, or * for all"),
+        (postgresql.with_password.replace(str(postgresql.port), "99999"), "A port is a number up to 65535"),
+    ):
+        refused = glassformer("train", address, "--out", tmp_path / "m")
+        misused(refused, said)
+        assert "s3cret" not in refused.err
+    assert not (tmp_path / "m").exists()
 
 
 def check_nothing_is_told(folder: Path, *outcomes: Outcome) -> None:

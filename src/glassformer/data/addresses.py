@@ -178,12 +178,12 @@ def _split(source: str) -> SplitResult:
     try:
         parts = urlsplit(source)
         behind = parts.path or f"{parts.query}{parts.fragment}"
-        if "@" not in parts.netloc and parts.port is not None and "@" in behind:
+        if parts.port is not None and "@" not in parts.netloc and "@" in behind:
             raise ValueError("a password with a /, ? or # in it")
     except ValueError as error:
         raise UsageError(
             f"{_scheme(source)}://…: the address cannot be read. In a password, write /, ?, #, @ and : as %2F, %3F, "
-            "%23, %40 and %3A; or set PGPASSWORD."
+            "%23, %40 and %3A; or set PGPASSWORD. A port is a number up to 65535."
         ) from error
     if not parts.netloc and parts.scheme not in _DATABASES:
         raise UsageError(f"{quoted(source)} names no server")

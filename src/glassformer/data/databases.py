@@ -41,6 +41,7 @@ _ROWS_AT_ONCE = 10_000
 _STEPS_AT_ONCE = 1_000_000  # of SQLite, some milliseconds
 _MOST_COUNTED = 100_000  # rows of a table that a list names; to count more may take minutes
 _SECONDS_TO_CONNECT = 10
+_OF_TIME = ("date", "time", "timetz", "timestamp", "timestamptz", "interval")  # of PostgreSQL
 _MOST_OF_A_SERVER = 2**36  # bytes of rows, whose database may have any size
 _TABLES_OF_SQLITE = """
     SELECT '', name FROM sqlite_master WHERE type IN ('table', 'view') AND substr(name, 1, 7) <> 'sqlite_' ORDER BY 2"""
@@ -137,7 +138,9 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
     try:
         statement = part if part is not None and is_reading(part) else _of_table(database, part, name)
         cursor = database.cursor(statement)
-        columns = [column[0] for column in cursor.description]
+        columns = [column[0] for column in cursor.description or ()]
+        if not columns:
+            raise UsageError(f"{name}: {brief(statement)!r} gives no columns; name some, or * for all")
         if twice := [column for column, times in Counter(columns).items() if times > 1]:
             raise UsageError(
                 f"{name}: the query gives two columns of the name {quoted(twice[0])}. Rename one in it: … AS other_name"
@@ -284,6 +287,8 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
         _cannot_open(name, error)
     numbers = itertools.count()
     with closing(opened) as connection, ExitStack() as cursors:
+        for kind in _OF_TIME:
+            _or_text(connection, psycopg, kind)
         connection.autocommit = True
         # A large table may else be read from its middle on, beside another reader. Rows should keep their order.
         connection.execute("SET synchronize_seqscans = off")
@@ -300,6 +305,25 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
                 raise
 
         yield _Database(listing=_TABLES_OF_POSTGRESQL, cursor=run, errors=psycopg.Error, most=_MOST_OF_A_SERVER)
+
+
+def _or_text(connection: Any, psycopg: Any, kind: str) -> None:
+    """Read what Python's dates and times lack, such as 'infinity', as the text that the server sends."""
+    oid = connection.adapters.types[kind].oid
+    usual = connection.adapters.get_loader(oid, psycopg.pq.Format.TEXT)
+
+    class OrText(psycopg.adapt.Loader):  # type: ignore[misc] # psycopg is not always there
+        def __init__(self, oid: int, context: Any = None) -> None:
+            super().__init__(oid, context)
+            self._usual = usual(oid, context)
+
+        def load(self, data: Any) -> Any:
+            try:
+                return self._usual.load(data)
+            except psycopg.DataError:
+                return bytes(data).decode()
+
+    connection.adapters.register_loader(oid, OrText)
 
 
 def _library(package: str, needed_by: str) -> Any:
