@@ -138,3 +138,14 @@ def test_what_does_not_go_together(reviews: Trained, tmp_path: Path) -> None:
     recipe.write_text('pretraining = "30m"\n')
     answered(glassformer(*out, "--recipe", recipe), "pretraining must be a section")
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize(("words", "said"), [("xy", "too few for vectors"), ("vwxyz", "give longer texts")])
+def test_texts_of_one_word_that_teach_no_vectors(words: str, said: str, tmp_path: Path) -> None:
+    rows = [(f"q{words[n % len(words)]}", str(n % 2)) for n in range(24)]
+    table = write_csv(tmp_path / "t.csv", rows)
+    (tmp_path / "u.txt").write_text("zx\nzy\nzx")
+    flags = ("--set", "training.epochs=0", "--unlabelled", tmp_path / "u.txt")
+    answered(glassformer("train", table, "--out", tmp_path / "m", *flags), said, "--set model.body=none")
+    assert not (tmp_path / "m").exists()

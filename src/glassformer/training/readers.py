@@ -17,7 +17,7 @@ from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.documents import Documents
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB, OWN_BODY, DesignConfig, ModelConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
@@ -332,15 +332,18 @@ def own_body(prepared: Prepared, base: Body | None, observer: Observer) -> Body:
     work = None if prepared.work is None else prepared.work / "vectors"
     if work is not None:
         work.mkdir(exist_ok=True)
-    return learn_body(
-        OWN_BODY if base is None else base.card.name,
-        sources,
-        BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
-        _now_and_then(observer.on_message),
-        base=base,
-        few=True,
-        work=work,
-    )
+    try:
+        return learn_body(
+            OWN_BODY if base is None else base.card.name,
+            sources,
+            BodySettings(min_count=_MIN_COUNT, seed=prepared.recipe.training.seed),
+            _now_and_then(observer.on_message),
+            base=base,
+            few=True,
+            work=work,
+        )
+    except UsageError as error:
+        raise UsageError(f"{error.message}, or train without word vectors: `model.body=none`") from error
 
 
 def _now_and_then(tell: Callable[[str], None]) -> Callable[[str], None]:
