@@ -92,7 +92,8 @@ def test_the_variance_is_widened_by_rows_measured_over_rows_trained_on(
     named = [run.model_copy(update={"variant": one_key.variants[i % 2].name}) for i, run in enumerate(runs)]
     (key,) = module.comparison_of(one_key, named, opinions(), cuts, same_rows=False, device="cpu").keys
     mean = 4 / 12  # 10 less 6, 12 less 8
-    error = 1 / 12 * math.sqrt(1 / 2 + 12 / 43)  # both seeds agree, which is taken for no closer than a row's worth
+    of_rows = 4 / 12 * 8 / 12 / 11  # the variance of a mean of 12 rows, 4 of which differ: both seeds agree by chance
+    error = math.sqrt(of_rows * (1 / 2 + 12 / 43))
     assert key.differences[0].p == pytest.approx(2 * stats.t.sf(mean / error, df=1))
 
 
@@ -247,13 +248,17 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
         ]
         return module.comparison_of(plan(), changed, opinions(), cuts, same_rows=False, device="cpu").verdict
 
-    six, five = "110110110000", "000000111110"
-    assert verdict(six, six, six, six) == "All 4 variants have the same mean, .500."
-    assert verdict(five, six, five, six) == (
-        "rms · max and layer · max share the highest mean, .500; none of the other 2 is worse beyond noise."
+    seven, six = "110110110001", "100000111110"
+    assert verdict(seven, seven, seven, seven) == "All 4 variants have the same mean, .583."
+    assert verdict(six, seven, six, seven) == (
+        "rms · max and layer · max share the highest mean, .583; none of the other 2 is worse beyond noise."
     )
-    assert verdict(five, six, five, five).startswith(
-        "rms · max has the highest mean, .500, but these runs show no clear"
+    assert verdict(six, seven, six, six).startswith(
+        "rms · max has the highest mean, .583, but these runs show no clear"
+    )
+    assert verdict(six, six, six, six) == (
+        "No variant is more accurate than a model that always gave the most frequent label, .500, so these runs compare "
+        "nothing. More than 4 steps may teach them something."
     )
     worst = found[0].variants[-1].behind_best
     assert worst is not None

@@ -184,7 +184,7 @@ def comparison_of(
         variants=variants,
         keys=keys,
         best=best,
-        verdict=_verdict(variants, best, judge.better),
+        verdict=_learned_nothing(variants, cuts, plan.budget) or _verdict(variants, best, judge.better),
         covers=_COVERS[same_rows or latest],
         notes=notes_on(plan, runs, table, judge, same_rows=same_rows),
         runs=tuple(run.model_copy(update={"values": ()}) for run in runs),
@@ -228,6 +228,19 @@ def _summaries(
             )
         )
     return tuple(sorted(summaries, key=lambda summary: -summary.mean.value))
+
+
+def _learned_nothing(variants: tuple[VariantSummary, ...], cuts: Sequence[Cut], budget: str) -> str | None:
+    """Say it if no variant is better than one that gives all texts the same answer."""
+    judge = cuts[0].judge
+    rows = [(cut.measured, judge.rows_without_reading(cut.sources.train, cut.measured)) for cut in cuts]
+    blind = statistics.mean(float(judge.values(found, measured).mean()) for measured, found in rows)
+    if variants[0].mean.value > blind + SAME:
+        return None
+    return (
+        f"No variant is {judge.better} than a model that {judge.without_reading}, {share(blind)}, so these runs compare "
+        f"nothing. More than {budget} may teach them something."
+    )
 
 
 def _verdict(variants: tuple[VariantSummary, ...], best: str, better: str) -> str:
@@ -303,6 +316,8 @@ def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same
         )
         notes.append(f"No rows were held out for validation{where}, because {why}. Such a run keeps its last weights.")
     with_others = {variant.name for variant in plan.variants if variant.recipe.model.beside}
+    if not with_others:
+        notes.append("Each run is a transformer alone. `train` sets a counting reader and word vectors beside it.")
     if crossed := [run for run in without if run.variant in with_others]:
         more = "every run" if len(crossed) == len(runs) else f"{len(crossed):,} of {len(runs):,} runs"
         notes.append(

@@ -104,8 +104,9 @@ class Outcomes:
         over seeds plus that over rows, minus the residual that both contain. The degrees of freedom follow
         Satterthwaite (1946).
 
-        An accuracy changes in steps of one row, and R² by about as much with the error of a typical row. So the spread
-        of seeds that agree exactly is taken as one row.
+        Few seeds may agree by chance, and their rows vary all the same. So the spread over seeds that have their own
+        rows is at least that of a mean of so many rows. An accuracy changes in steps of one row, and R² by about as
+        much with the error of a typical row. So the spread of seeds that agree exactly is taken as one row.
 
         Args:
             values: the combination row by row, for each seed.
@@ -114,6 +115,7 @@ class Outcomes:
         by_seed = np.array([of_seed.mean() for of_seed in values])
         mean, between = float(by_seed.mean()), max(float(by_seed.var(ddof=1)), 1 / rows**2)
         if not self.same_rows:
+            between = max(between, float(np.mean([of_seed.var(ddof=1) / len(of_seed) for of_seed in values])))
             error = math.sqrt(between * (1 / seeds + self.overlap))
             return MeanWithError(value=mean, error=error, freedom=seeds - 1)
         table = np.stack(values)
