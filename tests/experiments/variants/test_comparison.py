@@ -257,8 +257,8 @@ def test_variants_with_the_same_mean_share_it(found: tuple[VariantComparison, Pa
         "rms · max has the highest mean, .583, but these runs show no clear"
     )
     assert verdict(six, six, six, six) == (
-        "No variant is more accurate than a model that always gave the most frequent label, .500, so these runs compare "
-        "nothing. More than 4 steps may teach them something."
+        "No variant is more accurate than a model that always gave the most frequent label, .500, so these runs "
+        "compare nothing. More than 4 steps may teach them something."
     )
     worst = found[0].variants[-1].behind_best
     assert worst is not None

@@ -238,8 +238,8 @@ def _learned_nothing(variants: tuple[VariantSummary, ...], cuts: Sequence[Cut], 
     if variants[0].mean.value > blind + SAME:
         return None
     return (
-        f"No variant is {judge.better} than a model that {judge.without_reading}, {share(blind)}, so these runs compare "
-        f"nothing. More than {budget} may teach them something."
+        f"No variant is {judge.better} than a model that {judge.without_reading}, {share(blind)}, so these runs "
+        f"compare nothing. More than {budget} may teach them something."
     )
 
 
