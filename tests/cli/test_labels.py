@@ -293,6 +293,30 @@ def test_what_to_label_next(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(("flags", "typed"), [((), "GOOD "), (("--multilabel", ";"), "bad;GOOD")])
+def test_labels_that_were_typed_in_another_spelling_are_folded(
+    flags: tuple[str, ...], typed: str, tmp_path: Path
+) -> None:
+    table = write_csv(tmp_path / "reviews.csv", [*ROWS[:40], ("so and so", "Good"), ("well well", "Good")])
+    header = ("row", "text", "label", "suggested_label", "probability")
+    added = write_csv(tmp_path / "added.csv", [("1", "not bad", typed, "good", "0.6")], header)
+    changed = write_csv(
+        tmp_path / "changed.csv",
+        [("41", "so and so", "Good", "drop"), ("2", *ROWS[1], "GOOD")],
+        ("row", "text", "label", "new_label"),
+    )
+    for file in (added, changed):
+        given = (table, *flags, "--apply", file, "--overwrite")
+        misused(glassformer("labels", *given), "is not a label of")
+        said = glassformer("labels", *given, "--fold-labels")
+        assert said.code == 0, said.err
+        rows = lines_of(tmp_path / "reviews-mended.csv")
+        if file == added:
+            assert rows[-1]["label"] == typed.strip().replace("GOOD", "good")
+        else:
+            assert (len(rows), rows[1]["label"], rows[-1]["label"]) == (41, "good", "Good")
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
 def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) -> None:
     rows = [(text, int(label == "good") if n < 40 else None) for n, (text, label) in enumerate(ROWS)]

@@ -198,7 +198,8 @@ def _read(
 
     source = reading.source(data, test)
     sources = read_aloud(source, ValidationConfig(group=group or group_column(data, data_dir)), data_dir)
-    return truth_of(sources.train, source.task, source.multilabel), sources.test
+    truth = truth_of(sources.train, source.task, source.multilabel, fold=reading.fold_labels)
+    return truth, sources.test
 
 
 def _like(data: str) -> Delimited:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from glassformer.data.arrays import Array, Numbers
-from glassformer.data.spellings import label_key
+from glassformer.data.spellings import joined_spellings, label_key
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, LabelCheck
@@ -72,15 +72,21 @@ class Truth(ABC):
     one_answer: ClassVar[str]
     """The one answer to all rows that agrees best with them."""
 
-    def __init__(self, table: Table, separator: str | None = None) -> None:
-        """Take a labelled table. The separator is that of several labels in a cell."""
+    def __init__(self, table: Table, separator: str | None = None, *, fold: bool = False) -> None:
+        """Take a labelled table.
+
+        Args:
+            separator: that of several labels in a cell.
+            fold: read other spellings of the labels that a person typed as these labels.
+        """
         self.table = table
         self.separator = separator or "|"
+        self.fold = fold
 
     @classmethod
-    def of(cls, table: Table, separator: str | None = None) -> Truth:
+    def of(cls, table: Table, separator: str | None = None, *, fold: bool = False) -> Truth:
         """Return the labels of a table, which may be of several kinds."""
-        return cls(table, separator)
+        return cls(table, separator, fold=fold)
 
     @classmethod
     @abstractmethod
@@ -176,7 +182,8 @@ class Truth(ABC):
 
     def same(self, one: str, other: str) -> bool:
         """Whether two cells hold the same label."""
-        return one == other
+        levels = self.table.levels
+        return one == other or (self.fold and label_key(one, levels) == label_key(other, levels))
 
     @abstractmethod
     def checked(self, new: str, place: str, *, new_class: bool = False) -> str | None:
@@ -197,6 +204,8 @@ class Truth(ABC):
             return new
         if new.lower() == DROP:
             return None
+        if self.fold and (folded := joined_spellings([new], labels, self.table.levels)):
+            return folded[new]
         same = [label for label in labels if label_key(label) == label_key(new)]
         near = same or difflib.get_close_matches(new[:100], [*labels, DROP], n=1, cutoff=0.7)
         shown = ", ".join(map(quoted, labels[:10])) + (", …" if len(labels) > 10 else "")
@@ -206,11 +215,11 @@ class Truth(ABC):
         raise UsageError(f"{place}: {quoted(new)} is not a label of {source}. {hint}")
 
 
-def truth_of(table: Table, task: str | None = None, separator: str | None = None) -> Truth:
-    """Return the labels of a table.
+def truth_of(table: Table, task: str | None = None, separator: str | None = None, *, fold: bool = False) -> Truth:
+    """Return the labels of a table (see `Truth`).
 
     Args:
         task: what they are (see `SourceConfig.task`).
     """
     kind: type[Truth] = part_of(task, "labels")
-    return kind.of(table, separator)
+    return kind.of(table, separator, fold=fold)

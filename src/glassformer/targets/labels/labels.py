@@ -34,8 +34,8 @@ class OneLabel(Truth):
     one_answer: ClassVar = "the most frequent label"
 
     @classmethod
-    def of(cls, table: Table, separator: str | None = None) -> Truth:
-        return (SeveralLabels if table.multilabel else OneLabel)(table, separator)
+    def of(cls, table: Table, separator: str | None = None, *, fold: bool = False) -> Truth:
+        return (SeveralLabels if table.multilabel else OneLabel)(table, separator, fold=fold)
 
     @classmethod
     def in_memory(cls, texts: Iterable[str], labels: Iterable[Any]) -> Table:
