@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.data.encodings import decoded_text, named_encoding, reading_as
+from glassformer.data.encodings import _SPELLED, decoded_text, named_encoding, reading_as
 from glassformer.data.lines import text_lines
 from glassformer.data.rows import iterate_rows, read_batches
 from glassformer.data.sources import SourceConfig, read_like_training, read_sources
@@ -391,9 +391,12 @@ def test_an_encoding_that_is_unknown_or_of_no_text_is_refused() -> None:
 
 
 def test_an_encoding_may_be_named_as_notes_name_it() -> None:
-    for name, encoding in {"DOS-850": "cp850", "windows-874": "cp874", "Big5": "big5", "euc_kr": "euc_kr"}.items():
-        with reading_as(name):
-            assert named_encoding() == encoding
+    """Also where Python has a narrower encoding by that name: Shift-JIS, EUC-KR and Big5."""
+    assert _SPELLED["cp949"] == "EUC-KR"
+    for encoding, name in _SPELLED.items():
+        for typed in (name, name.lower(), name.replace("-", "_")):
+            with reading_as(typed):
+                assert named_encoding() == encoding
 
 
 def test_utf_8_with_a_mark_is_utf_8(tmp_path: Path) -> None:

@@ -95,9 +95,10 @@ def _known(encoding: str) -> str:
     typed = encoding.lower().replace("-", "_")
     ours = {name.lower().replace("-", "_"): each for each, name in _SPELLED.items()}  # as notes name them
     try:
-        found: codecs.CodecInfo | None = codecs.lookup(encoding)
+        # Python has narrower encodings by some of these names: its "euc_kr" lacks characters of Windows.
+        found: codecs.CodecInfo | None = codecs.lookup(ours.get(typed, encoding))
     except (LookupError, ValueError):
-        found = codecs.lookup(ours[typed]) if typed in ours else None
+        found = None
     if found is None or not found._is_text_encoding or found.name.replace("-", "_") in _NO_ENCODINGS:
         hint = did_you_mean(typed, sorted({*ours, *_OTHERS, *encodings.aliases.aliases.values()}))
         why = "is not an encoding that Python knows" if typed else "names no encoding"
