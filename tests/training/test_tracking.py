@@ -129,7 +129,13 @@ def test_a_store_that_is_no_folder_is_named(mlflow: Any, monkeypatch: pytest.Mon
         raise AssertionError("nothing is trained")
 
 
-@pytest.mark.parametrize("address", ["http://anna:pass7316@127.0.0.1:1/a?token=pass7316", "sqlite://anna:pass7316@a/b"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("http://anna:pass7316@127.0.0.1:1/a?token=pass7316", "sqlite://anna:pass7316@a/b"),
+        *("sqlite://anna:pa/ss7316@a/b", "nowhere://anna:p@/?ss7316@a/b"),
+    ],
+)
 def test_the_password_of_a_store_is_not_shown(
     mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, address: str
 ) -> None:

@@ -67,8 +67,11 @@ def _on_mlflow(out: Path) -> Iterator[RunOfMlflow]:
 
 
 def _without_secrets(address: str) -> str:
-    """Return an address without user, password and settings. Other messages leave them out from now on too."""
-    user, settings = re.search(r"//[^/]+@", address), re.search(r"\?.+", address)
+    """Return an address without user, password and settings. Other messages leave them out from now on too.
+
+    A password may hold a slash, so all before the last @ may belong to it.
+    """
+    user, settings = re.search(r"(?<=:)//[^/].*@", address), re.search(r"\?.+", address)
     for secret in filter(None, (user, settings)):
         name_as(secret[0], "//" if secret is user else "")
     return as_named(address)
