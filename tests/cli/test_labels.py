@@ -43,6 +43,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     assert "The most frequent label has 53.2% of the rows." in said.out
     assert "  Estimate: 500 more rows of the same kind would add about " in said.out
     assert "same text, other label: 2 rows" in said.out
+    assert " more, in" not in said.out
     assert f"same text: 1 row\n  row 61, {ROWS[1][1]}, as row 2: {ROWS[1][0][:20]}" in said.out
     assert "in the test table" not in said.out
     assert "Estimate: at most about " in said.out
@@ -159,6 +160,13 @@ def test_a_model_that_knows_nothing_says_so_and_changes_nothing(tmp_path: Path) 
     assert "0 findings" in said.out
     document = glassformer("labels", table, "--json", "--overwrite").document
     assert (document["estimated_wrong_labels"], document["learning_curve"]) == (None, None)
+
+
+def test_a_list_that_is_cut_says_so(table: Path, tmp_path: Path) -> None:
+    said = glassformer("labels", table, "--test", write_csv(tmp_path / "test.csv", ROWS[5:10]))
+    listed = said.out.partition("\nin the test table: 5 rows\n")[2].splitlines()
+    assert listed[2].startswith("  row 8, ")
+    assert listed[3] == f"  and 2 more, in {tmp_path / 'reviews-to-check.csv'}"
 
 
 def test_what_more_labels_would_bring(tmp_path: Path) -> None:
@@ -284,6 +292,8 @@ def test_what_to_label_next(tmp_path: Path) -> None:
     assert f"{file}: 3 rows. Fill in the column 'label'" in said.out
     assert f"then: glassformer labels {table} --apply {file}\n" in said.err
 
+    assert "  and 2 more, in " in glassformer("labels", table, "--next", "5", more, "--overwrite").out
+
     said = glassformer("labels", table, "--next", "50", more, "--overwrite", "--json")
     assert json.loads(said.out) == {
         "data": str(table), "unlabelled": str(more), "new_texts": 21, "chosen": 21, "out": str(file),
@@ -328,6 +338,7 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     assert f"{len(ROWS) - 40} of {len(ROWS)} rows have no label: --next 50 {table} chooses" in checked.err
     said = glassformer("labels", table, "--next", "3", table)
     assert f"{table}: {len(ROWS) - 40} texts without a label; 3 chosen" in said.out
+    assert " more, in" not in said.out
     lines = lines_of(tmp_path / "t-to-label.csv")
     filled = write_csv(
         tmp_path / "filled.csv",
@@ -342,6 +353,18 @@ def test_rows_without_a_label_get_one_in_their_place(tmp_path: Path, kind: str) 
     mended = read(tmp_path / f"t-mended.{kind}")
     assert kind == "csv" or mended.schema == frame.schema
     assert mended.cast(pl.String).fill_null("").equals(expected.cast(pl.String).fill_null(""))
+
+
+def test_rows_with_the_text_of_a_labelled_one_are_counted_apart(tmp_path: Path) -> None:
+    rows = [(text, label if n < 40 else "") for n, (text, label) in enumerate(ROWS)]
+    table = write_csv(tmp_path / "t.csv", [*rows, (ROWS[41][0].upper(), ""), rows[41], rows[42], rows[45]])
+    header = ("row", "text", "label", "suggested_label", "probability")
+    filled = write_csv(
+        tmp_path / "filled.csv", [(f"{n}", ROWS[n][0], "good", "good", "0.6") for n in (41, 42, 43)], header
+    )
+    said = glassformer("labels", table, "--apply", filled)
+    what = "0 of them new, 6 that had no label before: the 3 you labelled, 3 with their texts"
+    assert said.out == f"{tmp_path / 't-mended.csv'}: 64 rows; {what}\n"
 
 
 def test_texts_that_were_labelled_are_added(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def labels(
     if shown.json:
         print_json(_document(check, truth, out))
         return
-    _show_found(check, truth)
+    _show_found(check, truth, out)
     filled_in = f"{out}: {counted(check.findings.height, 'finding')}"
     show(f"\n{filled_in}" + (f". Fill in the column new_label: {truth.to_type}, or drop" if len(filled) else ""))
     if len(filled) and not is_elsewhere(data):
@@ -170,12 +170,18 @@ def _show_chosen(found: ToLabel, table: Table, unlabelled: str, out: Path) -> No
     show(f"{unlabelled}: {counted(found.new, 'text')} {new}; {chosen:,} chosen")
     for row in found.rows.head(_SHOWN).iter_rows(named=True):
         show(one_line(f"  row {row['row']}: {beginning(shown(row['text']), _CHARACTERS_SHOWN)}"))
+    _show_rest(chosen, out)
     names = [quoted(name) for name in table.label_columns]
     label = f"column{'s' if names[1:] else ''} {', '.join(names)}"
     if _not_one_file(table.source):
         show(f"\n{out}: fill in the {label}, and add these rows to {table.source}")
     else:
         show(f"\n{out}: {counted(chosen, 'row')}. Fill in the {label}")
+
+
+def _show_rest(rows: int, out: Path) -> None:
+    if rows > _SHOWN:
+        show(f"  and {rows - _SHOWN:,} more, in {out}")
 
 
 def _not_one_file(data: str) -> str | None:
@@ -252,7 +258,7 @@ def _gain_document(gain: Gain) -> dict[str, float]:
     return {name: float(f"{getattr(gain, name):.4g}") for name in ("value", "low", "high")}
 
 
-def _show_found(check: LabelCheck, truth: Truth) -> None:
+def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
     from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
@@ -272,6 +278,7 @@ def _show_found(check: LabelCheck, truth: Truth) -> None:
         for row in found.head(_SHOWN).iter_rows(named=True):
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
             show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
+        _show_rest(found.height, out)
         if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
     if check.curve is not None:
@@ -356,6 +363,10 @@ def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: P
         return
     if labelled is not None:
         filled = f", {mended.relabelled:,} that had no label before" if mended.relabelled else ""
+        if labelled.repeats:
+            filled += (
+                f": the {mended.relabelled - labelled.repeats:,} you labelled, {labelled.repeats:,} with their texts"
+            )
         show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new{filled}")
         return
     show(

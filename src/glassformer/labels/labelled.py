@@ -46,12 +46,14 @@ class Labelled:
         left_out: rows that are not added, and why.
         unquoted: how many rows lost the quote that keeps spreadsheets from running formulas.
         filled: the labels of rows that the table has without one, by their numbers.
+        repeats: how many of these have the text of an earlier one of them.
         label: the column of labels.
         separator: between several labels of a cell. A column of lists gets lists.
     """
 
     rows: pl.DataFrame
     filled: dict[int, str]
+    repeats: int
     numbers: list[int]
     source: str
     left_out: tuple[Dropped, ...]
@@ -262,6 +264,7 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     return Labelled(
         rows=added,
         filled=filled,
+        repeats=len(filled) - len(taken) + len(new_rows),
         numbers=list(new_rows),
         source=str(filled_in),
         left_out=dropped,
