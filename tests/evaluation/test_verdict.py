@@ -1,9 +1,17 @@
+from functools import partial
+
 import pytest
 
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Contestant, Metrics
 from glassformer.evaluation.verdict import p_value, rarely_found, share, signed, verdict
+from glassformer.targets.labels.evaluation_comparison import which_is_more_accurate
 from tests.evaluation.samples import sample_evaluation
+
+STRICTER = (
+    " The interval leaves 0 out, but a clear difference also needs p below .050. The exact test behind p is stricter "
+    "where few rows are right by one of the two alone."
+)
 
 
 def contestant(name: str, accuracy: float, macro_f1: float, rows: int) -> Contestant[Metrics]:
@@ -67,7 +75,18 @@ def test_a_class_that_is_almost_never_found(recall: float, support: int, said: s
 
 @pytest.mark.parametrize(("low", "high", "p"), [(-0.01, 0.03, 0.2), (0.001, 0.02, 0.06), (-0.001, 0.02, 0.04)])
 def test_noise_is_no_victory(low: float, high: float, p: float) -> None:
-    assert sentence(0.01, low, high, p).startswith("No clear winner on 1,234 rows")
+    said = sentence(0.01, low, high, p)
+    assert said.startswith("No clear winner on 1,234 rows")
+    assert said.endswith(STRICTER) == (low > 0)
+
+
+def test_two_models_of_which_p_alone_sees_no_difference() -> None:
+    accuracy, macro_f1 = Estimate(value=0.8, low=0.7, high=0.9), {"a": 0.5, "b": 0.5}
+    of = partial(which_is_more_accurate, macro_f1, accuracy)
+    said = of(Estimate(value=-0.01, low=-0.02, high=-0.001), 0.06, 500)
+    size = "−.010 (95% interval −.020 to −.001, p = .060)"
+    assert said == f"No clear difference between a and b on 500 rows: {size}.{STRICTER}"
+    assert STRICTER not in of(Estimate(value=-0.01, low=-0.02, high=0.001), 0.06, 500)
 
 
 def test_one_row_is_no_victory() -> None:

@@ -50,7 +50,7 @@ def verdict(
         return lost + against
     return (
         f"No clear winner on {counted(rows, 'row')}: {ours} for {model.name} against {theirs} for {name} ({numbers}); "
-        f"{until('more')}"
+        f"{until('more')}{why_not_clear(difference, p)}"
     )
 
 
@@ -63,6 +63,16 @@ def _smaller(*both: Contestant[Metrics]) -> str:
 def is_clear(difference: Estimate, p: float | None = None) -> bool:
     """Return whether a difference is beyond noise: its interval excludes zero, and p, if there is one, is below .05."""
     return (p is None or p < SIGNIFICANCE) and (difference.low > 0 or difference.high < 0)
+
+
+def why_not_clear(difference: Estimate, p: float) -> str:
+    """Return a sentence, after a space, if the interval alone would call a difference clear, and p does not."""
+    if p < SIGNIFICANCE or not is_clear(difference):
+        return ""
+    return (
+        f" The interval leaves 0 out, but a clear difference also needs p below {share(SIGNIFICANCE)}. The exact test "
+        "behind p is stricter where few rows are right by one of the two alone."
+    )
 
 
 def numbers_of(difference: Estimate, p: float | None = None) -> str:

@@ -17,6 +17,7 @@ from glassformer.evaluation.verdict import (
     same_rows_right,
     share,
     signed,
+    why_not_clear,
 )
 
 _LABELS_NAMED = 10
@@ -93,4 +94,5 @@ def which_is_more_accurate(
         size = f"{share(abs(difference.value))} (95% interval {share(near)} to {share(far)}, {p_value(p)})"
         return f"{better} is more accurate than {worse} by {size}.{macro_f1_against(macro_f1, more_accurate=better)}"
     size = f"{signed(difference.value)} (95% interval {signed(low)} to {signed(high)}, {p_value(p)})"
-    return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}."
+    why = why_not_clear(difference, p)
+    return f"No clear difference between {name_a} and {name_b} on {counted(rows, 'row')}: {size}.{why}"
