@@ -23,6 +23,13 @@ def test_other_labels_have_other_keys(one: str, other: str) -> None:
     assert label_key(one) != label_key(other)
 
 
+@pytest.mark.parametrize("levels", [" > ", ">", " ", "\t"])
+def test_white_space_around_a_separator_makes_no_other_label(levels: str) -> None:
+    usual, tight = f"Food{levels}Bread", f"Food{levels.strip() or levels}Bread"
+    assert label_key(usual, levels) == label_key(tight, levels) != label_key("FoodBread", levels)
+    assert label_key("Food   Bread", " ") == label_key("Food Bread", " ")
+
+
 def test_white_space_around_a_level_and_empty_levels_make_no_other_label() -> None:
     labels = ["Food > Bread", "food>bread", "Food > > Bread", "> Food", "Food", ">", "> >"]
     keys = [label_key(label, ">") for label in labels]

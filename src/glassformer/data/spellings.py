@@ -39,7 +39,8 @@ def label_key(label: str, levels: str | None = None) -> str:
         levels: what separates the levels of a label. White space around it is ignored too, and levels without a name.
     """
     if levels is not None:
-        label = levels.join(filter(None, map(str.strip, label.split(levels)))) or label
+        sign = levels.strip() or levels
+        label = sign.join(filter(None, map(str.strip, label.split(sign)))) or label
     visible = "".join(char for char in unicodedata.normalize("NFKC", label) if unicodedata.category(char) != "Cf")
     return " ".join(visible.casefold().split())
 
