@@ -85,9 +85,14 @@ def test_labels_may_have_levels(tmp_path: Path) -> None:
         assert prob == pytest.approx(baseline_error if " > " in name else max(share, 1 - share), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("labels", "more"), [(PATHS, {"order": sorted(set(PATHS))}), (LISTS, {}), (PATHS, {"levels": ""})]
-)
+@pytest.mark.parametrize("fold", [True, False])
+@pytest.mark.parametrize("levels", ["", 5])
+def test_levels_are_separated_by_a_string(levels: Any, fold: bool) -> None:
+    with pytest.raises(InputError, match=rf"`levels={levels!r}`: name what stands between two levels, such as"):
+        small(levels=levels, fold_labels=fold).fit(TEXTS, PATHS)
+
+
+@pytest.mark.parametrize(("labels", "more"), [(PATHS, {"order": sorted(set(PATHS))}), (LISTS, {})])
 def test_levels_are_for_classes(labels: Any, more: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="is for classes, one for each text"):
         small(**{"levels": " > "} | more).fit(TEXTS, labels)

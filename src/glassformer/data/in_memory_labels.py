@@ -157,6 +157,12 @@ def as_numbers(numbers: Any) -> list[float | None]:
     return [None if value is None else float(value) for value in values]
 
 
+def check_separator(levels: Any) -> None:
+    """Raise `InputError` if what stands between the levels of a label is not a string, or an empty one."""
+    if levels is not None and (not isinstance(levels, str) or not levels):
+        raise InputError(f"`levels={brief_value(levels)}`: name what stands between two levels, such as levels=' > '")
+
+
 def folded(labels: list[Any], names: Sequence[str] | None = None, levels: str | None = None) -> list[Any]:
     """Replace other spellings of labels (see `joined_spellings`). Labels that are not strings stay as they are."""
     flat = [label for value in labels for label in (value if isinstance(value, list) else [value])]

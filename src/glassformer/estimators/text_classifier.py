@@ -12,7 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.arrays import BoolArray, DoubleArray
 from glassformer.data.in_memory import as_added_table, as_table, unequal
-from glassformer.data.in_memory_labels import as_weights, class_weights, folded, given_labels, ordered_names
+from glassformer.data.in_memory_labels import (
+    as_weights,
+    check_separator,
+    class_weights,
+    folded,
+    given_labels,
+    ordered_names,
+)
 from glassformer.data.in_memory_rows import warn_caller
 from glassformer.data.spellings import table_spellings
 from glassformer.data.table import Table
@@ -158,6 +165,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
             UsageError: the sizes differ, a text is not a string, the labels have several types, there is only one
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
+        check_separator(self.levels)
         given = given_labels(y)
         labels = (
             folded(given.values, levels=self.levels) if self.fold_labels and given.columns is None else given.values
