@@ -220,6 +220,27 @@ def test_postgresql(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None
     assert read(f"{address}#SELECT count(*) AS text FROM tickets").item() == "25000"
 
 
+def test_dates_of_postgresql_are_read_in_one_style(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGDATESTYLE", "German")
+    monkeypatch.setenv("PGOPTIONS", "-c intervalstyle=iso_8601 -c timezone=UTC")
+    values = "'2024-05-01 12:30+00'::timestamptz, '2024-05-01'::date, '1 day 02:00'::interval"
+    found = read(f"{postgresql.with_password}#SELECT * FROM (VALUES ({values})) AS times(a, b, c)")
+    assert found.rows() == [("2024-05-01 12:30:00+00:00", "2024-05-01", "1 day, 2:00:00")]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([float("inf"), -float("inf"), float("nan"), 1.5, 10**400], f'["inf", "-inf", null, 1.5, {10**400}]'),
+        ({None: 1, "": 2}, '[[null, 1], ["", 2]]'),
+        ({b"aa": 1, b"\xaa": 2}, '[["aa", 1], ["aa", 2]]'),
+        ({None: 1, "null": 2}, '{"": 1, "null": 2}'),
+    ],
+)
+def test_what_json_lacks_is_text(value: Any, text: str) -> None:
+    assert databases._as_text(value) == text
+
+
 def test_a_server_that_is_not_there(postgresql: Server) -> None:
     for address, message in (
         ("postgresql://me@127.0.0.1:1/shop", "cannot be opened: .*refused"),

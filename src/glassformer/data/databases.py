@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import itertools
 import json
+import math
 import re
 import sqlite3
 from collections import Counter
@@ -235,12 +236,19 @@ def _as_text(value: object) -> str | None:
 
 
 def _as_json(value: Any) -> Any:
-    """Return a value that JSON has. What it lacks is text, also as a key: that of a map may be a date."""
+    """Return a value that JSON has. What it lacks is text, also as a key: that of a map may be a date.
+
+    A map with two keys of the same text becomes a list of pairs.
+    """
     if isinstance(value, list | tuple):
         return [_as_json(each) for each in value]
     if isinstance(value, dict):
-        return {_as_text(key): _as_json(each) for key, each in value.items()}
-    return value if isinstance(value, str | int | float) and value == value else _as_text(value)
+        texts = [_as_text(key) or "" for key in value]
+        if len(set(texts)) < len(texts):
+            return [[_as_json(key), _as_json(each)] for key, each in value.items()]
+        return {text: _as_json(each) for text, each in zip(texts, value.values(), strict=True)}
+    is_of_json = isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_of_json else _as_text(value)
 
 
 @contextmanager
@@ -292,6 +300,9 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
         connection.autocommit = True
         # A large table may else be read from its middle on, beside another reader. Rows should keep their order.
         connection.execute("SET synchronize_seqscans = off")
+        # Whatever the server or a variable says: the package reads times in these styles alone.
+        connection.execute("SET datestyle = ISO")
+        connection.execute("SET intervalstyle = postgres")
         connection.autocommit, connection.read_only = False, True
 
         def run(statement: str) -> Any:
