@@ -99,7 +99,15 @@ def test_nothing_is_kept_unless_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["text,label\ngood,bad\n", '{\n  "model": {}\n}\n', "[1]\n", '{"a": 1}\n'.encode("utf-16"), bytes(range(256))],
+    [
+        "text,label\ngood,bad\n",
+        "text,label",
+        '{"text": "good", "label": "bad"}\n',
+        '{\n  "model": {}\n}\n',
+        "[1]\n",
+        '{"a": 1}\n'.encode("utf-16"),
+        bytes(range(256)),
+    ],
 )
 def test_a_file_of_something_else_stays_as_it_is(content: str | bytes, tmp_path: Path) -> None:
     path = tmp_path / "mine"
@@ -112,10 +120,12 @@ def test_a_file_of_something_else_stays_as_it_is(content: str | bytes, tmp_path:
 
 def test_a_line_without_its_end_is_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "feedback.jsonl"
-    path.write_text('{"text": "a"}', encoding="utf-8")
-    FeedbackFile(path).add({"text": "b"})
-    FeedbackFile(path).add({"text": "c"})
-    assert path.read_text() == '{"text": "a"}\n{"text": "b"}\n{"text": "c"}\n'
+    first, second = ({"text": text, "prediction": "x", "confidence": 1, "model": "m", "time": "t"} for text in "ab")
+    for before in (json.dumps(first), json.dumps(first)[:20], "\n", f"\n{json.dumps(first)[:20]}"):
+        path.write_text(before, encoding="utf-8")
+        FeedbackFile(path).add(second)
+        FeedbackFile(path).add(second)
+        assert path.read_text() == before.rstrip("\n") + "\n" + f"{json.dumps(second)}\n" * 2
 
 
 def test_a_line_that_cannot_be_written_whole_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

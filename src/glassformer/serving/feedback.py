@@ -23,6 +23,8 @@ from glassformer.serving.shapes import BodyOfRequest, Label, Refusal, Status, Te
 from glassformer.serving.watching import note
 
 _LONGEST_LINE = 1 << 22  # bytes; a request has fewer
+_ABOUT = ("prediction", "confidence", "model", "time")
+"""What each line says beside the row and its right label."""
 _RESPONSES = REFUSALS | {404: {"model": Refusal, "description": "This server keeps no feedback."}}
 
 
@@ -65,13 +67,19 @@ class FeedbackFile:
         return os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
 
     def _holds_records(self) -> bool:
-        """Whether the file is empty, or begins with a line that is a JSON object."""
+        """Whether the first whole line is feedback, or there is none: a loss of power may leave half of one."""
         with self.path.open("rb") as file:
-            first = file.readline(_LONGEST_LINE)
-        try:
-            return not first or isinstance(json.loads(first), dict)
-        except (ValueError, RecursionError):
-            return False
+            while line := file.readline(_LONGEST_LINE):
+                if not line.strip():
+                    continue
+                try:
+                    record = json.loads(line)
+                except (ValueError, RecursionError):
+                    if not line.startswith(b'{"'):
+                        return False
+                else:
+                    return isinstance(record, dict) and record.keys() >= set(_ABOUT)
+        return True
 
     def add(self, record: dict[str, Any]) -> None:
         """Add a line, whole or not at all.
@@ -120,12 +128,8 @@ def add_feedback(app: FastAPI, service: Service, file: FeedbackFile | None) -> N
         note(request, model.name, [text])
         # Not `worker.answer`: the metrics count the texts of /predict.
         (answer,) = await unless_closed(request, service.worker.do(partial(model.answers, [text])))
-        about = {
-            "prediction": answer["prediction"],
-            "confidence": answer.get("confidence"),
-            "model": model.name,
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        about = dict(zip(_ABOUT, (answer["prediction"], answer.get("confidence"), model.name, now), strict=True))
         row = model.as_trained(body.text, body.label)
         await run_in_threadpool(file.add, row | {name: value for name, value in about.items() if name not in row})
         return {"status": "kept"}
