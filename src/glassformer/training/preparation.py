@@ -44,7 +44,7 @@ from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
 from glassformer.training.unfinished import encode, learn_tokenizer
 
-_MOST_MINUTES = 1e6  # two years
+_MOST_MINUTES = 1_000_000  # two years
 
 
 def prepare(
@@ -331,13 +331,19 @@ def rules_of(model: DesignConfig, saying: Saying) -> RulesReader | None:
     return reader
 
 
-def check_minutes(minutes: Any, recipe: Recipe) -> None:
-    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
+def check_duration(minutes: Any, *, such_as: int) -> None:
+    """Raise `UsageError`, with a number that would do, if this is no number of minutes that a run may take."""
     number = isinstance(minutes, Real) and not isinstance(minutes, bool)
     if not (number and 0 < minutes <= _MOST_MINUTES):
         raise UsageError(
-            f"`minutes={brief_value(minutes)}`: give a number of minutes above 0 and below a million, such as 10"
+            f"`minutes={brief_value(minutes)}`: give a number of minutes above 0 and at most {_MOST_MINUTES:,}, such "
+            f"as {such_as}"
         )
+
+
+def check_minutes(minutes: Any, recipe: Recipe) -> None:
+    """Raise `UsageError` if this is not a time, or if the recipe says itself how long to train."""
+    check_duration(minutes, such_as=10)
     training = recipe.training
     for name, value in (("max_steps", training.max_steps), ("max_seconds", training.max_seconds)):
         if value is not None:

@@ -210,7 +210,7 @@ def test_if_nothing_was_better_the_verdict_says_so(whole: tuple[Path, SearchResu
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"minutes": 0}, "`minutes=0`: give a number of minutes above 0"),
+        ({"minutes": 0}, "`minutes=0`: give a number of minutes above 0 and at most 1,000,000, such as 60"),
         ({"minutes": "ten"}, "`minutes='ten'`"),
         ({"minutes": 0.001}, "`minutes=0.001` is too short"),
         ({"resume": True}, "holds no unfinished search"),

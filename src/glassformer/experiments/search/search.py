@@ -11,7 +11,6 @@ import math
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from glassformer.data.locks import LOCK_FILE
 from glassformer.data.sources import Sources, Task
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.errors import UsageError, brief_value
+from glassformer.errors import UsageError
 from glassformer.experiments.judging import Judge
 from glassformer.experiments.keeper import keep, measured_here, read_kept
 from glassformer.experiments.pages import search_page
@@ -40,11 +39,11 @@ from glassformer.readers.folds import Rows
 from glassformer.targets.parts import part_of
 from glassformer.training.loop import NotANumberError
 from glassformer.training.out_folder import check_flags
+from glassformer.training.preparation import check_duration
 from glassformer.training.recipe import Recipe
 
 RUNS_FOLDER, RESULT_FILE, PAGE_FILE, RECIPE_FILE = "trials", "search.json", "search.html", "recipe.toml"
 _BEGUN = "search-of.json"  # in the folder of trials: what was begun
-_MOST_MINUTES = 1e6
 
 
 def search(
@@ -321,11 +320,7 @@ def _trials(space: Mapping[str, Sequence[Any]], searched: Searched) -> tuple[Tri
 
 
 def _checked(minutes: Any, recipe: Recipe) -> float:
-    number = isinstance(minutes, Real) and not isinstance(minutes, bool)
-    if not (number and 0 < minutes <= _MOST_MINUTES):
-        raise UsageError(
-            f"`minutes={brief_value(minutes)}`: give a number of minutes above 0 and below a million, such as 60"
-        )
+    check_duration(minutes, such_as=60)
     if recipe.training.without_transformer:
         raise UsageError(
             "`training.epochs=0` trains no transformer, and the search compares trainings of it; leave it out"

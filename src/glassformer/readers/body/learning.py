@@ -27,6 +27,7 @@ from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.documents import Documents
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
+from glassformer.models.model_config import Seed
 from glassformer.readers.body.vectors import Body, Card, pieces_of
 from glassformer.readers.counting.ngrams import words_of
 
@@ -58,7 +59,7 @@ class BodySettings(BaseModel):
     most_words: int = Field(default=60_000, ge=10, le=1_000_000)
     min_count: int = Field(default=8, ge=1)
     """How often a word must occur."""
-    seed: int = Field(default=0, ge=0, le=2**32 - 1)
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
