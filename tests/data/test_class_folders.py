@@ -50,7 +50,7 @@ def test_an_archive_of_texts_for_each_class_is_one_too(within: str, tmp_path: Pa
     found = pl.concat(read_batches(path, rows_per_batch=1, on_note=notes.append)).rows()
     assert found == [("été", "sci", "sci/1.txt"), ("zwei", "sci", "sci/Re: 2.md"), (long, "talk.misc", "talk.misc/51")]
     assert notes == [
-        f"left out: '{within}README.txt', which is in the folder of no class",
+        f"left out: '{within}README.txt', which lies outside the folders of the classes",
         "1 of 3 files read as Windows-1252: 2 bytes such as 0xe9 in sci/1.txt are not UTF-8; é",
     ]
     table = read_table(path)
@@ -70,11 +70,14 @@ def test_texts_above_and_beside_the_folders_are_left_out_and_named(tmp_path: Pat
             archive.writestr(name, text)
     table = read_table(path)
     assert table.frame.select("text", "label").rows() == [("a", "sci"), ("b", "talk")]
-    assert "left out: 'LICENSE', 'README.md', 'mails/notes', which are in the folder of no class" in table.notes
+    assert (
+        "left out: 'LICENSE', 'README.md', 'mails/notes', which lie outside the folders of the classes" in table.notes
+    )
     folder = write(tmp_path / "all", dict(texts)) / "mails"
     write(folder, {f"{number}.md": "more" for number in range(4)})
     assert (
-        "left out: '0.md', '1.md', '2.md' and 2 more, which are in the folder of no class" in read_table(folder).notes
+        "left out: '0.md', '1.md', '2.md' and 2 more, which lie outside the folders of the classes"
+        in read_table(folder).notes
     )
 
 

@@ -133,6 +133,10 @@ def test_other_refusals(client: TestClient) -> None:
         headers = {"inference-header-content-length": str(length)}
         answer = client.post(INFER, content=header + bytes_sent, headers=headers)
         assert answer.status_code == 422, answer.text
+    content = b'{"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["a"]}]}'
+    headers = {"inference-header-content-length": str(len(content))}
+    said = client.post(INFER, content=content + b"x", headers=headers).json()["error"]
+    assert said == "1 byte follows the JSON, and no `binary_data_size` claims it"
 
 
 def test_tritons_client_is_answered() -> None:

@@ -71,8 +71,8 @@ def texts_of_classes(
         UsageError: a file is too long, or is not text.
     """
     if on_note and (beside := _beside(folders)):
-        is_in = f"{'is' if len(beside) == 1 else 'are'} in the folder of no class"
-        on_note(f"left out: {listed([*map(quoted, beside)], _SHOWN)}, which {is_in}")
+        lie = "lies" if len(beside) == 1 else "lie"
+        on_note(f"left out: {listed([*map(quoted, beside)], _SHOWN)}, which {lie} outside the folders of the classes")
     with _opened(folders[0].parent) as (files_of, bytes_of):
         files = [path for folder in folders for path in sorted(files_of(folder)) if not is_hidden(path)]
         decoder = FolderDecoder(folders[0].parent, files, bytes_of, on_note=on_note)

@@ -50,7 +50,7 @@ _MOST_SECONDS, _MOST_MEMORY = 120, 2 << 30
 
 
 class LearnedFrom(BaseModel):
-    """What an exported model asks of its training data."""
+    """What an exported model keeps about its training data."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 

@@ -81,7 +81,7 @@ class FrameScorer:
             UsageError: the frame lacks a column, or has one of these already.
         """
         for frame in frames:
-            if not hasattr(frame, "assign"):  # as of one frame, whose columns have come
+            if not hasattr(frame, "assign"):  # iterating one frame gives the names of its columns
                 raise UsageError(f"frames of pandas are answered, not {brief_value(frame)}; give a list of frames")
             yield frame.assign(**self.answers(frame))
 

@@ -21,7 +21,7 @@ from pydantic_core import PydanticCustomError
 from glassformer import __version__
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.inputs import Number
-from glassformer.data.wording import label_cell
+from glassformer.data.wording import counted, label_cell
 from glassformer.errors import UsageError, brief, brief_value, quoted
 from glassformer.serving.limits import RefusedError
 from glassformer.serving.served_model import ServedModel
@@ -229,7 +229,9 @@ def _request(body: bytes, length: str | None) -> InferRequest:
                 raise UsageError(f"`{named}`: `binary_data_size` is the number of its bytes behind the JSON")
             tensor.data, end = list(_unpacked(tensor, body[end : end + size])), end + size
     if end < len(body):
-        raise UsageError(f"{len(body) - end:,} bytes behind the JSON are of no tensor; see `binary_data_size`")
+        them = "it" if len(body) - end == 1 else "them"
+        unclaimed = counted(len(body) - end, "byte follows", "bytes follow")
+        raise UsageError(f"{unclaimed} the JSON, and no `binary_data_size` claims {them}")
     return request
 
 

@@ -54,7 +54,7 @@ class Place:
         file: a file, which may be compressed if the format is text; or a stream of bytes that are not compressed.
         part: which table of the file, if the user named one.
         on_delimited: called for a CSV, a TSV or JSON, before its first frame.
-        on_note: called with sentences on what was found, before the frame where it was found.
+        on_note: called with sentences on what was found, before the frame where it was found or after the last one.
         fallback: of a text, gives its encoding if it is not UTF-8, as other files tell it (see `LineDecoder`).
     """
 

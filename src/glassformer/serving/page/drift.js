@@ -1,6 +1,6 @@
 // The recent answers beside those to the held-out rows of training. The server is asked whenever this is opened.
 
-import { el, percent, short, table } from "./dom.js";
+import { chance, el, percent, short, table } from "./dom.js";
 import { perColumn } from "./fold.js";
 import { Gone, get } from "./server.js";
 
@@ -36,7 +36,7 @@ function shown({ figures, sentence, texts, held_out_rows: rows }) {
   const note = el("p", { className: "soft" }, "Texts that programs sent to /predict count, those typed on this page do not.");
   if (!figures.length) return [el("p", {}, sentence), note];
   const lines = figures.slice(0, SHOWN).map(({ name, recent, held_out: usual, moved }) => {
-    const write = name === "answer" ? short : percent; // of a number, in its own unit
+    const write = name === "answer" ? short : name === "confidence" ? chance : percent; // an answer has its own unit
     return [name, write(recent), usual === null ? "not known" : write(usual), moved === null ? "" : moved ? "yes" : "no"];
   });
   const heads = ["figure", `last ${texts.toLocaleString("en")} texts`, rows === null ? "held-out rows" : `${rows.toLocaleString("en")} held-out rows`, "differs?"];
