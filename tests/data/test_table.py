@@ -41,7 +41,7 @@ def test_the_levels_of_a_label_may_be_columns(tmp_path: Path) -> None:
     assert table.dropped == (Dropped(reason="no label", rows=[4]),)
     assert (table.label_column, table.lower, table.levels) == ("aisle", ("kind", "number"), " > ")
     assert other_columns(path, table).columns == []
-    with pytest.raises(UsageError, match=r"The column 'kind' holds 'fruit', and 'ui' stands between two levels\. Name"):
+    with pytest.raises(UsageError, match=r"table\.csv: .* hold 'food', 'fruit', '1', and joined by 'ui' these"):
         read_table(path, text="text", label="aisle", lower=("kind", "number"), levels="ui")
     for lower in (("text",), ("aisle",), ("kind", "kind")):
         with pytest.raises(UsageError, match="cannot be a level of the label"):

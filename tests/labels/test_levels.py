@@ -82,8 +82,20 @@ def test_rows_to_add_and_to_fill_have_their_levels_in_the_columns(kind: str, tmp
 def test_a_cell_that_holds_the_separator_cannot_be_told_from_two_levels(tmp_path: Path) -> None:
     source = tmp_path / "t.csv"
     FRAME.with_columns(kind=pl.lit("a > b")).write_csv(source)
-    with pytest.raises(UsageError, match=r"The column 'kind' holds 'a > b', and ' > ' stands between.*`levels="):
+    refusal = r"t\.csv: the columns 'aisle', 'kind' hold 'food', 'a > b', and joined by ' > ' .*`levels=' :: '`"
+    with pytest.raises(UsageError, match=refusal):
         read(source)
     table = read(source, "/")
     mend(source, tmp_path / "out.csv", truth_of(table), changed(table, tmp_path, {1: "drink/a > b"}))
     assert pl.read_csv(tmp_path / "out.csv").row(0) == ("text number 0", "drink", "a > b")
+
+
+@pytest.mark.parametrize("cells", [("C:", "D"), ("C:", ":D")])
+def test_a_separator_that_arises_where_two_cells_meet_is_refused(cells: tuple[str, str], tmp_path: Path) -> None:
+    source = tmp_path / "t.csv"
+    FRAME.with_columns(aisle=pl.lit(cells[0]), kind=pl.lit(cells[1])).write_csv(source)
+    with pytest.raises(UsageError, match=r"t\.csv: .* joined by '::' these are other levels\. .*`levels=' > '`"):
+        read(source, "::")
+    assert read(source).cells_of(f"{cells[0]} > {cells[1]}") == [*cells]
+    FRAME.with_columns(aisle=pl.lit("C"), kind=pl.lit(":D")).write_csv(source)
+    assert read(source, "::").cells_of("C:::D") == ["C", ":D"], "it is split at the first place"

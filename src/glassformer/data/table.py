@@ -133,7 +133,7 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     multilabel, other_texts = wanted.get("multilabel"), wanted.get("other_texts", ())
     separator = multilabel if labelled else None
     frames = [
-        _in_use(batch, columns, wanted, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
+        _in_use(batch, columns, wanted, source, separator=separator).hstack(_kept(batch, columns.kept, other_texts))
         for batch in itertools.chain([first], batches)
     ]
     frame = pl.concat(frames).with_row_index("row", offset=1)
@@ -240,7 +240,9 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     return f"rows {', '.join(shown)} and {last}"
 
 
-def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator: str | None) -> pl.DataFrame:
+def _in_use(
+    batch: pl.DataFrame, columns: Columns, wanted: Wanted, source: str, *, separator: str | None
+) -> pl.DataFrame:
     """Return the columns in use as strings, named `text`, `label`, `group` and `time`."""
     named = {"text": columns.text, "label": columns.label, **columns_of_split(wanted)}
     present, lower = {name: column for name, column in named.items() if column is not None}, wanted.get("lower", ())
@@ -253,7 +255,7 @@ def _in_use(batch: pl.DataFrame, columns: Columns, wanted: Wanted, *, separator:
             in_use[name] = split_labels(batch[column], separator)
         elif name == "label" and lower:
             levels, between = [tidy_values(batch[level]) for level in (column, *lower)], str(wanted.get("levels"))
-            check_levels(levels, between)
+            check_levels(levels, between, source)
             in_use[name] = path_of(levels, between)
         else:
             in_use[name] = tidy_values(batch[column])
