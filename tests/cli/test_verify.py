@@ -30,7 +30,7 @@ def test_of_many_files_some_are_named(tmp_path: Path) -> None:
     failed(glassformer("verify", tmp_path), "missing: file0000, file0001, ", "file0019 and 4,980 more. Copy")
     assert len(glassformer("verify", tmp_path, "--json").document["missing"]) == 5_000
     sums.write_text(f"{7:064x}  {'a' * 256}\n")
-    failed(glassformer("verify", tmp_path), "SHA256SUMS, line 1, is no checksum and name of a file")
+    failed(glassformer("verify", tmp_path), "SHA256SUMS is damaged: line 1 is no checksum and name of a file")
 
 
 def test_the_shipped_model_is_as_written() -> None:

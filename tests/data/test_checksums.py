@@ -55,12 +55,16 @@ def test_the_tool_of_the_shell_reads_them(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["hello", f"{'a' * 64} one-space", f"{'a' * 64}  ../out", f"{'a' * 64}  /etc/passwd", f"{'a' * 63}  a.txt"]
+    "line",
+    [
+        *("hello", f"{'a' * 64} one-space", f"{'a' * 64}  ../out", f"{'a' * 64}  /etc/passwd", f"{'a' * 63}  a.txt"),
+        *(f"{'a' * 64}  {'b' * 256}", f"{'a' * 64}  {'b/' * 2_500}b"),
+    ],
 )
 def test_a_list_that_is_none(folder: Path, line: str) -> None:
     with (folder / SUMS_FILE).open("a") as file:
         file.write(line + "\n")
-    with pytest.raises(GlassformerError, match=r"SHA256SUMS, line 3, is no checksum"):
+    with pytest.raises(GlassformerError, match=r"SHA256SUMS is damaged: line 3 is no checksum"):
         check_sums(folder)
     (folder / SUMS_FILE).write_bytes(b"\0" * (1 << 21))
     with pytest.raises(GlassformerError, match="too large"):

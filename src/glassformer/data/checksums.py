@@ -19,7 +19,7 @@ from glassformer.errors import GlassformerError
 SUMS_FILE = "SHA256SUMS"
 """The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
 _MOST_BYTES = 1 << 20
-_LONGEST_NAME = 255  # bytes, on all common file systems
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes, on all common file systems
 
 
 def sha256_of(files: Sequence[Path]) -> str:
@@ -85,9 +85,12 @@ def read_sums(folder: Path) -> dict[str, str]:
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         digest, _, name = line.partition("  ")
         inside = name and not Path(name).is_absolute() and ".." not in Path(name).parts
-        is_name = inside and max(map(len, name.encode().split(b"/"))) <= _LONGEST_NAME
+        whole = bytes(folder / name)
+        is_name = inside and max(map(len, name.encode().split(b"/"))) <= _LONGEST_NAME and len(whole) <= _LONGEST_PATH
         if len(digest) != hashlib.sha256().digest_size * 2 or not is_name:
-            raise GlassformerError(f"{path}, line {number}, is no checksum and name of a file; copy the folder again")
+            raise GlassformerError(
+                f"{path} is damaged: line {number} is no checksum and name of a file; copy the folder again"
+            )
         sums[name] = digest
     return sums
 
