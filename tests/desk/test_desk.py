@@ -603,6 +603,24 @@ def test_a_search_tells_another_persons_label_no_sooner(client: TestClient, proj
     assert found("ben", blind=True, label="praise") == {}, "nor what the model suggests, if that is hidden"
 
 
+@pytest.mark.parametrize("blind", [True, False])
+def test_an_own_mark_stays_where_the_label_of_another_person_is_hidden(client: TestClient, *, blind: bool) -> None:
+    def told(who: str, state: str = "all") -> tuple[Any, ...]:
+        asked: dict[str, str | bool] = {"who": who, "blind": blind, "state": state}
+        answer = client.get("/desk/texts", params=asked).json()["texts"]
+        return next(((text["kind"], text["label"], text["note"]) for text in answer if text["id"] == 1), ())
+
+    client.post("/desk/settings", json={"twice": not blind})
+    decided(client, [1], kind="unsure", label=None, who="ann", note="irony?")
+    decided(client, [1], label="praise", who="ben", note="sure")
+    assert told("ann") == told("ann", "unsure") == ("unsure", None, "irony?")
+    assert (told("ann", "open"), told("ann", "labelled")) == ((), ())
+    assert told("ben") == ("label", "praise", "sure")
+    assert told("cleo") == told("cleo", "open") == (None, None, None)
+    client.post("/desk/undo", json={"who": "ann", "blind": blind})
+    assert told("ann") == (None, None, None)
+
+
 def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     assert client.get("/desk/state").json()["automatic"] == []
     project.store.write_round(1, "done", {"labels": 20})

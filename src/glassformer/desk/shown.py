@@ -9,18 +9,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from glassformer.desk.shapes import Search, Viewer
-from glassformer.desk.store import Store
+from glassformer.desk.store import OF_TABLE, Store
 from glassformer.serving.limits import RefusedError
 
-# ?1: who looks, ?2: whether this person labels blind, ?3: whether two people label each text.
-_SHOWN = """
+# ?1: who looks, ?2: whether this person labels blind, ?3: whether two people label each text. A decision of another
+# person may be hidden; who looks is shown the last one of their own instead.
+_SHOWN = f"""
     SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, c.who, s.label AS suggested,
         s.probability
     FROM texts t
-    LEFT JOIN decisions c ON c.id = t.decision AND (
-        NOT (?2 OR ?3) OR c.who IN ('table', ?1) OR t.id IN (SELECT text FROM opinions WHERE who = ?1)
-        OR (NOT ?2 AND t.id IN (SELECT text FROM opinions GROUP BY text HAVING count(*) > 1))
-    )
+    LEFT JOIN decisions last ON last.id = t.decision
+    LEFT JOIN decisions c ON c.id = CASE
+        WHEN NOT (?2 OR ?3) OR last.who IN ('{OF_TABLE}', ?1) OR t.id IN (SELECT text FROM opinions WHERE who = ?1)
+        OR (NOT ?2 AND t.id IN (SELECT text FROM opinions GROUP BY text HAVING count(*) > 1)) THEN last.id
+        ELSE (SELECT max(id) FROM decisions WHERE text = t.id AND who = ?1 AND undone IS NULL)
+    END
     LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2"""
 _STATES = {
     "all": "1",
