@@ -65,6 +65,8 @@ def test_misuse(reviews: Trained, tmp_path: Path) -> None:
     changed.write_text("text,label\nfine,a\nbad,b\n")
     misused(glassformer("audit", reviews.folder, "--train", changed), "does not hold the rows", "--train")
     misused(glassformer("audit", reviews.folder, "--out", reviews.table), "is a file; name a folder")
+    (tmp_path / "lost").symlink_to("gone")
+    misused(glassformer("audit", reviews.folder, "--out", tmp_path / "lost"), "lost is a link that leads nowhere")
     other = tmp_path / "other"
     other.mkdir()
     (other / "audit.json").write_text("{}")

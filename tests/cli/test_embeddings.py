@@ -41,6 +41,8 @@ def test_what_it_prints_and_refuses(body: Path) -> None:
     misused(glassformer("embeddings", text, "--out", body.parent, *SMALL), "not an empty folder")
     misused(glassformer("embeddings", text, body.with_name("gone.txt"), "--out", body.with_name("b")), "No such file")
     misused(glassformer("embeddings", text, "--out", body.with_name("b"), "--dims", "1"), "--dims 1")
+    body.with_name("loop").symlink_to("loop")
+    misused(glassformer("embeddings", text, "--out", body.with_name("loop"), *SMALL), "is a link that leads nowhere")
     rare = ("--min-count", "9999")
     misused(
         glassformer("embeddings", text, "--out", body.with_name("b"), *rare), "too few for vectors", "--min-count 2"

@@ -81,9 +81,15 @@ def test_files_of_others_are_never_replaced(model: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "words"), [("model/config.json", "is a file"), ("none/out", "no folder .*none, in which out could be")]
+    ("out", "words"),
+    [
+        *(("model/config.json", "is a file"), ("none/out", "no folder .*none, in which out could be")),
+        *(("loop", "loop is a link that leads nowhere; remove it"), ("lost", "lost is a link that leads nowhere")),
+    ],
 )
 def test_places_that_cannot_be_written_to(out: str, words: str, model: Path, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "lost").symlink_to("gone/out")
     with pytest.raises(UsageError, match=words):
         export(model, tmp_path / out, to="transformers")
 

@@ -101,8 +101,10 @@ def embeddings(
 
 def _check_place(out: Path, again: Again) -> None:
     """Raise `UsageError` if a body or other files would be lost."""
+    from glassformer.data.files import check_link
     from glassformer.readers.body.vectors import BODY_FILE
 
+    check_link(out)
     holds_body = (out / BODY_FILE).is_file()
     if holds_body and not (again.overwrite or again.resume):
         raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")

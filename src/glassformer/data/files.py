@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from glassformer.errors import UsageError
+
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
 ASIDE = ".writing-"
@@ -64,6 +66,12 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(before, ignore_errors=True)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+def check_link(folder: Path) -> None:
+    """Raise `UsageError` if a folder to write is a link that leads nowhere, such as to itself."""
+    if folder.is_symlink() and not folder.exists():
+        raise UsageError(f"{folder} is a link that leads nowhere; remove it, or name another folder")
 
 
 def aside_of(path: Path) -> Path:

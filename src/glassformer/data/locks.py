@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from glassformer.data.files import check_link
 from glassformer.errors import UsageError
 
 if sys.platform != "win32":
@@ -31,8 +32,9 @@ def only_writer(folder: Path) -> Iterator[None]:
     lock. On Windows, and on file systems without locks, nothing is locked.
 
     Raises:
-        UsageError: another run writes into the folder.
+        UsageError: another run writes into the folder, or it cannot be one.
     """
+    check_link(folder)
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,8 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 def check_free(folder: Path) -> None:
-    """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file."""
+    """Raise `UsageError` if a run writes into `folder`, or if `folder` is a file, or a link that leads nowhere."""
+    check_link(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
     with suppress(OSError), _opened(folder / LOCK_FILE, "r") as file:

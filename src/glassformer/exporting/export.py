@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 
 from glassformer import __version__
 from glassformer.data.checksums import write_sums
-from glassformer.data.files import folder_written_aside, why_not_written
+from glassformer.data.files import check_link, folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
@@ -79,11 +79,12 @@ def check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a path that no folder can be written to, and to lose files.
 
     Raises:
-        UsageError: `out` has no name, is a file, is in a folder that does not exist, or holds files that must not be
-            replaced.
+        UsageError: `out` has no name, is a file or a link that leads nowhere, is in a folder that does not exist, or
+            holds files that must not be replaced.
     """
     if out.name in ("", ".."):
         raise UsageError(f"`out=`: {out} is replaced as a whole; name a folder in it, such as {out / 'exported'}")
+    check_link(out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"`out=`: {out} is a file; name a folder")
     if not out.absolute().parent.is_dir():
