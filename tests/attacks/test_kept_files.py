@@ -109,7 +109,7 @@ REFUSED_RUNS: dict[str, tuple[str, Tamper, str]] = {
     "run-nested": (RUN, text(NESTED), "run.json is damaged or missing"),
     "run-a-pipe": (RUN, pipe, "run.json is damaged or missing"),
     "run-endless": (RUN, ENDLESS, "run.json is damaged or missing"),
-    "sums-binary": (SUMS, lambda file: file.write_bytes(bytes(range(256))), "SHA256SUMS, line 1"),
+    "sums-binary": (SUMS, lambda file: file.write_bytes(bytes(range(256))), "SHA256SUMS is damaged: line 1"),
     "state-empty": (STATE, lambda file: file.write_bytes(b""), "cannot be resumed"),
     "state-cut": (STATE, halved, "cannot be resumed"),
     "state-of-others": (STATE, other_arrays, "cannot be resumed"),
