@@ -363,7 +363,7 @@ def test_rows_with_the_text_of_a_labelled_one_are_counted_apart(tmp_path: Path) 
         tmp_path / "filled.csv", [(f"{n}", ROWS[n][0], "good", "good", "0.6") for n in (41, 42, 43)], header
     )
     said = glassformer("labels", table, "--apply", filled)
-    what = "0 of them new, 6 that had no label before: the 3 you labelled, 3 with their texts"
+    what = "0 of them new, 6 that had no label before: the 3 you labelled, 3 more with the same texts"
     assert said.out == f"{tmp_path / 't-mended.csv'}: 64 rows; {what}\n"
 
 

@@ -57,6 +57,7 @@ def test_what_stands_around_a_table_is_left_out_and_said(content: str, left_out:
         "text,a,b\nx,,\ny,1,2\nz,,\n",
         "text,a,b\nx,,\nTotal,1,\nz,1,2\n",
         "text,unit\ngood,kg\nbad,m\n",
+        "text,kind,by\ngood day,a,x\nbad day,b,y\nno day,a,x\nfine day,,\nnew day,,\n",
     ],
 )
 def test_a_real_row_is_kept(content: str) -> None:

@@ -364,9 +364,8 @@ def _show_mended(mended: Mended, labelled: Labelled | None, table: Table, out: P
     if labelled is not None:
         filled = f", {mended.relabelled:,} that had no label before" if mended.relabelled else ""
         if labelled.repeats:
-            filled += (
-                f": the {mended.relabelled - labelled.repeats:,} you labelled, {labelled.repeats:,} with their texts"
-            )
+            own = mended.relabelled - labelled.repeats
+            filled += f": the {own:,} you labelled, {labelled.repeats:,} more with the same texts"
         show(f"{out}: {counted(mended.rows, 'row')}; {mended.added:,} of them new{filled}")
         return
     show(

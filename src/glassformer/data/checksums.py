@@ -13,13 +13,13 @@ from safetensors import SafetensorError, deserialize, safe_open
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array
-from glassformer.data.files import write_aside, written_aside
+from glassformer.data.files import LONGEST_NAME, write_aside, written_aside
 from glassformer.errors import GlassformerError
 
 SUMS_FILE = "SHA256SUMS"
 """The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
 _MOST_BYTES = 1 << 20
-_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes, on all common file systems
+_LONGEST_PATH = 4095  # bytes
 
 
 def sha256_of(files: Sequence[Path]) -> str:
@@ -86,7 +86,7 @@ def read_sums(folder: Path) -> dict[str, str]:
         digest, _, name = line.partition("  ")
         inside = name and not Path(name).is_absolute() and ".." not in Path(name).parts
         whole = bytes(folder / name)
-        is_name = inside and max(map(len, name.encode().split(b"/"))) <= _LONGEST_NAME and len(whole) <= _LONGEST_PATH
+        is_name = inside and max(map(len, name.encode().split(b"/"))) <= LONGEST_NAME and len(whole) <= _LONGEST_PATH
         if len(digest) != hashlib.sha256().digest_size * 2 or not is_name:
             raise GlassformerError(
                 f"{path} is damaged: line {number} is no checksum and name of a file; copy the folder again"

@@ -295,12 +295,12 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
         _cannot_open(name, error)
     numbers = itertools.count()
     with closing(opened) as connection, ExitStack() as cursors:
-        for kind in _OF_TIME:
-            _or_text(connection, psycopg, kind)
+        for kind in _OF_TIME:  # as the server writes them: Python's lack 'infinity', and years beyond 9999
+            connection.adapters.register_loader(kind, psycopg.types.string.TextLoader)
         connection.autocommit = True
         # A large table may else be read from its middle on, beside another reader. Rows should keep their order.
         connection.execute("SET synchronize_seqscans = off")
-        # Whatever the server or a variable says: the package reads times in these styles alone.
+        # Whatever the server or a variable says: dates are read in this style alone.
         connection.execute("SET datestyle = ISO")
         connection.execute("SET intervalstyle = postgres")
         connection.autocommit, connection.read_only = False, True
@@ -316,25 +316,6 @@ def _postgresql(settings: Mapping[str, str], name: str) -> Iterator[_Database]:
                 raise
 
         yield _Database(listing=_TABLES_OF_POSTGRESQL, cursor=run, errors=psycopg.Error, most=_MOST_OF_A_SERVER)
-
-
-def _or_text(connection: Any, psycopg: Any, kind: str) -> None:
-    """Read what Python's dates and times lack, such as 'infinity', as the text that the server sends."""
-    oid = connection.adapters.types[kind].oid
-    usual = connection.adapters.get_loader(oid, psycopg.pq.Format.TEXT)
-
-    class OrText(psycopg.adapt.Loader):  # type: ignore[misc] # psycopg is not always there
-        def __init__(self, oid: int, context: Any = None) -> None:
-            super().__init__(oid, context)
-            self._usual = usual(oid, context)
-
-        def load(self, data: Any) -> Any:
-            try:
-                return self._usual.load(data)
-            except psycopg.DataError:
-                return bytes(data).decode()
-
-    connection.adapters.register_loader(oid, OrText)
 
 
 def _library(package: str, needed_by: str) -> Any:

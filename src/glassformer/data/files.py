@@ -15,6 +15,7 @@ from glassformer.errors import UsageError
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
+LONGEST_NAME = 255  # bytes, on all common file systems
 ASIDE = ".writing-"
 """Stands in the names of hidden files and folders until they are written."""
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}

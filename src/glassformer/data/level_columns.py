@@ -10,7 +10,7 @@ from glassformer.errors import UsageError, quoted
 _PROPOSED = (" > ", " :: ", " / ", " | ", " >> ")
 
 
-def path_of(levels: Sequence[pl.Series], separator: str) -> pl.Series:
+def joined_levels(levels: Sequence[pl.Series], separator: str) -> pl.Series:
     """Join the levels of labels, the highest first. A path ends before the first empty level.
 
     Args:
@@ -27,7 +27,7 @@ def check_levels(levels: Sequence[pl.Series], separator: str, source: str) -> No
         source: names the table in the message.
     """
     cells = _cells_of(levels)
-    for odd in (path_of(levels, separator).str.split(separator) != cells).arg_true().head(1):
+    for odd in (joined_levels(levels, separator).str.split(separator) != cells).arg_true().head(1):
         every = pl.concat(list(levels))
         free = (each for each in _PROPOSED if each != separator and not every.str.contains(each, literal=True).any())
         raise UsageError(

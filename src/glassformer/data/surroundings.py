@@ -174,6 +174,7 @@ class _End:
         self._width = width
         self._rows = 0
         self._sometimes_empty: set[int] = set()
+        self._letters = [0] * width
         self._numbers = [True] * width  # whether the first rows hold numbers in this column
 
     def learn(self, row: Row) -> None:
@@ -183,6 +184,7 @@ class _End:
         if "" in row.cells:
             self._sometimes_empty.update(place for place, cell in enumerate(row.cells) if not cell)
         if self._rows <= _LOOKED_AT and len(row.cells) == self._width:
+            self._letters = [sum(both) for both in zip(self._letters, map(len, row.cells), strict=True)]
             self._numbers = [
                 held and is_number_or_date(cell) for held, cell in zip(self._numbers, row.cells, strict=True)
             ]
@@ -205,7 +207,8 @@ class _End:
                 return True
         if places == [0] and missing and (_NOTE.match(first) or row.number - before > 1):
             return True
-        return len(row.cells) == self._width > 2 and 2 * missing > self._width
+        text = self._letters.index(max(self._letters))  # with it, the row may be a text that has no label yet
+        return len(row.cells) == self._width > 2 and 2 * missing > self._width and text not in places
 
 
 def _places(row: Row) -> list[int]:

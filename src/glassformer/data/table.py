@@ -14,7 +14,7 @@ from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
-from glassformer.data.level_columns import check_levels, path_of
+from glassformer.data.level_columns import check_levels, joined_levels
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
@@ -256,7 +256,7 @@ def _in_use(
         elif name == "label" and lower:
             levels, between = [tidy_values(batch[level]) for level in (column, *lower)], str(wanted.get("levels"))
             check_levels(levels, between, source)
-            in_use[name] = path_of(levels, between)
+            in_use[name] = joined_levels(levels, between)
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)

@@ -67,9 +67,12 @@ def repeats_for(store: Store, texts: Sequence[int], viewer: Viewer | None) -> di
     return {"repeats": len(repeats), "labels_of_repeats": labels}
 
 
-def labelled_for(store: Store, viewer: Viewer | None, texts: Sequence[int]) -> list[dict[str, Any]]:
-    """Return those of the texts that have a label that a person is shown."""
-    return _rows(store, viewer, "c.kind = 'label' AND t.id IN (SELECT value FROM json_each(?))", json.dumps(texts))
+def labelled_for(store: Store, viewer: Viewer | None, texts: Sequence[int]) -> list[Any]:
+    """Return the number, label and labeller of those of the texts that have a label that a person is shown."""
+    where = "c.kind = 'label' AND t.id IN (SELECT value FROM json_each(?))"
+    return store.rows(
+        f"SELECT id, label, who FROM ({_SHOWN} WHERE {where})", *_seen_by(store, viewer), json.dumps(texts)
+    )
 
 
 def _rows(store: Store, viewer: Viewer | None, where: str, *values: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from glassformer.data.formats.delimited import CSV
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN, is_there
-from glassformer.data.level_columns import path_of
+from glassformer.data.level_columns import joined_levels
 from glassformer.data.rows import batches_of, iterate_rows
 from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
@@ -229,7 +229,7 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     """
     table = truth.table
     rows, unquoted = _read(filled_in, table)
-    cells = path_of([tidy_values(rows[column]) for column in table.label_columns], str(table.levels))
+    cells = joined_levels([tidy_values(rows[column]) for column in table.label_columns], str(table.levels))
     texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
     known, lacking = set(map(_key, table.frame["text"])), _rows_without_label(table)
     taken: dict[int, str] = {}

@@ -26,7 +26,7 @@ import polars as pl
 
 from glassformer.data.checksums import sha256_of
 from glassformer.data.encodings import half_of_pair, reading_as
-from glassformer.data.files import ASIDE, aside_of, make_private, why_not_written
+from glassformer.data.files import ASIDE, LONGEST_NAME, aside_of, make_private, why_not_written
 from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
 from glassformer.data.formats.compressions import is_compressed
@@ -43,7 +43,6 @@ from glassformer.prediction.shard_manifest import Finished, MadeBy, Manifest, mo
 from glassformer.targets.answers import Answers
 
 ROWS_PER_BATCH = 4096
-_LONGEST_NAME = 255  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,7 +344,7 @@ def _check_names(files: Sequence[Path]) -> None:
             )
         if half_of_pair(path.name) is not None:  # as Python reads a byte that is no UTF-8
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is not UTF-8; rename the file")
-        if len(os.fsencode(aside_of(Path(answers_name(path))).name)) > _LONGEST_NAME:
+        if len(os.fsencode(aside_of(Path(answers_name(path))).name)) > LONGEST_NAME:
             raise UsageError(f"the name {quoted(path.name)} in {path.parent} is too long for its answers; shorten it")
 
 

@@ -317,7 +317,7 @@ def _notes_on_rows(plan: Plan, runs: Sequence[VariantRun], table: Table, *, same
         notes.append(f"No rows were held out for validation{where}, because {why}. Such a run keeps its last weights.")
     with_others = {variant.name for variant in plan.variants if variant.recipe.model.beside}
     if not with_others:
-        notes.append("Each run is a transformer alone. `train` sets a counting reader and word vectors beside it.")
+        notes.append("No run has the counting reader and the word vectors that `train` sets beside a transformer.")
     if crossed := [run for run in without if run.variant in with_others]:
         more = "every run" if len(crossed) == len(runs) else f"{len(crossed):,} of {len(runs):,} runs"
         notes.append(
