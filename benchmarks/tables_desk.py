@@ -15,7 +15,11 @@ def desk_tables(found: Document) -> Iterator[str]:
     rows: list[tuple[str, ...]] = []
     for table in tables:
         for way in ("random", "desk"):
-            part = [dict(line["rounds"]) for line in lines if (line["table"], line["way"]) == (table, way)]
+            part = [
+                {each[0]: each[1] for each in line["rounds"]}
+                for line in lines
+                if (line["table"], line["way"]) == (table, way)
+            ]
             as_good = [
                 _labels_for(line, lines, sizes[-1]) for line in lines if (line["table"], line["way"]) == (table, way)
             ]
@@ -37,8 +41,8 @@ def _labels_for(line: dict[str, Any], lines: list[dict[str, Any]], most: int) ->
     (other,) = [
         each for each in lines if (each["table"], each["seed"], each["way"]) == (line["table"], line["seed"], "random")
     ]
-    wanted = dict(other["rounds"])[most]
-    return next((int(labels) for labels, accuracy in line["rounds"] if accuracy >= wanted), None)
+    wanted = next(each[1] for each in other["rounds"] if each[0] == most)
+    return next((int(labels) for labels, accuracy, *_ in line["rounds"] if accuracy >= wanted), None)
 
 
 def _counts(labels: list[int | None]) -> str:

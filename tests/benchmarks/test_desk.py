@@ -9,7 +9,8 @@ from benchmarks.tables_desk import desk_tables
 
 
 def test_the_labels_that_are_needed_are_counted() -> None:
-    random, chosen = [[50, 0.5], [100, 0.6]], [[50, 0.55], [60, 0.58], [80, 0.61], [100, 0.65]]
+    random = [[50, 0.5, 9.0], [100, 0.6, 20.0]]
+    chosen = [[50, 0.55, 8.0], [60, 0.58, 10.0], [80, 0.61, 15.0], [100, 0.65, 18.0]]
     lines = [
         {"table": "films", "seed": 0, "way": way, "rounds": rounds}
         for way, rounds in (("random", random), ("desk", chosen))
@@ -24,5 +25,6 @@ def test_a_trial_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "argv", ["benchmarks/desk.py", "--quick", "--work", str(tmp_path)])
     desk.main()
     chosen, random = json.loads((tmp_path / "trial" / "desk.json").read_text())["lines"]
-    assert [labels for labels, _ in random["rounds"]] == [20, 30], "where figures are reported"
-    assert [labels for labels, _ in chosen["rounds"]] == [16, 20, 30], "and where a round begins"
+    assert [labels for labels, *_ in random["rounds"]] == [20, 30], "where figures are reported"
+    assert [labels for labels, *_ in chosen["rounds"]] == [16, 20, 30], "and where a round begins"
+    assert 0 < chosen["rounds"][1][2] < chosen["rounds"][2][2], "minutes"
