@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from glassformer.prediction.shard_manifest import MANIFEST
+from tests.data.test_folder_encoding import FRENCH
 
 
 def write_shards(folder: Path, shards: int, rows: int, kind: str = "parquet") -> Path:
@@ -19,6 +20,14 @@ def write_shards(folder: Path, shards: int, rows: int, kind: str = "parquet") ->
             frame.write_csv(path)
         else:
             frame.write_parquet(path)
+    return folder
+
+
+def write_french(folder: Path) -> Path:
+    """Write shards of one text in Windows-1252, of which some are misread alone."""
+    folder.mkdir()
+    for place, text in enumerate(FRENCH):
+        (folder / f"{place:02}.csv").write_bytes(f'text\n"{text}"\n'.encode("cp1252"))
     return folder
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.shards import answers, finished, write_shards
+from tests.cli.shards import answers, finished, write_french, write_shards
 from tests.cli.terminal import Outcome, glassformer, misused
+from tests.data.test_folder_encoding import FRENCH
 from tests.running import PATIENCE, Running
 from tests.support import unchecked_shapes
 from tests.trained import Trained
@@ -170,6 +171,17 @@ def test_ctrl_c_ends_the_workers(exported: Path, tmp_path: Path) -> None:
     assert all_end(of_ray)
     assert answers(out)["id"].to_list() == sorted(answers(out)["id"])
     assert 1 <= len(finished(out)) < 6
+
+
+@slow
+@on_linux
+def test_the_shards_are_read_in_one_encoding(exported: Path, tmp_path: Path) -> None:
+    shards, out = write_french(tmp_path / "shards"), tmp_path / "answers"
+    arguments = (exported, "--file", shards, "--out", out, "--engine", "ray", "--workers", 1)
+    run = Running("-m", "glassformer", "predict", *arguments, log=tmp_path / "log")
+    assert run.end() == 0, run.said
+    assert sum(line.startswith("17 of 19 files read as Windows-1252: ") for line in run.said.splitlines()) == 1
+    assert answers(out)["text"].to_list() == [*FRENCH]
 
 
 def test_without_ray_the_message_says_how_to_install_it(

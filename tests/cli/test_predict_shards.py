@@ -12,12 +12,14 @@ import pytest
 
 from glassformer.cli import predict_shards as cli_predict_shards
 from glassformer.cli.predict_shards import words
+from glassformer.data.formats import compressions
 from glassformer.prediction import shards as prediction_shards
 from glassformer.prediction.shard_manifest import MANIFEST
 from glassformer.prediction.shards import Bulk, Progress, answers_name
 from tests.attacks.answer import nothing_lost
-from tests.cli.shards import answers, finished, write_shards
+from tests.cli.shards import answers, finished, write_french, write_shards
 from tests.cli.terminal import Outcome, failed, glassformer, misused
+from tests.data.test_folder_encoding import FRENCH
 from tests.running import Running
 from tests.trained import Trained
 
@@ -40,6 +42,29 @@ def test_each_row_has_the_answer_that_it_has_alone(reviews: Trained, tmp_path: P
     assert found.columns == alone.columns
     assert found["prediction"].to_list() == alone["prediction"].to_list()
     assert found["confidence"].to_list() == pytest.approx(alone["confidence"].to_list(), abs=2e-6)
+
+
+def test_the_shards_are_read_in_one_encoding(reviews: Trained, tmp_path: Path) -> None:
+    """As `train` reads them: a short shard says too little. Those that are answered later are read as before."""
+    shards, out = write_french(tmp_path / "shards"), tmp_path / "answers"
+    said = predict(reviews, shards, out)
+    assert said.err.count(" read as ") == 1
+    assert "17 of 19 files read as Windows-1252: 38 bytes such as 0xe9 in 00.csv are not UTF-8; é" in said.err
+    assert answers(out)["text"].to_list() == [*FRENCH]
+    for name in ("01.csv", "09.csv"):
+        (out / name).unlink()
+    assert predict(reviews, shards, out).code == 0
+    assert answers(out)["text"].to_list() == [*FRENCH]
+
+
+def test_a_shard_that_cannot_be_opened_does_not_hinder_the_others(
+    reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compressions, "_ZSTD", None)
+    shards, out = write_french(tmp_path / "shards"), tmp_path / "answers"
+    (shards / "x.csv.zst").touch()
+    misused(predict(reviews, shards, out), "1 shard has no answers, of 20", "x.csv.zst", "zst")
+    assert answers(out)["text"].to_list() == [*FRENCH]
 
 
 def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path) -> None:

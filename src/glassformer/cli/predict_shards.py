@@ -19,6 +19,7 @@ from glassformer.cli.output import (
     print_json,
     progressing,
     say,
+    say_note,
     show,
 )
 from glassformer.cli.resume import Stopped
@@ -116,7 +117,7 @@ def predict_shards(
         progressing(words(progress, time.monotonic() - begun))
 
     try:
-        bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=on_progress)
+        bulk = answer_folder(job, shards, engine=engine, overwrite=overwrite, on_progress=on_progress, on_note=say_note)
     except KeyboardInterrupt as error:
         again = command_line(leave_out="--overwrite")
         insist(f"stopped; finished shards are kept in {out}. Continue with:\n  {again}")

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -50,16 +50,20 @@ def iterate_rows(
     rows_per_batch: int,
     on_delimited: OnDelimited | None = None,
     on_note: OnNote | None = None,
+    fallback: Fallback = lambda: None,
 ) -> Iterator[pl.DataFrame]:
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
     with `{` or `[` is read as JSON, any other as CSV. `on_delimited` is called for a CSV, a TSV or JSON, before the
-    first frame, and `on_note` with sentences on what was found, before the frame where it was found. Raises
-    `UsageError` like `read_batches`, and for a JSON key that appears for the first time after the first batch.
+    first frame, and `on_note` with sentences on what was found, before the frame where it was found. `fallback` is that
+    of `read_batches`. Raises `UsageError` as there, and for a JSON key that first appears after the first batch.
     """
     columns: dict[str, None] = {}
-    for batch in read_batches(source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note):
+    batches = read_batches(
+        source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note, fallback=fallback
+    )
+    for batch in batches:
         columns = columns or dict.fromkeys(batch.columns)
         if late := [name for name in batch.columns if name not in columns]:
             raise UsageError(
@@ -116,7 +120,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
         return
     columns: set[str] = set()
     said: set[str] = set()
-    shared = SharedEncoding(files, _sample_of, name=lambda file: file.name, on_note=on_note)
+    encoding_of = encodings_of(files, on_note)
     for file in files:
 
         def note(sentence: str, file: Path = file) -> None:
@@ -126,7 +130,7 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
                 said.add(what)
                 on_note(sentence if file == files[0] else f"{file.name}: {sentence}")
 
-        fallback = partial(shared.of, file) if len(files) > 1 else lambda: None
+        fallback = partial(encoding_of, file)
         for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note, fallback=fallback):
             columns = columns or set(batch.columns)
             odd = columns ^ set(batch.columns)
@@ -140,6 +144,16 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
             yield batch
 
 
+def encodings_of(files: Sequence[Path], on_note: OnNote | None = None) -> Callable[[Path], str | None]:
+    """Return what gives the encoding of each of several files, as all tell it. One file alone tells it as it is read.
+
+    `on_note` is called with a sentence on what was found.
+    """
+    if len(files) == 1:
+        return lambda _: None
+    return SharedEncoding(files, _sample_of, name=lambda file: file.name, on_note=on_note).of
+
+
 def _sample_of(file: Path) -> bytes:
     """Return lines of one of several files that tell its encoding, if it is a text."""
     tables = located(file)
@@ -148,7 +162,7 @@ def _sample_of(file: Path) -> bytes:
     try:
         with tables[0].opened() as place, place.opened() as stream:
             return beginning_beyond_ascii(stream)
-    except DAMAGE:  # it is said when its turn comes
+    except (UsageError, *DAMAGE):  # it is said when its turn comes
         return b""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from glassformer.data.installed import pip_install
 from glassformer.data.stopping import kept_signals
 from glassformer.errors import GlassformerError, UsageError, words_of
 from glassformer.prediction.load_answering import load_once
-from glassformer.prediction.shards import Engine, Job, OnRows, Outcome, Unanswered, answer_shard
+from glassformer.prediction.shards import Encodings, Engine, Job, OnRows, Outcome, Unanswered, answer_shard
 
 RETRIES = 3
 _PATIENCE = 10.0  # seconds, for a connection
@@ -58,7 +58,7 @@ def on_ray(*, address: str | None = None, workers: int | None = None) -> Engine:
     except ImportError as error:
         raise UsageError(f"the engine ray needs Ray, which is not installed: {pip_install('ray')}") from error
 
-    def answered(job: Job, shards: Sequence[Path], _: OnRows) -> Generator[Outcome, None, None]:
+    def answered(job: Job, shards: Encodings, _: OnRows) -> Generator[Outcome, None, None]:
         # A worker may stand in another folder.
         job = replace(job, model=job.model.absolute(), out=job.out.absolute())
         with _connected(ray, address, workers):
@@ -67,7 +67,7 @@ def on_ray(*, address: str | None = None, workers: int | None = None) -> Engine:
     return answered
 
 
-def _answered(ray: Any, job: Job, shards: Sequence[Path], workers: int | None) -> Generator[Outcome, None, None]:
+def _answered(ray: Any, job: Job, shards: Encodings, workers: int | None) -> Generator[Outcome, None, None]:
     """Yield the outcomes as they come. Only as many shards are given to Ray as can be in work."""
     answer = ray.remote(num_cpus=1, num_gpus=int(job.device == "cuda"), max_retries=RETRIES)(_answer)
     # The largest first: then no large one is left for a single worker at the end.
@@ -77,7 +77,7 @@ def _answered(ray: Any, job: Job, shards: Sequence[Path], workers: int | None) -
         at_once = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))  # a cluster may grow
         while waiting and len(running) < at_once:
             shard = waiting.pop()
-            running[answer.remote(job, shard.absolute())] = shard
+            running[answer.remote(job, shard.absolute(), shards[shard])] = shard
         done, _ = ray.wait(list(running), num_returns=1)
         for task in done:
             yield _outcome(ray, task, running.pop(task))
@@ -102,8 +102,8 @@ def _outcome(ray: Any, task: Any, shard: Path) -> Outcome:
     return outcome
 
 
-def _answer(job: Job, shard: Path) -> Outcome:
-    return answer_shard(load_once(job.model, job.device), job, shard, lambda _: None)
+def _answer(job: Job, shard: Path, encoding: str | None) -> Outcome:
+    return answer_shard(load_once(job.model, job.device), job, shard, encoding, lambda _: None)
 
 
 @contextmanager

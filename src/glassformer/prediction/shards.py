@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,8 +31,9 @@ from glassformer.data.formats.all_formats import FORMATS, format_of
 from glassformer.data.formats.archive import is_archive
 from glassformer.data.formats.compressions import is_compressed
 from glassformer.data.formats.format import Delimited
+from glassformer.data.lines import OnNote
 from glassformer.data.locks import only_writer
-from glassformer.data.rows import check_file, iterate_rows
+from glassformer.data.rows import check_file, encodings_of, iterate_rows
 from glassformer.data.shards import shards_in
 from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError, quoted
@@ -52,7 +53,7 @@ class Job:
     Attributes:
         text_column: the column of the texts. A shard may spell it with other capitals, spaces and underscores.
         safe_csv: write cells that a spreadsheet could run as a formula as text.
-        encoding: of the shards, as `encoding=` says. None: that of each shard is found.
+        encoding: of the shards, as `encoding=` says. None: it is found.
     """
 
     model: Path
@@ -87,7 +88,9 @@ class Unanswered:
 
 Outcome = Answered | Unanswered
 OnRows = Callable[[int], None]
-Engine = Callable[[Job, Sequence[Path], OnRows], Generator[Outcome, None, None]]
+Encodings = Mapping[Path, str | None]
+"""Shards, each with its encoding as all of the folder tell it. None: it is UTF-8, no text, or tells no encoding."""
+Engine = Callable[[Job, Encodings, OnRows], Generator[Outcome, None, None]]
 """Answers shards in any order. The function is called with the number of rows that were just answered, before the shard
 is finished, if the engine knows it. Closing the iterator ends all work."""
 
@@ -147,9 +150,15 @@ class Bulk:
 
 
 def answer_folder(
-    job: Job, shards: Path, *, engine: Engine, overwrite: bool, on_progress: Callable[[Progress], None]
+    job: Job,
+    shards: Path,
+    *,
+    engine: Engine,
+    overwrite: bool,
+    on_progress: Callable[[Progress], None],
+    on_note: OnNote | None = None,
 ) -> Bulk:
-    """Answer the shards of a folder that have no answers yet.
+    """Answer the shards of a folder that have no answers yet. `on_note` is called with a sentence on their encoding.
 
     A run that was stopped or killed is continued by the next one, with any engine.
 
@@ -175,7 +184,7 @@ def answer_folder(
         manifest.check_not_replaced(names)
         _remove_unfinished(job.out)
         try:
-            return _answer_waiting(job, files, manifest, engine, on_progress)
+            return _answer_waiting(job, files, manifest, engine, on_progress, on_note)
         finally:
             _remove_unfinished(job.out)
 
@@ -183,15 +192,15 @@ def answer_folder(
 def in_this_process(predictor: Answering) -> Engine:
     """Return the engine that answers one shard after another."""
 
-    def answered(job: Job, shards: Sequence[Path], on_rows: OnRows) -> Generator[Outcome, None, None]:
-        for shard in shards:
-            yield answer_shard(predictor, job, shard, on_rows)
+    def answered(job: Job, shards: Encodings, on_rows: OnRows) -> Generator[Outcome, None, None]:
+        for shard, encoding in shards.items():
+            yield answer_shard(predictor, job, shard, encoding, on_rows)
 
     return answered
 
 
-def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -> Outcome:
-    """Answer a shard, and write its answers aside.
+def answer_shard(predictor: Answering, job: Job, shard: Path, encoding: str | None, on_rows: OnRows) -> Outcome:
+    """Answer a shard, and write its answers aside. `encoding` is that of `Encodings`.
 
     Raises:
         GlassformerError: nothing can be written.
@@ -202,7 +211,7 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, on_rows: OnRows) -
         make_private(aside)
         before = check_file(shard).stat()
         with reading_as(job.encoding):  # a worker of Ray does not know it otherwise
-            counts = _write_answers(predictor, job, shard, aside, on_rows)
+            counts = _write_answers(predictor, job, shard, aside, encoding, on_rows)
         line = Finished(
             shard=shard.name,
             size=before.st_size,
@@ -235,7 +244,12 @@ def answers_name(shard: Path) -> str:
 
 
 def _answer_waiting(
-    job: Job, files: Sequence[Path], manifest: Manifest, engine: Engine, on_progress: Callable[[Progress], None]
+    job: Job,
+    files: Sequence[Path],
+    manifest: Manifest,
+    engine: Engine,
+    on_progress: Callable[[Progress], None],
+    on_note: OnNote | None,
 ) -> Bulk:
     names = {path.name for path in files}
     waiting = [path for path in files if path.name not in manifest.finished]
@@ -246,7 +260,8 @@ def _answer_waiting(
     )
     pace = _Pace(files, manifest, on_progress)
     if waiting:
-        with closing(engine(job, waiting, pace.more_rows)) as outcomes:
+        encoding_of = encodings_of(files, on_note)  # those with answers tell it too
+        with closing(engine(job, {path: encoding_of(path) for path in waiting}, pace.more_rows)) as outcomes:
             for outcome in outcomes:
                 if isinstance(outcome, Answered):
                     outcome.aside.replace(job.out / outcome.line.answers)
@@ -312,14 +327,16 @@ class _Counts:
         self.predictions.update(answers.counts())
 
 
-def _write_answers(predictor: Answering, job: Job, shard: Path, aside: Path, on_rows: OnRows) -> _Counts:
+def _write_answers(
+    predictor: Answering, job: Job, shard: Path, aside: Path, encoding: str | None, on_rows: OnRows
+) -> _Counts:
     """Write the answers to a shard to the file `aside`.
 
     Raises:
         UsageError: the shard cannot be read, has no column of texts, or columns that cannot be written.
     """
     read_as: list[Delimited] = []
-    frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append)
+    frames = iterate_rows(shard, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, fallback=lambda: encoding)
     first = next(frames)
     texts_of = text_reader(predictor, first, job.text_column, shard.name)
     like = read_as[0] if read_as else Delimited()
