@@ -100,18 +100,30 @@ def _figures(trained: TrainedModel) -> dict[str, Any]:
 
 def _in_short(trained: TrainedModel) -> str:
     best, readers = trained.metrics["best"], trained.metrics.get("readers")
-    if readers and readers["folds"] > 1:
-        return f"cross-validated accuracy {readers['accuracy']:.4f} ({readers['folds']} folds)"
-    if readers and trained.config.transformer_is_silent:
-        return f"validation accuracy {readers['accuracy']:.4f}"
-    if "validation_accuracy" not in best:
+    if not readers and "validation_accuracy" not in best:
         return f"training accuracy {best['train_accuracy']:.4f} (nothing was held out)"
     accuracy = readers["accuracy"] if readers else best["validation_accuracy"]
+    config = trained.config
+    about = [] if config.target.multilabel or "teacher" in config.data else [_interval(trained, accuracy)]
+    if readers and readers["folds"] > 1:
+        folds = f"{readers['folds']} folds"
+        return f"cross-validated accuracy {accuracy:.4f} ({', '.join([*about, folds])})"
+    said = f"validation accuracy {accuracy:.4f}" + "".join(f" ({each})" for each in about)
+    if readers and config.transformer_is_silent:
+        return said
     judged = "calibrated loss" if "calibrated_loss" in best else "validation loss"
-    return (
-        f"validation accuracy {accuracy:.4f} in epoch {trained.metrics['best_epoch']} of "
-        f"{len(trained.metrics['history'])}, the one with the lowest {judged}"
-    )
+    epoch = f"{trained.metrics['best_epoch']} of {len(trained.metrics['history'])}"
+    return f"{said} in epoch {epoch}, the one with the lowest {judged}"
+
+
+def _interval(trained: TrainedModel, accuracy: float) -> str:
+    """Return the interval of an accuracy that is a share of rows."""
+    from glassformer.evaluation.intervals import wilson  # SciPy
+
+    readers = trained.metrics.get("readers")
+    rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
+    estimate = wilson(round(accuracy * rows), rows)
+    return f"95% interval {estimate.low:.2f} to {estimate.high:.2f}"
 
 
 PART = Said(
