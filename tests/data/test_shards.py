@@ -73,6 +73,16 @@ def test_an_error_names_the_shard(folder: Path, name: str, content: bytes | pl.D
         read_table(folder)
 
 
+def test_of_tables_with_different_columns_one_is_named(folder: Path) -> None:
+    for number in range(25):
+        ROWS.head(1).write_parquet(folder / f"part-a{number:02}.parquet")
+    ROWS.select("label").write_parquet(folder / "legend.parquet")
+    with pytest.raises(UsageError, match=r"has a column 'text', unlike legend\.parquet\. .* or name one of") as caught:
+        read_table(folder, text="text")
+    assert caught.value.listing[:2] == (f"  {folder}/legend.parquet", f"  {folder}/part-0.parquet")
+    assert caught.value.listing[20:] == ("  and 9 more",)
+
+
 def test_folders_that_are_no_table(folder: Path) -> None:
     with pytest.raises(UsageError, match="holds the folder 'shards'"):
         read_table(folder.parent)

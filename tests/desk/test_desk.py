@@ -743,6 +743,22 @@ def test_a_file_in_an_archive_and_then_a_sheet_of_it_is_taken(client: TestClient
     assert [column["name"] for column in client.get("/desk/columns").json()] == ["text"]
 
 
+def test_of_tables_with_different_columns_one_is_taken(client: TestClient) -> None:
+    """The third of them shows it. Until one is chosen, what was open stays so."""
+    content, send = BytesIO(), {"name": "films.zip"}
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("a.csv", "text,label\na play,good\n")
+        archive.writestr("b.csv", "text,label\na book,good\n")
+        archive.writestr("legend.csv", "label,meaning\ngood,I like it\n")
+    refusal = client.post("/desk/table", params=send, content=content.getvalue())
+    assert refusal.status_code == 422
+    assert refusal.json()["parts"] == {"a.csv": "", "b.csv": "", "legend.csv": ""}
+    assert refusal.json()["reason"].startswith("films.zip#legend.csv has a column 'meaning', unlike films.zip#a.csv.")
+    assert client.get("/desk/state").json()["table"] == "texts.csv"
+    taken = client.post("/desk/table", params=send | {"part": "b.csv"}, content=content.getvalue()).json()
+    assert (taken["table"], taken["texts"]) == ("films.zip#b.csv", 1)
+
+
 def test_a_table_of_a_database_is_taken(client: TestClient, tmp_path: Path) -> None:
     path = tmp_path / "shop.sqlite"
     with sqlite3.connect(path) as connection:

@@ -5,7 +5,7 @@ book.xlsx#Sheet2        tickets.sqlite#tickets        reviews.zip#2024/march.csv
 ```
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from glassformer.errors import UsageError
@@ -24,12 +24,17 @@ class PartError(UsageError):
     """
 
     def __init__(self, message: str, file: Path | str, parts: Mapping[str, str]) -> None:
-        listed = [*parts][:MOST_LISTED]
-        width = max(map(len, listed))
-        listing = [f"  {file}{MARK}{name:<{width}}  {parts[name]}".rstrip() for name in listed]
-        more = len(parts) - len(listed)
-        super().__init__(message, [*listing, f"  and {more:,} more"] if more else listing)
+        width = max(map(len, [*parts][:MOST_LISTED]))
+        super().__init__(
+            message, listing_of([f"  {file}{MARK}{name:<{width}}  {size}".rstrip() for name, size in parts.items()])
+        )
         self.parts = parts
+
+
+def listing_of(lines: Sequence[str]) -> list[str]:
+    """Return the first lines of a listing, and how many more there are."""
+    more = len(lines) - MOST_LISTED
+    return [*lines[:MOST_LISTED], *([f"  and {more:,} more"] if more > 0 else [])]
 
 
 def split_part(address: Path) -> tuple[Path, str | None]:

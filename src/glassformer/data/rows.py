@@ -28,7 +28,7 @@ from glassformer.data.formats.format import Format, OnDelimited, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
-from glassformer.data.parts import file_of
+from glassformer.data.parts import PartError, file_of, listing_of, split_part
 from glassformer.errors import UsageError, is_out_of_memory, name_as, quoted
 
 DAMAGE = (
@@ -132,16 +132,42 @@ def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | 
 
         fallback = partial(encoding_of, file)
         for batch in read_batches(file, rows_per_batch=rows_per_batch, on_note=note, fallback=fallback):
-            columns = columns or set(batch.columns)
-            odd = columns ^ set(batch.columns)
-            if odd and format_of(file) != JSON_LINES:  # rows of JSON lines may leave keys out
-                name = min(odd)
-                which = "has a column" if name in batch.columns else "lacks the column"
-                raise UsageError(
-                    f"{file} {which} {quoted(name)}, unlike {files[0].name}. Several files are read as one table, so "
-                    "they need the same columns; or name one of them."
-                )
+            if not columns:
+                columns = set(batch.columns)
+                for other in files[1:2]:  # before a column is missed that only the others have
+                    _check_alike(files, columns, other, _first_row(other, encoding_of))
+            _check_alike(files, columns, file, batch)
             yield batch
+
+
+def check_columns(files: Sequence[Path]) -> None:
+    """Raise what `batches_of` raises if the first row of a file cannot be read, or has other columns than the first."""
+    if len(files) == 1 or is_class_folder(files[0]):
+        return
+    encoding_of = encodings_of(files)
+    columns = set(_first_row(files[0], encoding_of).columns)
+    for file in files[1:]:
+        _check_alike(files, columns, file, _first_row(file, encoding_of))
+
+
+def _first_row(file: Path, encoding_of: Callable[[Path], str | None]) -> pl.DataFrame:
+    return next(read_batches(file, rows_per_batch=1, fallback=partial(encoding_of, file)))
+
+
+def _check_alike(files: Sequence[Path], columns: set[str], file: Path, rows: pl.DataFrame) -> None:
+    """Raise `UsageError` if the rows of a file have other columns than the first file."""
+    odd = columns.symmetric_difference(rows.columns)
+    if not odd or format_of(file) == JSON_LINES:  # rows of JSON lines may leave keys out
+        return
+    which = "has a column" if min(odd) in rows.columns else "lacks the column"
+    message = (
+        f"{file} {which} {quoted(min(odd))}, unlike {files[0].name}. Several files are read as one table, so they need "
+        "the same columns; or name one of them:"
+    )
+    members = [split_part(each) for each in files]
+    if (archive := members[0][0]) != files[0]:
+        raise PartError(message, archive, {member or "": "" for _, member in members})
+    raise UsageError(message, listing_of([f"  {each}" for each in files]))
 
 
 def encodings_of(files: Sequence[Path], on_note: OnNote | None = None) -> Callable[[Path], str | None]:

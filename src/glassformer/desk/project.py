@@ -19,7 +19,7 @@ from glassformer.data.files import folder_written_aside, written_aside
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.input_columns import Asked
 from glassformer.data.locks import LOCK_FILE
-from glassformer.data.rows import batches_of, check_file
+from glassformer.data.rows import batches_of, check_columns, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.sources import SourceConfig, Task
 from glassformer.data.table import ROWS_PER_BATCH, first_rows
@@ -131,6 +131,7 @@ class Project:
             )
         file = path.resolve() if path.is_dir() else check_file(path)
         first_rows(path)  # it can be read at all
+        check_columns(files_of(path))
         copy = self.folder / _TABLES / file.name
         if file.is_dir():
             with folder_written_aside(copy) as aside:

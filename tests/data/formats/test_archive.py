@@ -111,6 +111,16 @@ def test_of_tables_of_several_formats_one_is_chosen(tmp_path: Path) -> None:
     assert rows_of(f"{path}#in/c.xlsx#April")["text"].to_list() == ["y", "z"]
 
 
+def test_of_tables_with_different_columns_one_is_chosen(tmp_path: Path) -> None:
+    """A column that only the second one has is not missed in the first."""
+    path = archive(tmp_path / "a.zip", {"legend.csv": b"label,meaning\na,good", "rows.csv": as_csv(ROWS)})
+    said = r"rows\.csv lacks the column 'meaning', unlike a\.zip#legend\.csv\. .* or name one of them:"
+    with pytest.raises(PartError, match=said) as caught:
+        read_table(path, text="text", label="label")
+    assert caught.value.parts == {"legend.csv": "", "rows.csv": ""}
+    assert rows_of(caught.value.listing[1].strip()).equals(ROWS)
+
+
 def test_a_sheet_of_the_only_workbook_is_named_with_it(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.zip", {"b.xlsx": xlsx({"March": [["text"], ["x"]], "April": [["text"], ["y"]]})})
     with pytest.raises(PartError, match="has 2 sheets") as caught:
