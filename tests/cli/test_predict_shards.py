@@ -67,6 +67,14 @@ def test_a_shard_that_cannot_be_opened_does_not_hinder_the_others(
     assert answers(out)["text"].to_list() == [*FRENCH]
 
 
+def test_notes_beside_the_shards_are_left_out_and_named(reviews: Trained, tmp_path: Path) -> None:
+    shards, out = write_shards(tmp_path / "shards", 2, 3), tmp_path / "answers"
+    (shards / "README.md").write_text("no table")
+    said = predict(reviews, shards, out)
+    assert said.err.count("left out: 'README.md', which is no table") == 1
+    assert answers(out)["id"].to_list() == list(range(6))
+
+
 def test_parquet_keeps_the_types_of_all_columns(reviews: Trained, tmp_path: Path) -> None:
     shards = tmp_path / "shards"
     shards.mkdir()

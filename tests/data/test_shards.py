@@ -61,7 +61,9 @@ def breaks(folder: Path, name: str, content: bytes | pl.DataFrame) -> None:
     [
         ("part-1.parquet", b"PAR1", r"part-1\.parquet cannot be read, it may be damaged"),
         ("part-3.csv", b"text,label\n", r"several formats: 'part-0.parquet' and 'part-3.csv'"),
-        ("read-me.md", b"text", r"shards is a folder, and its files are read as one table.*read-me\.md.*extension"),
+        ("more.dat", b"text", r"shards is a folder, and its files are read as one table.*more\.dat.*extension"),
+        ("notes.txt", b"text", r"several formats: 'notes\.txt' and 'part-0\.parquet'"),
+        ("readme.csv", b"text\nx", r"several formats: 'part-0\.parquet' and 'readme\.csv'"),
         ("part-2.parquet", ROWS.select("text"), r"part-2\.parquet lacks the column 'label', unlike part-0\.parquet"),
         ("part-2.parquet", ROWS.with_columns(day=1), r"part-2\.parquet has a column 'day', unlike part-0\.parquet"),
         ("part-2.parquet", ROWS.head(0), r"part-2\.parquet has .*no rows"),
@@ -70,6 +72,26 @@ def breaks(folder: Path, name: str, content: bytes | pl.DataFrame) -> None:
 def test_an_error_names_the_shard(folder: Path, name: str, content: bytes | pl.DataFrame, message: str) -> None:
     breaks(folder, name, content)
     with pytest.raises(UsageError, match=f"(?s){message}"):
+        read_table(folder)
+
+
+def test_notes_beside_the_tables_are_left_out_and_named(folder: Path) -> None:
+    beside = ("CHANGELOG.md", "LICENSE", "README.de.txt", "read-me.md")
+    for name in (*beside, "desktop.ini", "Thumbs.db"):
+        (folder / name).write_text("no table")
+    table = read_table(folder)
+    assert table.frame.select("text", "label").equals(ROWS)
+    assert table.notes[:2] == (
+        "3 files, in the order of their names; rows are counted through all of them",
+        "left out: 'CHANGELOG.md', 'LICENSE', 'README.de.txt' and 1 more, which are no tables",
+    )
+    with zipfile.ZipFile(folder.parent / "a.zip", "w") as archive:
+        for name in ("part-1.parquet", "LICENSE"):
+            archive.write(folder / name, name)
+    assert read_table(folder.parent / "a.zip").notes[0] == "left out: 'LICENSE', which is no table"
+    for path in folder.glob("*.parquet"):
+        path.unlink()
+    with pytest.raises(UsageError, match=r"CHANGELOG\.md: the extension does not say"):
         read_table(folder)
 
 

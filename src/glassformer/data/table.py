@@ -124,8 +124,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     kept (see `kept_name`). Raises `UsageError` if something cannot be read. The message says where, and what to do.
     """
     source = str(path)
-    files = files_of(path)
     found: list[str] = []
+    files = files_of(path, found.append)
     batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH, on_note=found.append)
     first = next(batches)
     columns = find_columns(first, source, labelled=labelled, **wanted)

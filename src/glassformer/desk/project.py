@@ -173,7 +173,7 @@ class Project:
             raise UsageError("labels have been given already, so the columns stay; begin another project")
         notes: list[str] = []
         with self._reading():
-            batches = batches_of(files_of(table), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
+            batches = batches_of(files_of(table, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
             first = next(batches)
             wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
             found_text, found_label, said = _columns(first, name, wanted, without_labels=without_labels)

@@ -158,7 +158,7 @@ def answer_folder(
     on_progress: Callable[[Progress], None],
     on_note: OnNote | None = None,
 ) -> Bulk:
-    """Answer the shards of a folder that have no answers yet. `on_note` is called with a sentence on their encoding.
+    """Answer the shards of a folder that have no answers yet. `on_note` is called with what was found.
 
     A run that was stopped or killed is continued by the next one, with any engine.
 
@@ -169,7 +169,7 @@ def answer_folder(
     """
     if job.out.resolve().is_relative_to(shards.resolve()):
         raise UsageError(f"`out={str(job.out)!r}` lies in {shards}, whose files are read; name another folder")
-    files = shards_in(shards)
+    files = shards_in(shards, on_note)
     _check_names(files)
     made_by = MadeBy(
         model=model_sha256(job.model),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ FORMATS = {extension: kind for kind in ALL for extension in kind.extensions}
 EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""
 _SHOWN = 8
+_NOTES = re.compile(r"(read[-_]?me|licen[cs]e|copying|citation|changelog)(\..*)?", re.IGNORECASE)
+_NO_TABLES = (".md", ".rst", ".pdf", ".py", ".ipynb")
 _MOST_TABLES = 1_000  # of an archive: for each of them, the list of all is read
 
 
@@ -102,6 +105,12 @@ def located(address: Path) -> list[Located]:
 def format_of(address: Path) -> Format:
     """Return the format of a table, by its extension. A compression is skipped. Raises what `located` raises."""
     return located(address)[0].format
+
+
+def is_note(path: Path) -> bool:
+    """Whether a file is no table, by its name: a README, a licence. Another file, such as a text, may hold rows."""
+    may_hold_rows = _format_of_name(path.name) not in (None, FASTTEXT)
+    return not may_hold_rows and (_NOTES.fullmatch(path.name) is not None or path.suffix.lower() in _NO_TABLES)
 
 
 def _located(address: Path, path: Path, member: str | None, part: str | None) -> Located:
