@@ -42,6 +42,8 @@ def test_misuse_is_said_in_a_sentence(desk: Path) -> None:
     misused(glassformer("course", 1, "--out", "lesson.txt"), "lesson.txt: a lesson is written as .ipynb or .py")
     misused(glassformer("course", 1, "--out", "no/lesson.py"), "there is no folder no")
     misused(glassformer("course", 1, "--out", desk), "is written as .ipynb or .py")
+    (desk / "lost.py").symlink_to("gone")
+    misused(glassformer("course", 1, "--out", "lost.py"), "lost.py is a link that leads nowhere; remove it")
     assert glassformer("course", 1).code == 0
     misused(
         glassformer("course", 1), "is already there, perhaps with your answers; choose another --out, or --overwrite"

@@ -339,6 +339,8 @@ def test_the_text_column_is_the_one_asked_for_or_the_one_of_training(reviews: Tr
         (["x", "-"], ["- reads texts from standard input"]),
         (["x", "--overwrite"], ["--overwrite goes with --out"]),
         (["--file", "t.csv", "--out", "there.csv"], ["there.csv is already there", "--overwrite"]),
+        (["--file", "t.csv", "--out", "lost.csv"], ["lost.csv is a link that leads nowhere; remove it"]),
+        (["--file", "t.csv", "--out", "lost.csv", "--overwrite"], ["lost.csv is a link that leads nowhere"]),
         (["--file", "t.csv", "--top-k", "1"], ["--top-k"]),
         (["--file", "t.csv", "--out", "a.xlsx"], ["a.xlsx", ".csv", ".jsonl"]),
         (["--file", "t.csv", "--out", "nosuch/a.csv"], ["no folder nosuch"]),
@@ -365,6 +367,7 @@ def test_a_request_that_cannot_be_met(
     write_csv(Path("taken.csv"), [("good", "x")], ("text", "prediction"))
     Path("empty.csv").touch()
     Path("there.csv").touch()
+    Path("lost.csv").symlink_to("gone")
     before = set(tmp_path.iterdir())
     misused(glassformer("predict", reviews.folder, *arguments), *words)
     assert set(tmp_path.iterdir()) == before

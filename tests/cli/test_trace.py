@@ -33,6 +33,10 @@ def test_it_says_that_the_transformer_plays_no_part(reviews: Trained, attending:
     again = ("trace", attending.folder, TEXT, "--list", "--html", page)
     misused(glassformer(*again), f"{page} is already there; choose another --html, or --overwrite to replace it")
     misused(glassformer("trace", attending.folder, TEXT, "--npz", page), "choose another --npz, or --overwrite")
+    lost = tmp_path / "lost"
+    lost.symlink_to("gone")
+    for flag in ("--html", "--npz"):
+        misused(glassformer("trace", attending.folder, TEXT, flag, lost), "lost is a link that leads nowhere")
     assert said in page.read_text(encoding="utf-8")
     listed = glassformer(*again, "--overwrite")
     for where in (listed.out, listed.err, page.read_text(encoding="utf-8")):

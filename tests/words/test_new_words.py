@@ -25,7 +25,7 @@ from glassformer.prediction.sampling import SamplingConfig
 from glassformer.training.pretrain import pretrain
 from glassformer.training.recipe import load_pretraining_recipe
 from glassformer.words.embed import rare_place
-from glassformer.words.new_words import Entry, Lesson, learn_words, save_lesson, word_space
+from glassformer.words.new_words import Entry, Lesson, check_new, learn_words, save_lesson, word_space
 from tests.fits import quick as quick
 from tests.prediction.keeping import keeping
 from tests.prediction.language import Recites
@@ -165,6 +165,9 @@ def test_a_saved_lesson_is_a_model_folder_of_its_own(kind: str, tmp_path: Path) 
     assert {file.name: file.read_bytes() for file in (tmp_path / "old").iterdir()} == before
     with pytest.raises(UsageError, match="never overwritten"):
         save_lesson(found, tmp_path / "old", card="")
+    (tmp_path / "lost").symlink_to("gone")
+    with pytest.raises(UsageError, match="lost is a link that leads nowhere"):
+        check_new(tmp_path / "lost")
 
 
 def test_a_card_goes_on(tmp_path: Path) -> None:

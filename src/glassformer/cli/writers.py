@@ -46,6 +46,7 @@ def check_new(flag: str, path: Path | None, *, overwrite: bool) -> None:
     """
     if path is None:
         return
+    check_link(path)
     if path.is_dir():
         raise UsageError(f"{flag} {path} is a folder; name a file in it")
     if not path.parent.is_dir():

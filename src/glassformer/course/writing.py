@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer.course.lessons import Cell, Lesson
-from glassformer.data.files import write_aside
+from glassformer.data.files import check_link, write_aside
 from glassformer.errors import UsageError
 
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)\n*")
@@ -23,10 +23,11 @@ def write_lesson(lesson: Lesson, path: Path, *, overwrite: bool = False) -> None
     """Write a lesson to a file. Its ending decides: `.ipynb` is a notebook, `.py` a script.
 
     Raises:
-        UsageError: the file has another ending or is already there, or its folder is not.
+        UsageError: the file has another ending, is already there or a link that leads nowhere; or there is no folder.
     """
     if path.suffix not in FORMATS:
         raise UsageError(f"{path}: a lesson is written as {' or '.join(FORMATS)}")
+    check_link(path)
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it")
     if not path.parent.is_dir():

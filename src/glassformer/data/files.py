@@ -69,10 +69,10 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def check_link(folder: Path) -> None:
-    """Raise `UsageError` if a folder to write is a link that leads nowhere, such as to itself."""
-    if folder.is_symlink() and not folder.exists():
-        raise UsageError(f"{folder} is a link that leads nowhere; remove it, or name another folder")
+def check_link(path: Path) -> None:
+    """Raise `UsageError` if a file or folder to write is a link that leads nowhere, such as to itself."""
+    if path.is_symlink() and not path.exists():
+        raise UsageError(f"{path} is a link that leads nowhere; remove it, or choose another name")
 
 
 def aside_of(path: Path) -> Path:

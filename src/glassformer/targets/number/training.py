@@ -164,7 +164,7 @@ def check_recipe(recipe: Recipe) -> None:
     if recipe.training.class_weights != "none":
         raise UsageError("training.class_weights: a number has no classes to weigh; leave it out")
     if recipe.training.costs:
-        raise UsageError("training.costs: a number has no labels that could be missed; leave it out")
+        raise UsageError("`training.costs=`: a number has no labels that could be missed; leave it out")
     if recipe.training.label_smoothing:
         raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
 
