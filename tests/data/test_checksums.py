@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array
 from glassformer.data.checksums import (
     SUMS_FILE,
     check_sums,
     damaged,
+    digest_of_arrays,
     is_as_written,
     load_arrays,
     read_sums,
@@ -93,6 +95,8 @@ def test_arrays_are_whole_or_none(tmp_path: Path) -> None:
         assert kept is None or (kept[1] == said and np.array_equal(kept[0]["ids"], arrays["ids"])), at
     path.write_bytes(flipped(content, -1))
     assert not is_as_written(path)
+    save_file({}, path, metadata={"said": "no JSON", "sha256": digest_of_arrays({}, "no JSON")})
+    assert load_arrays(path) is None
     path.write_bytes(content[:-1])
     assert load_arrays(path) is None
     assert not is_as_written(path)

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 import torch
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.checksums import save_arrays
 from glassformer.data.documents import Documents, admitted
 from glassformer.data.inputs import BEGIN, END, without_columns
 from glassformer.data.sources import Sources
@@ -220,6 +221,33 @@ def test_a_student_can_teach(both_readers: TrainedModel) -> None:
     second = distil(taught(first, "runs/student"), [documents()], of_student())
     assert second.config.data["teacher"]["name"] == "runs/student"
     assert second.config.remembered == both_readers.config.remembered
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({}, 1.0),
+        ({"logits": np.zeros((50, 3), np.float32)}, 1.0),
+        ({"logits": np.zeros((3, 2), np.float32)}, 1.0),
+        ({"logits": np.zeros((50, 2), np.int64)}, 1.0),
+        ({"logits": np.full((50, 2), np.inf, np.float32)}, 1.0),
+        ({"logits": np.zeros((50, 2), np.float32)}, "soon"),
+    ],
+)
+def test_kept_answers_that_are_nonsense_are_asked_again(
+    arrays: dict[str, Array], said: object, both_readers: TrainedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("glassformer.training.distil._TEXTS_AT_ONCE", 50)
+    out, given = tmp_path / "student", ([documents()], of_student(epochs=1))
+    stop = Memory(after_step=lambda _: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(InterruptedTraining):
+        distil(taught(both_readers), *given, out=out, observer=stop)
+    (kept,) = out.rglob("teacher/0/*.safetensors")
+    save_arrays(kept, arrays, said)
+    resumed = distil(taught(both_readers), *given, out=out, resume=True)
+    whole = distil(taught(both_readers), *given)
+    for name, weights in whole.model.state_dict().items():
+        assert torch.equal(weights, resumed.model.state_dict()[name])
 
 
 def test_stopped_and_resumed_is_uninterrupted(

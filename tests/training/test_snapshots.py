@@ -1,7 +1,10 @@
 import json
 import pickle
+import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import torch
 from safetensors.numpy import load_file
 
 from glassformer import TextRegressor
+from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.sources import Sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.tokenizers import START_ID
@@ -180,7 +184,48 @@ def test_a_resumed_run_reads_its_snapshots_and_takes_none_twice(
     _, lapse = run(out=tmp_path / "m", resume=True)
     steps = [snapshot.step for snapshot in lapse.snapshots]
     assert len(steps) == 5
-    assert taken == [step for step in steps if step > 9]
+    assert taken == [0, *(step for step in steps if step > 9)], "the first one says what the others must be like"
+
+
+NONSENSE: dict[str, Callable[[Any], object]] = {
+    "a number is missing": lambda kept: kept.said[1].pop("done"),
+    "another number": lambda kept: kept.said[1].update(logits=3),
+    "an array is missing": lambda kept: kept.arrays.pop("1.logits"),
+    "another shape": lambda kept: kept.arrays.update({"1.embeddings": np.zeros((2, 3), np.float32)}),
+    "another type": lambda kept: kept.arrays.update({"1.logits": np.zeros(kept.arrays["1.logits"].shape, np.int64)}),
+    "not a number": lambda kept: kept.arrays["1.attention.0"].fill(np.nan),
+    "a share below 0": lambda kept: kept.said[1].update(done=-1.0),
+    "a share that is no number": lambda kept: kept.said[1].update(done="half"),
+    "steps out of order": lambda kept: kept.said[0].update(step=10**6),
+    "a step that is no number": lambda kept: kept.said[1].update(step=[1]),
+    "losses that are no numbers": lambda kept: kept.said[1].update(losses=["none"]),
+    "another loss": lambda kept: kept.said[1]["losses"].update(other=1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with snapshots that was stopped."""
+    out = tmp_path_factory.mktemp("stopped") / "m"
+    stop = Memory(lambda done: signal.raise_signal(signal.SIGINT) if done == 9 else None)
+    with pytest.raises(InterruptedTraining):
+        run(out=out, observer=stop)
+    return out
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_kept_snapshots_that_are_nonsense_are_taken_anew(name: str, stopped: Path, tmp_path: Path) -> None:
+    out = shutil.copytree(stopped, tmp_path / "m")
+    file = out / CHECKPOINT_FOLDER / "snapshots.safetensors"
+    read = load_arrays(file)
+    assert read is not None
+    kept = SimpleNamespace(arrays={key: array.copy() for key, array in read[0].items()}, said=read[1])
+    NONSENSE[name](kept)
+    save_arrays(file, kept.arrays, kept.said)
+    _, lapse = run(out=out, resume=True)
+    steps = [snapshot.step for snapshot in lapse.snapshots]
+    assert steps[0] == 0
+    assert steps[1] > 9
 
 
 def test_a_model_that_replaces_another_takes_its_snapshots_away(tmp_path: Path) -> None:

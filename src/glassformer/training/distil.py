@@ -284,7 +284,7 @@ class PreparedStudent(Prepared, ABC):
         seconds = 0.0
         for number, some in enumerate(texts.to_frame().iter_slices(_TEXTS_AT_ONCE)):
             folder = None if self.work is None else self.work / "teacher" / str(number)
-            found = kept_held_out(folder)
+            found = kept_held_out(folder, (len(some), self.teacher.target.width))
             if found is None:
                 began = time.perf_counter()
                 found = self.teacher.scores(some["text"].to_list()), time.perf_counter() - began

@@ -75,7 +75,8 @@ class Snapshots:
         self._file = None if prepared.work is None else prepared.work / _FILE
         self._warned = False
         self._subject = _subject(prepared, with_words=embedding_table(model) is not None)
-        self._taken = _kept(self._file) or [take(model, self._subject, step=0, done=0.0)]
+        first = take(model, self._subject, step=0, done=0.0)
+        self._taken = _kept(self._file, first) or [first]
         trainer.observer = self
 
     def end(self, folder: Path | None) -> None:
@@ -207,21 +208,42 @@ def _keep(file: Path, snapshots: list[Snapshot]) -> None:
     save_arrays(file, arrays, numbers)
 
 
-def _kept(file: Path | None) -> list[Snapshot]:
-    """Return what `_keep` wrote, or nothing if it is missing or damaged."""
+def _kept(file: Path | None, first: Snapshot) -> list[Snapshot]:
+    """Return what `_keep` wrote, or nothing if it is missing, damaged, or not like the first snapshot of this run."""
     kept = load_arrays(file)
     if kept is None:
         return []
     arrays, numbers = kept
-    return [
-        Snapshot(
-            **numbers[number],
-            logits=arrays[f"{number}.logits"],
-            embeddings=arrays[f"{number}.embeddings"],
-            attention=tuple(
-                arrays[f"{number}.attention.{text}"]
-                for text in range(sum(name.startswith(f"{number}.attention.") for name in arrays))
-            ),
+    try:
+        snapshots = [
+            Snapshot(
+                **numbers[number],
+                logits=arrays[f"{number}.logits"],
+                embeddings=arrays[f"{number}.embeddings"],
+                attention=tuple(arrays[f"{number}.attention.{text}"] for text in range(len(first.attention))),
+            )
+            for number in range(len(numbers))
+        ]
+    except (KeyError, TypeError):
+        return []
+    if not all(_is_like(snapshot, first) for snapshot in snapshots):
+        return []
+    steps = [snapshot.step for snapshot in snapshots]
+    return snapshots if steps[:1] == [0] and steps == sorted({*steps}) else []
+
+
+def _is_like(snapshot: Snapshot, first: Snapshot) -> bool:
+    """Whether a snapshot that was read has numbers wherever the first one of this run has them."""
+    losses = snapshot.losses if isinstance(snapshot.losses, dict) else {}
+    numbers, known = ([each.logits, each.embeddings, *each.attention] for each in (snapshot, first))
+    return (
+        isinstance(snapshot.step, int)
+        and isinstance(snapshot.done, float)
+        and 0 <= snapshot.done <= 1
+        and losses.keys() == first.losses.keys()
+        and all(isinstance(loss, float) for loss in losses.values())
+        and all(
+            one.shape == other.shape and one.dtype == other.dtype for one, other in zip(numbers, known, strict=True)
         )
-        for number in range(len(numbers))
-    ]
+        and snapshot.finite
+    )

@@ -257,10 +257,16 @@ def keep_held_out(folder: Path, logits: FloatArray, seconds: float) -> None:
     save_arrays(folder / _HELD_OUT_FILE, {"logits": logits}, seconds)
 
 
-def kept_held_out(folder: Path | None) -> tuple[FloatArray, float] | None:
-    """Return what `keep_held_out` wrote, or None if it is missing or damaged."""
+def kept_held_out(folder: Path | None, shape: tuple[int, int] | None = None) -> tuple[FloatArray, float] | None:
+    """Return what `keep_held_out` wrote, or None if it is missing or damaged, or is not of the shape that is known."""
     kept = None if folder is None else load_arrays(folder / _HELD_OUT_FILE)
-    return kept and (kept[0]["logits"], float(kept[1]))
+    if kept is None:
+        return None
+    logits, seconds = kept[0].get("logits"), kept[1]
+    if logits is None or logits.dtype.kind != "f" or logits.ndim != 2 or logits.shape != (shape or logits.shape):
+        return None
+    sound = isinstance(seconds, int | float) and np.isfinite(logits).all()
+    return (logits, float(seconds)) if sound else None
 
 
 def versions() -> dict[str, str]:
