@@ -120,7 +120,8 @@ def _server(desk: Path, *arguments: str) -> Iterator[str]:
 
 @contextmanager
 def _chromium() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    names = ("chromium", "chromium-browser", "google-chrome", "chromium-headless-shell")
+    chromium = next(filter(None, map(shutil.which, names)), None)
     if chromium is None:
         sys.exit("no Chromium found, so the pages were not drawn")
     with sync_playwright() as playwright:
