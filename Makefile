@@ -4,8 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := runs/demo
 ASSISTANT := runs/assistant
-PIP := $(BIN)/python -m pip
-LOCKED := $(PIP) install --quiet --no-deps --require-hashes --requirement
+# Python compiles a module when it is first imported. To compile all that is installed would take a minute.
+INSTALL := $(BIN)/python -m pip install --quiet --no-deps --no-compile
+unexport PYTHONDONTWRITEBYTECODE
+LOCKED := $(INSTALL) --require-hashes --requirement
 TORCH := $(firstword $(shell grep ^torch== requirements/torch.txt))
 ASK := "how is the acting?" --samples 5 --max-tokens 32
 
@@ -15,11 +17,11 @@ ASK := "how is the acting?" --samples 5 --max-tokens 32
 # hash in requirements/. Otherwise it comes from PyPI, with the libraries of CUDA that it needs.
 .venv/ready: pyproject.toml requirements/dev.txt requirements/core.txt requirements/torch.txt
 	$(PYTHON) -m venv .venv
-	@if $(PIP) install --quiet --no-deps --no-index $(TORCH) 2>/dev/null; then \
+	@if $(INSTALL) --no-index $(TORCH) 2>/dev/null; then \
 		echo "PyTorch comes from a folder of this machine, so it was not compared with a hash"; \
 	else $(LOCKED) requirements/torch.txt; fi
 	$(LOCKED) requirements/dev.txt
-	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	$(INSTALL) --no-build-isolation --editable .
 	touch $@
 
 demo: .venv/ready
