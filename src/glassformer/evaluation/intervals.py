@@ -91,15 +91,14 @@ def share_right(
     """Return the share of right answers, with the interval of `bootstrap_mean`.
 
     If all rows are right or all are wrong, the bootstrap interval would have no width, as if no other row could be
-    different. The interval is then the exact binomial one (Clopper & Pearson 1934), of groups if there are any: at one
-    end, all are right with probability (1 − level) / 2.
+    different. The interval is then the exact binomial one (Clopper & Pearson 1934), of groups if there are any.
     """
     count = int(right.sum())
     if 0 < count < len(right):
         return bootstrap_mean(right, seed=seed, resamples=resamples, groups=groups)
     drawn = len(right) if groups is None else len(np.unique(groups))
-    least = float(((1 - LEVEL) / 2) ** (1 / drawn))
-    return Estimate(value=1.0, low=least, high=1.0) if count else Estimate(value=0.0, low=0.0, high=1 - least)
+    exact = binomtest(drawn if count else 0, drawn).proportion_ci(LEVEL, method="exact")
+    return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
 
 def wilson(right: int, rows: int) -> Estimate:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
 from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
-from glassformer.evaluation.ranking import area_under_roc, average_precision
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import ClassScores, Metrics, Reliability, ReliabilityBin, Scores
 from glassformer.targets.costs import Costs
@@ -77,7 +77,8 @@ def macro_f1(
     answers: Int[np.ndarray, " n"], labels: Int[np.ndarray, " n"], n_classes: int, *, seed: int, resamples: int
 ) -> Estimate:
     """Return the macro F1 of answers that are class numbers."""
-    return _macro_f1(*_confusion_patterns(_confusion(answers, labels, n_classes)), seed=seed, resamples=resamples)
+    confusion = confusion_matrix(labels, answers, labels=np.arange(n_classes))
+    return _macro_f1(*_confusion_patterns(confusion), seed=seed, resamples=resamples)
 
 
 def _macro_f1(
@@ -108,7 +109,7 @@ def confusion_counts(
 ) -> Int[np.ndarray, "truth prediction"]:
     """Count the rows by true class (down) and predicted class (across)."""
     given = given_by(probs, multilabel=False, costs=costs).argmax(axis=1)
-    return _confusion(given, labels, probs.shape[1])
+    return confusion_matrix(labels, given, labels=np.arange(probs.shape[1]))
 
 
 def log_loss(
@@ -138,7 +139,7 @@ def roc_auc(
         listed = ", ".join(undefined[:5]) + (", …" if len(undefined) > 5 else "")
         return None, f"needs rows with and without every label; this is not so for {listed}"
     columns = [1] if len(class_names) == 2 and not multilabel else range(len(class_names))
-    return float(np.mean([area_under_roc(hot[:, c], probs[:, c]) for c in columns])), None
+    return float(np.mean([roc_auc_score(hot[:, c], probs[:, c]) for c in columns])), None
 
 
 def confidences(
@@ -183,7 +184,7 @@ def _average_precisions(
     """Return the average precision of each class against the rest, or None if no row has it, or every row."""
     hot = one_hot(labels, probs.shape[1])
     return [
-        average_precision(hot[:, c], probs[:, c]) if 0 < count < len(hot) else None
+        float(average_precision_score(hot[:, c], probs[:, c])) if 0 < count < len(hot) else None
         for c, count in enumerate(hot.sum(axis=0))
     ]
 
@@ -191,11 +192,6 @@ def _average_precisions(
 def _label_counts(truth: Bool[np.ndarray, "n c"], predicted: Bool[np.ndarray, "n c"]) -> NDArray[np.uint8]:
     """Return for each row and label whether it is a hit, true, and predicted: (n, 3, n_classes)."""
     return np.stack([truth & predicted, truth, predicted], axis=1).astype(np.uint8)
-
-
-def _confusion(answers: Int[np.ndarray, " n"], labels: Int[np.ndarray, " n"], n_classes: int) -> NDArray[np.int64]:
-    cells = labels.astype(np.int64) * n_classes + answers
-    return np.bincount(cells, minlength=n_classes**2).reshape(n_classes, n_classes)
 
 
 def _confusion_patterns(confusion: Int[np.ndarray, "c c"]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

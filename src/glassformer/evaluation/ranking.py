@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
+from sklearn.metrics import average_precision_score, precision_recall_curve, roc_curve
 
 from glassformer.evaluation.result import ClassCurve, ClassThresholds, Ranking, RankingCurves
 from glassformer.targets.probabilities import one_hot
@@ -52,35 +53,28 @@ def class_curves(
     if len(class_names) == 2 and not multilabel:
         return ()
     hot = one_hot(labels, len(class_names))
-    return tuple(
-        ClassCurve(
-            name=class_names[c],
-            base_rate=float(hot[:, c].mean()),
-            average_precision=average_precision(hot[:, c], probs[:, c]),
-            points=_precision_recall(hot[:, c], probs[:, c]),
+    found = []
+    for c in _rarest(hot)[:MOST_CLASSES]:
+        precision, recall, _ = precision_recall_curve(hot[:, c], probs[:, c])
+        found.append(
+            ClassCurve(
+                name=class_names[c],
+                base_rate=float(hot[:, c].mean()),
+                average_precision=float(average_precision_score(hot[:, c], probs[:, c])),
+                points=thinned(recall[::-1], precision[::-1]),
+            )
         )
-        for c in _rarest(hot)[:MOST_CLASSES]
-    )
+    return tuple(found)
 
 
 def _curves(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> RankingCurves:
-    _, right, rows = _by_threshold(truth, scores)
-    wrong = rows - right
-    turns = np.ones(len(rows), bool)  # other points are on the line between their neighbours
-    turns[1:-1] = (np.diff(wrong, 2) != 0) | (np.diff(right, 2) != 0)
-    x, y = np.append(0, wrong[turns]), np.append(0, right[turns])
+    false_positive, true_positive, _ = roc_curve(truth, scores)
+    precision, recall, _ = precision_recall_curve(truth, scores)
     return RankingCurves(
-        roc=thinned(x / x[-1], y / y[-1]),
-        precision_recall=_precision_recall(truth, scores),
-        average_precision=average_precision(truth, scores),
+        roc=thinned(false_positive, true_positive),
+        precision_recall=thinned(recall[::-1], precision[::-1]),
+        average_precision=float(average_precision_score(truth, scores)),
     )
-
-
-def _precision_recall(
-    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]
-) -> tuple[tuple[float, float], ...]:
-    _, right, rows = _by_threshold(truth, scores)
-    return thinned(np.append(0, right / right[-1]), np.append(1, right / rows))
 
 
 def class_thresholds(
@@ -99,34 +93,13 @@ def class_thresholds(
     found = []
     for c in _rarest(hot)[: 1 if len(class_names) == 2 and not multilabel else MOST_CLASSES]:
         scores = np.floor(probs[:, c].astype(np.float64) * 1e6) / 1e6  # rounded down: each row reaches its own
-        thresholds, right, rows = _by_threshold(hot[:, c], scores)
-        kept = _spread(right / right[-1], (rows - right) / max(1, len(hot) - right[-1]))
-        points = zip(thresholds[kept].tolist(), right[kept].tolist(), rows[kept].tolist(), strict=True)
+        order = np.argsort(-scores, kind="stable")
+        last = np.flatnonzero(np.append(np.diff(scores[order]) < 0, True))
+        right = np.cumsum(hot[order, c])[last]
+        kept = _spread(right / right[-1], (last + 1 - right) / max(1, len(hot) - right[-1]))
+        points = zip(scores[order][last][kept].tolist(), right[kept].tolist(), (last[kept] + 1).tolist(), strict=True)
         found.append(ClassThresholds(name=class_names[c], rows=int(right[-1]), points=tuple(points)))
     return tuple(found)
-
-
-def average_precision(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
-    """Return Σ (Rₜ − Rₜ₋₁) · Pₜ over thresholds t, where P is precision and R is recall: without interpolation."""
-    _, right, rows = _by_threshold(truth, scores)
-    recall = np.append((right / right[-1])[::-1], 0)
-    return float(-np.sum(np.diff(recall) * (right / rows)[::-1]))
-
-
-def area_under_roc(truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]) -> float:
-    """Return how often a true row has a higher score than another row. Equal scores count half."""
-    _, right, rows = _by_threshold(truth, scores)
-    wrong = rows - right
-    return float(np.trapezoid(np.append(0, right), np.append(0, wrong)) / (right[-1] * wrong[-1]))
-
-
-def _by_threshold(
-    truth: Bool[np.ndarray, " n"], scores: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, " m"], Int[np.ndarray, " m"], Int[np.ndarray, " m"]]:
-    """Return all scores, highest first, and how many true rows and how many rows have at least that score."""
-    order = np.argsort(-scores, kind="stable")
-    last = np.flatnonzero(np.append(np.diff(scores[order]) < 0, True))
-    return scores[order][last], np.cumsum(truth[order])[last], last + 1
 
 
 def _rarest(hot: Bool[np.ndarray, "n n_classes"]) -> list[int]:
