@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from glassformer.evaluation import slices
-from glassformer.evaluation.intervals import wilson
+from glassformer.evaluation.intervals import cross_validated, wilson
 from glassformer.evaluation.report import render
 from glassformer.evaluation.slices import FEWEST_ROWS, NO_NUMBER, NO_VALUE, find_slices
 from glassformer.evaluation.verdict import slice_name, where_worse
@@ -59,6 +59,12 @@ def test_wilson_by_hand() -> None:
     assert [found.low, found.high] == pytest.approx(expected, abs=1e-6)
     certain = wilson(20, 20)
     assert [certain.low, certain.high] == pytest.approx([1 / (1 + z**2 / 20), 1], abs=1e-6)
+
+
+def test_answers_of_cross_validation_count_as_fewer_rows() -> None:
+    found, of_fewer = cross_validated(0.6, 70, 4), wilson(18, 30)  # 70 / (1 + 4/3)
+    assert [found.low, found.high] == pytest.approx([of_fewer.low, of_fewer.high])
+    assert cross_validated(0.6, 70, 1) == wilson(42, 70)
 
 
 def test_a_planted_keyword_is_found_among_many() -> None:

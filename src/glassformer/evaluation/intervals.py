@@ -101,10 +101,23 @@ def share_right(
     return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
 
-def wilson(right: int, rows: int) -> Estimate:
+def wilson(right: float, rows: float) -> Estimate:
     """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
-    interval = binomtest(right, rows).proportion_ci(LEVEL, method="wilson")
-    return Estimate(value=right / rows, low=float(interval.low), high=float(interval.high))
+    share, z = right / rows, float(norm.ppf((1 + LEVEL) / 2))
+    middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
+    half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z**2 / rows)
+    return Estimate(value=share, low=max(0.0, middle - half), high=min(1.0, middle + half))
+
+
+def cross_validated(share: float, rows: int, folds: int) -> Estimate:
+    """Return the share of right answers in cross-validation, with Wilson's interval.
+
+    The models of the folds share rows, so what they get right is not independent. The variance of the share is taken
+    times 1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. One fold is a part that was held
+    out once.
+    """
+    worth = rows if folds == 1 else rows / (1 + folds / (folds - 1))
+    return wilson(share * worth, worth)
 
 
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:

@@ -142,7 +142,11 @@ def used_for(what: list[str], prepared: Prepared) -> str:
     """Say what the held-out rows were used for beside the epoch, and what that means."""
     if prepared.splits.validation is None:
         chosen = " and ".join(what)
-        said = f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}."
+        said = (
+            f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}. The "
+            "models share most of their rows, so the intervals below are too narrow, by up to a third (Nadeau & Bengio "
+            "2003)."
+        )
     else:
         parts = what if prepared.recipe.training.without_transformer else ["the epoch", *what]
         chosen = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))

@@ -118,11 +118,10 @@ def _in_short(trained: TrainedModel) -> str:
 
 def _interval(trained: TrainedModel, accuracy: float) -> str:
     """Return the interval of an accuracy that is a share of rows."""
-    from glassformer.evaluation.intervals import wilson  # SciPy
+    from glassformer.evaluation.intervals import cross_validated  # SciPy
 
-    readers = trained.metrics.get("readers")
-    rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
-    estimate = wilson(round(accuracy * rows), rows)
+    readers = trained.metrics.get("readers") or {"held_out_rows": trained.config.data["validation_rows"], "folds": 1}
+    estimate = cross_validated(accuracy, readers["held_out_rows"], readers["folds"])
     return f"95% interval {estimate.low:.2f} to {estimate.high:.2f}"
 
 
