@@ -54,6 +54,9 @@ def test_the_shipped_model_needs_another_folder(tmp_path: Path) -> None:
     said = glassformer("audit", "sentiment-en", "--out", tmp_path / "out", "--json")
     assert said.code == 0, said.err
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"audit.html", "audit.json"}
+    again = ("audit", "sentiment-en", "--out", tmp_path / "out")
+    misused(glassformer(*again), "holds an earlier report; choose another --out, or --overwrite to replace it")
+    assert glassformer(*again, "--overwrite").code == 0
 
 
 def test_misuse(reviews: Trained, tmp_path: Path) -> None:

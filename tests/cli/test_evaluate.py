@@ -73,14 +73,17 @@ def test_small_changes_of_the_texts_are_answered_too(reviews: Trained, tmp_path:
     assert by_name["upper case"]["accuracy_before"] == said.document["metrics"]["accuracy"]["value"]
     assert "with and without small changes" in said.err
     assert "Small changes of the text" in (tmp_path / "e" / "report.html").read_text(encoding="utf-8")
-    assert glassformer(*command).document["robustness"] == found
+    assert glassformer(*command, "--overwrite").document["robustness"] == found
 
 
 def test_an_evaluation_on_other_rows_is_not_replaced_unsaid(reviews: Trained, table: Path, tmp_path: Path) -> None:
     other = write_csv(tmp_path / "other.csv", UNSEEN_ROWS[:7])
     command = ("evaluate", reviews.folder)
     for data, replaced in ((table, None), (table, None), (other, table), (table, other)):
-        said = glassformer(*command, data, "--out", tmp_path / "e")
+        if (tmp_path / "e").exists():
+            refused = glassformer(*command, data, "--out", tmp_path / "e")
+            misused(refused, "e holds an earlier report; choose another --out, or --overwrite to replace it")
+        said = glassformer(*command, data, "--out", tmp_path / "e", "--overwrite")
         assert said.code == 0
         rows = {table: 15, other: 7}.get(replaced or Path())
         expected = (
@@ -110,7 +113,7 @@ def test_one_class_alone(reviews: Trained, tmp_path: Path) -> None:
     assert "note: 'very good' is the only class in this table: the accuracy is the recall" in said.err
     page = (tmp_path / "report.html").read_text(encoding="utf-8").replace("\n", "")
     assert '<th scope="row">not, good</th><td>–</td><td>–</td><td>–</td><td>–</td><td>0</td>' in page
-    others = glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path).err
+    others = glassformer("evaluate", reviews.folder, reviews.table, "--out", tmp_path, "--overwrite").err
     assert "the only class" not in others
     assert f"replaces the evaluation on {table}, 1 row in" in others
 
@@ -242,7 +245,7 @@ def test_a_training_table_that_moved(
     reviews: Trained, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path)
+    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path, "--overwrite")
     without = glassformer(*command)
     assert without.code == 0
     assert without.document["duel"]["baselines"] == []
@@ -258,7 +261,7 @@ def test_a_training_table_that_changed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_csv(Path("reviews.csv"), review_rows(232))
-    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path / "e")
+    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path / "e", "--overwrite")
     without = glassformer(*command).document
     assert without["duel"]["baselines"] == []
     assert any("has changed" in note for note in without["notes"])

@@ -162,6 +162,12 @@ def test_misuse_is_said_before_anything_is_trained(
     assert not (tmp_path / "s").exists()
 
 
+def test_settings_are_checked_before_the_table_is_read(table: Path, tmp_path: Path) -> None:
+    said = search(table, tmp_path / "s", "--over", "dropot=0,.1")
+    misused(said, "unknown key model.dropot (did you mean model.dropout?)")
+    assert "label column" not in said.err
+
+
 def test_without_minutes_it_asks_for_them(table: Path) -> None:
     said = glassformer("search", table)
     assert said.code == 2

@@ -52,6 +52,12 @@ def test_numbers_are_written_and_printed(reviews: Trained, tmp_path: Path) -> No
     assert max(by_name["probabilities"]) == pytest.approx(answer, abs=1e-5)
 
 
+def test_a_list_is_for_people(reviews: Trained, tmp_path: Path) -> None:
+    said = glassformer("trace", reviews.folder, TEXT, "--npz", tmp_path / "trace.npz", "--list", "--json")
+    misused(said, "--json prints what --list shows and all numbers; leave one of them out")
+    assert not (tmp_path / "trace.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

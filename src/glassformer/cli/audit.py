@@ -11,7 +11,7 @@ from glassformer.cli.findings import said_with_flags, show_findings
 from glassformer.cli.options import Measuring, Model
 from glassformer.cli.output import announce, doing, print_table, say, show, write_json
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_folder, check_replaced
+from glassformer.cli.writers import check_earlier, check_folder, check_replaced
 from glassformer.errors import UsageError
 from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
 from glassformer.prediction.shipped import is_shipped
@@ -24,6 +24,7 @@ def audit(
     model: Model,
     train: Annotated[str | None, typer.Option(callback=table, help="The training table, if it was moved.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for audit.html and audit.json. Default: MODEL.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the earlier report in --out.")] = False,
     *,
     run: Measuring,
 ) -> None:
@@ -36,6 +37,7 @@ def audit(
     if out is not None:
         check_folder(out)
         check_replaced(out, (AUDIT_FILE, AUDIT_PAGE), key="verdict")
+        check_earlier(out, AUDIT_FILE, overwrite=overwrite)
     found = run_audit(model, train=train, data_dir=run.data_dir, device=run.place, say=announce)
     found = found.model_copy(update={"findings": said_with_flags(found.findings)})
     doing("writing the audit")

@@ -21,8 +21,7 @@ from glassformer.cli.options import (
     Test,
 )
 from glassformer.cli.output import announce, duration, human_count, read_aloud, say, show, write_json
-from glassformer.cli.writers import check_folder
-from glassformer.errors import UsageError
+from glassformer.cli.writers import check_earlier, check_folder
 
 if TYPE_CHECKING:
     from glassformer.doctor.findings import Diagnosis
@@ -47,8 +46,7 @@ def doctor(
     """Check your data and the first steps of training before a long run, in one or two minutes."""
     if out is not None:
         check_folder(out, ours="findings.json")
-        if (out / "findings.json").is_file() and not overwrite:
-            raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
+        check_earlier(out, "findings.json", overwrite=overwrite)
     from glassformer.doctor.examine import diagnose
     from glassformer.doctor.page import write_diagnosis
     from glassformer.training.initial_weights import read_initial_weights

@@ -23,7 +23,7 @@ from glassformer.cli.output import (
     write_json,
 )
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_folder, check_replaced
+from glassformer.cli.writers import check_earlier, check_folder, check_replaced
 from glassformer.data.files import write_aside
 from glassformer.data.json_files import read_json
 from glassformer.data.wording import counted
@@ -46,6 +46,7 @@ def evaluate(
         Path | None, typer.Option(help="Folder for report.html and metrics.json. Default: MODEL/evaluation.")
     ] = None,
     train: Annotated[str | None, typer.Option(callback=table, help="The training table, if it was moved.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the earlier report in --out.")] = False,
     run: Measuring,
 ) -> None:
     """Measure a model on labelled texts, and compare it with two baselines: majority class, and TF-IDF + logistic
@@ -65,6 +66,7 @@ def evaluate(
         raise UsageError(f"--out {folder} is a model folder, whose {FIGURES_FILE} would be replaced; name another one")
     if out is not None:
         check_replaced(out, (FIGURES_FILE, REPORT_FILE), key="duel")
+        check_earlier(out, FIGURES_FILE, overwrite=overwrite)
     asked = {"options": read.options, "train": train, "data_dir": run.data_dir}
     doing(f"reading {model} and {data}")
     predictor = Predictor.load(model, device=run.place)  # what was exported is not measured

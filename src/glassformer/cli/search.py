@@ -66,11 +66,13 @@ def search(
     check_folder(out)
     from glassformer.experiments.search.search import check_out, is_unfinished
     from glassformer.experiments.search.search import search as search_settings
+    from glassformer.experiments.search.space import read_space
     from glassformer.training.recipe import load_recipe
 
     overrides = given_settings(recipe.set_, held_out, seed=seed)
     chosen = load_recipe(recipe.recipe, preset=recipe.preset, overrides=overrides).for_data(data, run.data_dir)
     check_out(out, **run.again)  # before the table is read
+    read_space(over or (), chosen, overrides)
     place = run.place
     source = reading.source(data)
     sources = read_aloud(source, chosen.validation, run.data_dir)

@@ -37,6 +37,8 @@ def trace(
         raise UsageError("--exercise leaves numbers of a page blank; name its file with --html")
     if overwrite and html is None and npz is None:
         raise UsageError("--overwrite goes with --html or --npz; leave it out")
+    if list_ and run.json:
+        raise UsageError("--json prints what --list shows and all numbers; leave one of them out")
     check_new("--html", html, overwrite=overwrite)
     check_new("--npz", npz, overwrite=overwrite)
     from glassformer.prediction.predictor import Predictor

@@ -86,6 +86,12 @@ def check_replaced(out: Path, names: Sequence[str], *, key: str) -> None:
         raise UsageError(f"{there[0]} was written by another program and would be replaced; choose another --out")
 
 
+def check_earlier(out: Path, name: str, *, overwrite: bool) -> None:
+    """Raise `UsageError` if a folder that the user named holds our file of this name, and it must not be replaced."""
+    if (out / name).is_file() and not overwrite:
+        raise UsageError(f"{out} holds an earlier report; choose another --out, or --overwrite to replace it")
+
+
 @contextmanager
 def write_answers(
     out: Path | None, style: Style, *, table: Path, like: Delimited, safe: bool | None
