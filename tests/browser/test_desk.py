@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from glassformer.desk import learning_chart
 from glassformer.desk.app import Desk, create_desk
+from glassformer.desk.classes import add_classes
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS
 from glassformer.labels.learning_curve import Gain, LearningCurve
@@ -50,7 +51,7 @@ def page(desk: Desk, browser: Browser) -> Iterator[Page]:
 
 def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
     given, keys, store = page.locator("#given"), page.keyboard, desk.rounds.project.store
-    store.add_classes(["praise", "blame"])
+    add_classes(store, ["praise", "blame"])
     page.reload()
     expect(page.locator("#typed")).to_be_focused()
     for place in ("#given", "h1", "#step-label", "#blind", "#keys"):
@@ -106,7 +107,7 @@ def test_a_text_is_called_unsure_only_if_its_suggestion_is(
 
 def test_a_class_that_may_be_misspelled_is_asked_for(page: Page, desk: Desk) -> None:
     given, keys, store, said = page.locator("#given"), page.keyboard, desk.rounds.project.store, page.locator("#alert")
-    store.add_classes(["delivery", "level 1"])
+    add_classes(store, ["delivery", "level 1"])
     page.reload()
     expect(page.locator("#typed")).to_be_focused()
     for name, kept in (("delivrey", {}), ("level 2", {"level 2": 1})):

@@ -378,6 +378,21 @@ def test_doubtful_labels_are_listed_until_they_are_decided(client: TestClient, p
     assert client.get("/desk/doubts").json()["doubts"] == []
 
 
+def test_doubts_have_the_present_names_of_the_classes(client: TestClient, project: Project) -> None:
+    label(project, [1, 2], "payment")
+    label(project, [3], "return")
+    batch = {"batch": project.store.last_batch}
+    of_label = {"id": 1, "label": "payment", "suggested": "return", "why": "probably wrong"} | batch
+    contradicted = {"other": 2, "other_label": "payment", "why": "nearly the same text, other label"}
+    project.store.note(doubts=[of_label, {"id": 3, "label": "return", "suggested": "payment"} | contradicted | batch])
+    client.post("/desk/classes", json={"name": "payment", "to": "money", "who": "me"})
+    first, second = client.get("/desk/doubts").json()["doubts"]
+    assert (first["label"], first["suggested"]) == ("money", "return")
+    assert (second["label"], second["suggested"], second["other_label"]) == ("return", "money", "money")
+    client.post("/desk/undo", json={"who": "me"})
+    assert client.get("/desk/doubts").json()["doubts"][0]["label"] == "payment"
+
+
 def test_a_contradiction_is_shown_with_the_other_text_until_one_is_mended(
     tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.project import Project
+from glassformer.desk.store import Decision
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
 from tests.trained import write_csv
@@ -98,8 +99,13 @@ def test_rows_of_several_inputs(tmp_path: Path) -> None:
 def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(4))
     label(project, [2], "praise")
+    skip = project.store.decide(Decision(texts=[2], kind="skip", who="ann", way="second"))
+    project.store.rows("UPDATE texts SET decision = (SELECT id FROM decisions WHERE batch = ?) WHERE id = 2", skip)
+    assert project.store.counts() == {}, "a skip took labels away"
     project.store.rows("DROP INDEX repeats")
-    for column in ("texts DROP COLUMN beside", "texts DROP COLUMN same", "decisions DROP COLUMN giver"):
+    project.store.rows("DROP TABLE renames")
+    columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same")
+    for column in (*columns, "decisions DROP COLUMN giver", "decisions DROP COLUMN stands"):
         project.store.rows(f"ALTER TABLE {column}")
     project.store.rows("PRAGMA user_version = 1")
     project.store.close()

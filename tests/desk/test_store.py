@@ -1,10 +1,14 @@
 import sqlite3
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from glassformer.desk.classes import add_classes, give, move_class, raise_class
+from glassformer.desk.measuring import by_round, measured
 from glassformer.desk.people import disagreements
-from glassformer.desk.store import Store
+from glassformer.desk.project import Project
+from glassformer.desk.store import Decision, Kind, Store
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
 
@@ -39,33 +43,33 @@ def test_a_class_is_renamed_and_joined(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(6))
     for text, name in ((1, "praise"), (2, "blame"), (3, "Praise"), (4, "other")):
         label(project, [text], name)
-    assert project.store.move_class("blame", "complaint", "me") == 1
+    assert move_class(project.store, "blame", "complaint", "me") == 1
     assert project.store.classes == ["praise", "complaint", "Praise", "other"], "in the place of the old name"
-    assert project.store.move_class("Praise", "praise", "me") == 1
+    assert move_class(project.store, "Praise", "praise", "me") == 1
     assert project.store.counts() == {"praise": 2, "complaint": 1, "other": 1}
     project.store.undo("me")
-    assert project.store.classes == ["praise", "complaint", "other", "Praise"], "a class comes back with its texts"
-    project.store.move_class("Praise", "praise", "me")
+    assert project.store.classes == ["praise", "complaint", "Praise", "other"], "a class comes back to its place"
+    move_class(project.store, "Praise", "praise", "me")
     history = project.store.rows("SELECT label FROM decisions WHERE text = 3 AND undone IS NULL ORDER BY id")
     assert [row["label"] for row in history] == ["Praise", "praise"]
     for _ in range(2):
         project.store.undo("me")
-    assert project.store.classes == ["praise", "other", "Praise", "blame"], "the new name is gone"
+    assert project.store.classes == ["praise", "blame", "Praise", "other"], "the new name is gone"
 
 
 def test_a_class_that_was_added_by_hand_stays(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(3))
     store = project.store
-    store.add_classes(["praise", "blame"])
+    add_classes(store, ["praise", "blame"])
     label(project, [1], "praise")
     store.undo("me")
     assert store.classes == ["praise", "blame"]
     label(project, [1], "other")
-    store.move_class("other", "blame", "me")
+    move_class(store, "other", "blame", "me")
     store.undo("me")
     assert store.classes == ["praise", "blame", "other"], "the class that another was joined into stays"
     store.undo("me")
-    store.move_class("praise", "Praise", "me")
+    move_class(store, "praise", "Praise", "me")
     label(project, [1], "Praise")
     store.undo("me")
     assert store.classes == ["Praise", "blame"], "a new name of it stays too"
@@ -79,17 +83,147 @@ def test_another_name_of_a_class_settles_no_dispute(tmp_path: Path, renamed: str
         label(project, [1, 2], name, who=who)
     label(project, [2], "praise", who="ben", way="settle")
     (dispute,) = disagreements(store)
-    store.move_class(renamed, "other", "cleo")
+    move_class(store, renamed, "other", "cleo")
     names = {each["who"]: each["label"] for each in disagreements(store)[0]["labels"]}
     assert names == {"ann": "praise", "ben": "blame", "ann" if renamed == "praise" else "ben": "other"}
     assert store.undo("ann") == [1, 2], "what somebody else renamed is not hers to undo"
-    assert sorted(store.undo("cleo")) == ([1, 2] if renamed == "praise" else [1])
+    assert sorted(store.undo("cleo")) == [1, 2], "what was settled since has the new name too"
     label(project, [1, 2], "praise", who="ann")
     label(project, [2], "praise", who="ben", way="settle")
     assert disagreements(store) == [dispute]
-    store.move_class("praise", "blame", "cleo")
+    move_class(store, "praise", "blame", "cleo")
     assert disagreements(store) == [], "joined classes are one"
     assert store.labelled()["label"].to_list() == ["blame", "blame"]
+
+
+def drop(project: Project, texts: list[int], who: str, kind: Kind = "drop") -> None:
+    project.store.decide(Decision(texts=texts, kind=kind, who=who, way="search"))
+
+
+def test_another_name_brings_back_nothing_that_was_left_out(tmp_path: Path) -> None:
+    """Nor does a join or a split. What comes back when a person undoes it has the present name."""
+    project = project_of(tmp_path, some_texts(6), given=["", "", "", "praise", "", ""])
+    store = project.store
+    label(project, [1, 2, 3], "praise")
+    drop(project, [1, 4], "anna")
+    drop(project, [2], "anna", "unsure")
+    assert store.counts() == {"praise": 1}
+    assert move_class(store, "praise", "good", "me") == 4
+    assert (store.counts(), store.classes) == ({"good": 1}, ["good"])
+    give(store, Decision(texts=[1, 2, 3, 4], kind="label", label="fine", who="ben", way="class"), instead="good")
+    assert store.counts() == {"fine": 1}, "a split finds no more"
+    assert move_class(store, "fine", "good", "me") == 4
+    assert store.counts() == {"good": 1}
+    store.undo("anna")
+    store.undo("anna")
+    assert store.counts() == {"good": 4}, "what she left out, and the label that the table brought"
+    assert store.value("SELECT who FROM current WHERE text = 4") == "table"
+    assert store.classes == ["good"]
+    for who in ("me", "ben", "me"):
+        store.undo(who)
+    assert (store.counts(), store.classes) == ({"praise": 4}, ["praise"])
+
+
+def test_a_later_label_of_another_person_stays_the_one_that_holds(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(3))
+    store = project.store
+    label(project, [1], "praise", who="ann")
+    label(project, [1], "blame", who="ben")
+    label(project, [2], "praise", who="ann")
+    drop(project, [1], "cleo")
+    assert disagreements(store) == [], "it was left out"
+    store.undo("cleo")
+    move_class(store, "praise", "good", "cleo")
+    assert store.value("SELECT label FROM current WHERE text = 1") == "blame"
+    assert store.undo("ann") == [2]
+    assert store.counts() == {"blame": 1}, "her label is gone, whatever its name is now"
+    assert store.undo("ben") == [1]
+    assert store.counts() == {"good": 1}
+    assert sorted(store.undo("cleo")) == [1, 2]
+    assert store.counts() == {"praise": 1}, "what she had undone is not there again"
+
+
+def test_a_skip_takes_nothing_away(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4), given=["", "", "", "blame"])
+    store = project.store
+    label(project, [1, 3], "praise")
+    drop(project, [2], "me", "unsure")
+    for who in ("anna", "me"):
+        drop(project, [1, 2, 3, 4], who, "skip")
+        kinds = store.rows("SELECT kind FROM current ORDER BY text")
+        assert [row["kind"] for row in kinds] == ["label", "unsure", "label", "label"]
+    assert store.labelled()["label"].to_list() == ["praise", "praise", "blame"]
+    label(project, [1], "blame", who="anna")
+    drop(project, [1], "anna", "skip")
+    assert len(disagreements(store)) == 1, "her label is still hers"
+    store.undo("me")
+    drop(project, [3], "me", "drop")
+    assert store.counts() == {"blame": 2}
+
+
+def test_undo_brings_a_class_back_to_its_place_and_its_key(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(6))
+    store = project.store
+    for number, name in enumerate(("a", "b", "c", "d"), start=1):
+        label(project, [number], name)
+    move_class(store, "b", "B", "me")
+    raise_class(store, "B")
+    assert store.classes == ["B", "a", "c", "d"]
+    store.undo("me")
+    assert store.classes == ["b", "a", "c", "d"], "where the new name stood"
+    move_class(store, "a", "d", "me")
+    assert store.classes == ["b", "c", "d"]
+    store.undo("me")
+    assert store.classes == ["b", "a", "c", "d"]
+    move_class(store, "b", "B", "me")
+    label(project, [5], "B", who="ann")
+    store.undo("me")
+    assert store.classes == ["b", "B", "a", "c", "d"], "somebody uses the new name"
+
+
+def test_another_name_reaches_what_the_model_said(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(9))
+    store = project.store
+    label(project, [8, 9], "payment")
+    label(project, [7], "Payment")
+    aside = {"1": "payment", "2": "payment", "3": "Payment"}
+    store.write_round(1, "done", {"labels": 20, "batch": store.last_batch, "aside": aside})
+    said = ["payment", "payment", "Payment", "payment"]
+    suggested = pl.DataFrame({"id": [1, 2, 3, 4], "label": said, "probability": 0.97, "place": 0})
+    store.suggest(suggested, number=1)
+
+    def now() -> tuple[list[str], str]:
+        rows = store.rows("SELECT label FROM suggestions ORDER BY text")
+        measure = measured(store)
+        return [row["label"] for row in rows], measure["said"].split(" (")[0] if measure else ""
+
+    label(project, [1], "payment")
+    move_class(store, "payment", "money", "me")
+    assert now() == (["money", "money", "Payment", "money"], "the model of round 1 was right on 1 of 1 text")
+    label(project, [2], "money")
+    assert now()[1] == "the model of round 1 was right on 2 of 2 texts"
+    move_class(store, "Payment", "money", "me")
+    label(project, [3], "money")
+    assert now() == (["money"] * 4, "the model of round 1 was right on 3 of 3 texts")
+    assert by_round(store, store.rounds())[1].short.startswith("right on 100%")
+    store.suggest(suggested, number=1)
+    assert now()[0] == ["money"] * 4, "the model was trained while the class got its name"
+    store.undo("me")
+    store.undo("me")
+    assert now() == (["money", "money", "Payment", "money"], "the model of round 1 was right on 2 of 2 texts")
+    store.write_round(2, "done", {"labels": 20, "batch": store.last_batch})
+    learned = pl.DataFrame({"id": [4, 5], "label": ["money", "Payment"], "probability": 0.97, "place": 0})
+    store.suggest(learned, number=2)
+    store.undo("me")
+    store.undo("me")
+    assert now() == (["payment", "Payment"], "the model of round 1 was right on 1 of 1 text")
+    move_class(store, "payment", "money", "me")
+    label(project, [4], "payment", who="ann")  # a new class of the old name
+    assert store.counts() == {"money": 3, "Payment": 1, "payment": 1}
+    assert measured(store) == {
+        "said": "the models of rounds 1 to 2 were right on 1 of 2 texts (likely 9% to 91%)",
+        "of": 2,
+    }
 
 
 def test_repeats_are_rows_with_the_same_text_and_values(tmp_path: Path) -> None:

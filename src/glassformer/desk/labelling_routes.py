@@ -9,6 +9,7 @@ import polars as pl
 from fastapi import FastAPI, Query
 
 from glassformer.desk.choosing import next_text, word_vectors
+from glassformer.desk.classes import give
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
@@ -51,10 +52,8 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
             who=body.who, way=body.way, shown=body.shown,
         )  # fmt: skip
         repeats = [] if body.texts is None else store.repeats(texts)
-        if body.kind == "skip":  # not now: what has a label keeps it
-            repeats = sorted({*repeats} - {row["id"] for row in labelled_for(store, None, repeats)})
         if body.beside and label is not None:
-            batch = store.give(replace(decision, texts=[*texts, *repeats]), instead=body.instead)
+            batch = give(store, replace(decision, texts=[*texts, *repeats]), instead=body.instead)
         else:
             batch = store.decide(
                 decision, replace(decision, texts=repeats, way=body.way if body.way in _FOR_ALL else "repeat")
@@ -105,7 +104,8 @@ def add_looking(app: FastAPI, store: Store) -> None:
         `other` is the text whose label contradicts it, if there is one. If that was changed, nothing is doubted.
         """
         doubted = []
-        for doubt in store.facts.get("doubts", []):
+        for kept in store.facts.get("doubts", []):
+            doubt = _present(store, kept)
             now = text_for(store, doubt["id"], None)
             other = text_for(store, doubt["other"], None) if "other" in doubt else None
             is_open = now["label"] == doubt["label"] and now["way"] != "doubt"
@@ -117,6 +117,13 @@ def add_looking(app: FastAPI, store: Store) -> None:
     def different() -> dict[str, Any]:
         """Return the texts to which people gave different labels."""
         return {"disagreements": disagreements(store)}
+
+
+def _present(store: Store, doubt: dict[str, Any]) -> dict[str, Any]:
+    """Return a doubt with the present names of its classes."""
+    renames, batch = store.renames, doubt.pop("batch", 0)
+    names = ("label", "suggested", "other_label")
+    return doubt | {name: renames.present(doubt[name], batch) for name in names if doubt.get(name) is not None}
 
 
 def _meant(store: Store, body: Decided) -> list[int]:

@@ -13,7 +13,7 @@ _RECENT = 100  # texts: older ones tell of older models
 _THRESHOLDS = (0.0, *(step / 20 for step in range(6, 20)), 0.97, 0.99)
 
 _OF_RANDOM = (
-    "SELECT text, round, label, suggested, probability FROM decisions d WHERE undone IS NULL AND batch > 0 "
+    "SELECT text, batch, round, label, suggested, probability FROM decisions d WHERE undone IS NULL AND batch > 0 "
     "AND kind = 'label' AND way = 'random' AND NOT shown AND suggested IS NOT NULL "
     "AND id = (SELECT min(id) FROM decisions f WHERE f.text = d.text AND f.undone IS NULL AND f.batch > 0) "
     "ORDER BY id DESC"
@@ -32,7 +32,7 @@ def measured(store: Store) -> dict[str, Any] | None:
         return None
     first, last = rows[-1]["round"], rows[0]["round"]
     models = f"the model of round {last} was" if first == last else f"the models of rounds {first} to {last} were"
-    return {"said": f"{models} {store.labelling.figure(_pairs(rows)).said}", "of": len(rows)}
+    return {"said": f"{models} {store.labelling.figure(_pairs(store, rows)).said}", "of": len(rows)}
 
 
 def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Figure]:
@@ -42,21 +42,26 @@ def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Fig
     versions have none: for them, only texts count that were labelled before the next round.
     """
     rows, found, known = store.rows(_OF_RANDOM), dict[int, Figure](), {*store.classes}
+    present, answered = store.renames.present, _pairs(store, rows)
     for each in rounds:
-        aside = {  # without classes that have another name now
-            text: said
-            for text, said in each.get("aside", {}).items()
-            if known.issuperset(store.labelling.classes_of(said))
+        named = {text: present(said, each.get("batch", 0)) for text, said in each.get("aside", {}).items()}
+        aside = {  # without classes that are gone
+            text: said for text, said in named.items() if known.issuperset(store.labelling.classes_of(said))
         }
-        said = [(row, aside.get(str(row["text"]), row["suggested"])) for row in rows]
-        pairs = [(row["label"], it) for row, it in said if str(row["text"]) in aside or row["round"] == each["number"]]
+        pairs = [
+            (label, aside.get(str(row["text"]), suggested))
+            for row, (label, suggested) in zip(rows, answered, strict=True)
+            if str(row["text"]) in aside or row["round"] == each["number"]
+        ]
         if pairs:
             found[each["number"]] = store.labelling.figure(pairs)
     return found
 
 
-def _pairs(rows: Sequence[sqlite3.Row]) -> list[tuple[str, str]]:
-    return [(row["label"], row["suggested"]) for row in rows]
+def _pairs(store: Store, rows: Sequence[sqlite3.Row]) -> list[tuple[str, str]]:
+    """Return what a person and the model said, with the present names of the classes."""
+    present = store.renames.present
+    return [(present(row["label"], row["batch"]), present(row["suggested"], row["batch"])) for row in rows]
 
 
 def swayed(store: Store) -> dict[str, str] | None:
@@ -65,10 +70,12 @@ def swayed(store: Store) -> dict[str, str] | None:
     Only texts that the model chose count, so both kinds of texts are alike. None unless there are some of both.
     """
     rows = store.rows(
-        "SELECT shown, label, suggested FROM decisions WHERE undone IS NULL AND batch > 0 AND kind = 'label' "
+        "SELECT batch, shown, label, suggested FROM decisions WHERE undone IS NULL AND batch > 0 AND kind = 'label' "
         "AND way = 'unsure' AND suggested IS NOT NULL"
     )
-    parts = {name: _pairs([row for row in rows if row["shown"] == at]) for at, name in enumerate(("hidden", "shown"))}
+    parts = {
+        name: _pairs(store, [row for row in rows if row["shown"] == at]) for at, name in enumerate(("hidden", "shown"))
+    }
     figure = store.labelling.figure
     return {name: figure(pairs).said for name, pairs in parts.items()} if all(parts.values()) else None
 
@@ -83,7 +90,7 @@ def automatic(store: Store) -> list[dict[str, Any]]:
     known = [row for row in found if row["probability"] is not None]
     lines: list[dict[str, Any]] = []
     for threshold in _THRESHOLDS:
-        pairs = _pairs([row for row in known if row["probability"] >= threshold])
+        pairs = _pairs(store, [row for row in known if row["probability"] >= threshold])
         if pairs and not (lines and lines[-1]["reached"] == len(pairs)):
             said, lost = store.labelling.figure(pairs).said, sum(store.labelling.loss(*pair) for pair in pairs)
             lines.append({"threshold": threshold, "reached": len(pairs), "of": len(found), "said": said, "lost": lost})

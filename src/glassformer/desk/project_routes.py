@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse
 from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
 from glassformer.desk.class_notes import class_notes
+from glassformer.desk.classes import add_classes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
 from glassformer.desk.people import agreement
@@ -28,7 +29,7 @@ from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
 
 TABLE_PATH = "/desk/table"
-_NOT_SHOWN = ("aside", "curve")  # of the record of a round
+_NOT_SHOWN = ("aside", "curve", "batch")  # of the record of a round
 _LONGEST_PART = 2_000  # characters: of an archive, the path of a file in it
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
@@ -68,13 +69,13 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
         """Add a class, or give all texts of a class another one."""
         names = project.store.classes
         if body.to is None and not body.up:
-            project.store.add_classes(project.store.labelling.classes_of(body.name.strip()))
+            add_classes(project.store, project.store.labelling.classes_of(body.name.strip()))
         elif body.name not in names:
             raise UsageError(f"there is no class {quoted(body.name)}")
         elif body.to is None:
-            project.store.raise_class(body.name)
+            raise_class(project.store, body.name)
         elif body.to.strip() != body.name:
-            project.store.move_class(body.name, body.to.strip(), body.who)
+            move_class(project.store, body.name, body.to.strip(), body.who)
         return asked.state()
 
     @app.post("/desk/settings")

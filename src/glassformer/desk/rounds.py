@@ -111,8 +111,14 @@ class Rounds:
                 raise UsageError(why)
             rounds = self.project.store.rounds()
             number = rounds[-1]["number"] + 1 if rounds else 1
+            batch = self.project.store.last_batch  # the names of the classes are those after it
             labels = self.project.write_lesson().height
-            record = {"labels": labels, "command": shlex.join(self._command(number)), "began": time.time()}
+            record = {
+                "labels": labels,
+                "batch": batch,
+                "command": shlex.join(self._command(number)),
+                "began": time.time(),
+            }
             self.project.store.write_round(number, "running", record)
             self._stopped, self.said = False, "starting"
             self._thread = threading.Thread(target=self._run, args=(number, record), name="round", daemon=True)
@@ -215,7 +221,7 @@ class Rounds:
             aside = suggested.filter(texts["draw"] < 1 / RANDOM_EVERY).head(_ASIDE)
             found["aside"] = dict(zip(aside["id"], aside["label"], strict=True))
         self.said = "checking the labels"
-        labelled, labelling = store.labelled(), store.labelling
+        batch, labelled, labelling = store.last_batch, store.labelled(), store.labelling
         lesson = labelling.lesson(labelled)  # a class with a single text would end the check
         labelled = labelled.filter(pl.col("id").is_in(lesson["id"].implode()))
         cells, checked = labelled["label"].to_list(), list(map(labelling.to_check, lesson["label"]))
@@ -225,7 +231,9 @@ class Rounds:
             return found | {"more": _UNTOLD.format(error.message), "unchecked": error.message}
         doubted = check.findings.filter(pl.col("why").is_in(OF_LABELS)).head(_DOUBTS)
         ids = labelled["id"].to_list()
-        store.note(doubts=[_doubt(row, ids, cells, labelling) for row in doubted.iter_rows(named=True)])
+        store.note(
+            doubts=[_doubt(row, ids, cells, labelling) | {"batch": batch} for row in doubted.iter_rows(named=True)]
+        )
         if check.curve is not None:
             found["curve"] = kept(check.curve)
         if check.knows_nothing and doubted.is_empty():

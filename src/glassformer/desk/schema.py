@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-VERSION = 4
-# `texts.decision` is the last decision about a text that is not undone. It could be looked up each time, but that takes
-# seconds with 50,000 texts. `same` is the first row with the same text and values beside it.
+VERSION = 5
+LAST_FIRST = "ORDER BY kind = 'skip', coalesce(stands, id) DESC, id DESC LIMIT 1"
+"""Which of several decisions holds. A skip decides nothing where somebody has decided, and another name of a class
+stands where the label stood that had the old one."""
+
+# `texts.decision` is the decision about a text that holds. It could be looked up each time, but that takes seconds with
+# 50,000 texts. `same` is the first row with the same text and values beside it. `decisions.stands` is the decision in
+# whose place one comes because its class got another name. `renames.batch` is the batch from which on a class had the
+# new name, `renames.place` the place that it had, or null if undoing a batch does not bring the old name back.
+# `suggestions.said` is what the model said; `label` has the present names of its classes.
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER, beside TEXT,
@@ -15,42 +22,61 @@ CREATE TABLE classes (name TEXT PRIMARY KEY, place INTEGER NOT NULL);
 CREATE TABLE decisions (
     id INTEGER PRIMARY KEY, text INTEGER NOT NULL REFERENCES texts, kind TEXT NOT NULL, label TEXT,
     note TEXT NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL, batch INTEGER NOT NULL, way TEXT NOT NULL,
-    round INTEGER, suggested TEXT, probability REAL, shown INTEGER NOT NULL, undone TEXT, giver TEXT
+    round INTEGER, suggested TEXT, probability REAL, shown INTEGER NOT NULL, undone TEXT, giver TEXT, stands INTEGER
 );
 CREATE INDEX decisions_of_text ON decisions (text);
 CREATE INDEX decisions_of_batch ON decisions (batch);
 CREATE TABLE rounds (number INTEGER PRIMARY KEY, state TEXT NOT NULL, record TEXT NOT NULL);
 CREATE VIEW current AS SELECT d.* FROM texts t JOIN decisions d ON d.id = t.decision;
+"""
+_RENAMES = """
+CREATE TABLE renames (
+    id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, name TEXT NOT NULL, became TEXT NOT NULL, place INTEGER
+);
+"""
+_OPINIONS = """
 CREATE VIEW opinions AS
     SELECT * FROM decisions WHERE kind = 'label' AND id IN (
-        SELECT max(id) FROM decisions
-        WHERE undone IS NULL AND batch > 0 AND way NOT IN ('settle', 'doubt', 'class') GROUP BY text, who
+        SELECT max(id) FROM decisions WHERE undone IS NULL AND batch > 0 AND kind <> 'skip'
+        AND way NOT IN ('settle', 'doubt', 'class', 'table') GROUP BY text, who
     );
 CREATE VIEW disputed AS
     SELECT o.text FROM opinions o JOIN current c ON c.text = o.text
-    WHERE c.way NOT IN ('settle', 'doubt', 'class') GROUP BY o.text HAVING count(DISTINCT o.label) > 1;
+    WHERE c.kind <> 'drop' AND c.way NOT IN ('settle', 'doubt', 'class')
+    GROUP BY o.text HAVING count(DISTINCT o.label) > 1;
 """
 _SUGGESTIONS = """
 CREATE TABLE suggestions (
     text INTEGER PRIMARY KEY REFERENCES texts, label TEXT NOT NULL, probability REAL, place INTEGER,
-    round INTEGER NOT NULL
+    round INTEGER NOT NULL, said TEXT NOT NULL
 );
 CREATE INDEX suggestions_by_place ON suggestions (place);
 """
 LABELS = "SELECT d.text, d.label FROM texts t CROSS JOIN decisions d ON d.id = t.decision WHERE d.kind = 'label'"
-OWN_LABELS = (  # labels of people, if nobody has decided for all
-    "WITH o AS MATERIALIZED (SELECT * FROM opinions) SELECT o.* FROM o JOIN current c ON c.text = o.text "
-    "WHERE c.way NOT IN ('settle', 'doubt', 'class')"
+GIVEN = "(SELECT value FROM json_each(?1))"
+"""A list of any length as one value."""
+STANDING = (
+    "SELECT * FROM decisions WHERE kind = 'label' AND is_of(label, ?2) AND (?1 IS NULL OR text IN "
+    f"{GIVEN}) AND id IN (SELECT max(id) FROM decisions WHERE undone IS NULL AND kind <> 'skip' "
+    "GROUP BY text, who, way IN ('settle', 'doubt', 'class')) ORDER BY id"
 )
+"""Labels of a class that hold, or would hold if another person's decision were undone."""
 
-# The next round fills the suggestions again.
+# From version 1, the next round fills the suggestions again.
 CHANGES = {
-    0: _SCHEMA + _SUGGESTIONS,
+    0: _SCHEMA + _RENAMES + _OPINIONS + _SUGGESTIONS,
     1: "ALTER TABLE texts ADD COLUMN beside TEXT; DROP TABLE suggestions;" + _SUGGESTIONS,
     2: "ALTER TABLE decisions ADD COLUMN giver TEXT; ALTER TABLE texts ADD COLUMN same INTEGER; "
     "CREATE INDEX repeats ON texts (same); UPDATE texts SET same = f.first FROM "
     "(SELECT text, beside, min(id) AS first FROM texts GROUP BY text, beside) f "
     "WHERE f.text = texts.text AND f.beside IS texts.beside;",
     3: "INSERT INTO facts SELECT 'added', json_group_array(name) FROM classes;",  # which ones is unknown: all stay
+    4: "ALTER TABLE decisions ADD COLUMN stands INTEGER; DROP VIEW disputed; DROP VIEW opinions;"
+    + _RENAMES
+    + _OPINIONS
+    + "ALTER TABLE suggestions RENAME TO before; DROP INDEX suggestions_by_place;"
+    + _SUGGESTIONS
+    + "INSERT INTO suggestions SELECT text, label, probability, place, round, label FROM before; DROP TABLE before;"
+    + f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST});",
 }
 """What brings a file of each version to the next one; a new file gets all at once."""

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from glassformer.desk.schema import LAST_FIRST
 from glassformer.desk.shapes import Search, Viewer
 from glassformer.desk.store import OF_TABLE, Store
 from glassformer.serving.limits import RefusedError
@@ -22,7 +23,7 @@ _SHOWN = f"""
     LEFT JOIN decisions c ON c.id = CASE
         WHEN NOT (?2 OR ?3) OR last.who IN ('{OF_TABLE}', ?1) OR t.id IN (SELECT text FROM opinions WHERE who = ?1)
         OR (NOT ?2 AND t.id IN (SELECT text FROM opinions GROUP BY text HAVING count(*) > 1)) THEN last.id
-        ELSE (SELECT max(id) FROM decisions WHERE text = t.id AND who = ?1 AND undone IS NULL)
+        ELSE (SELECT id FROM decisions WHERE text = t.id AND who = ?1 AND undone IS NULL {LAST_FIRST})
     END
     LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2"""
 _STATES = {

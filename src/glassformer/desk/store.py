@@ -8,7 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,8 @@ import polars as pl
 
 from glassformer.data.labels import in_order
 from glassformer.desk.labelling import Labelling
-from glassformer.desk.schema import CHANGES, LABELS, OWN_LABELS, VERSION
+from glassformer.desk.renames import Renames
+from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, VERSION
 from glassformer.errors import UsageError
 from glassformer.targets.parts import part_of
 
@@ -29,8 +30,6 @@ OF_TABLE = "table"
 
 SETTLED = "text NOT IN (SELECT text FROM disputed)"
 """The condition that people do not give a text different labels, in SQL."""
-
-_GIVEN = "(SELECT value FROM json_each(?1))"  # a list of any length is one value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +44,7 @@ class Decision:
             "doubt", "class".
         shown: whether the suggestion of the model was shown before the decision.
         giver: who gave it in the name of `who`, and can undo it. None: `who` did.
+        stands: the number of the decision in whose place it comes, with another name of a class. None: it comes last.
     """
 
     texts: Sequence[int]
@@ -55,6 +55,7 @@ class Decision:
     way: str
     shown: bool = False
     giver: str | None = None
+    stands: int | None = None
 
 
 class Store:
@@ -79,7 +80,7 @@ class Store:
             if version < 0:
                 raise sqlite3.DatabaseError(f"it has the version {version}")
             if version < VERSION:
-                with self._change() as change:
+                with self.change() as change:
                     statements = "".join(CHANGES[each] for each in (range(version, VERSION) if version else (0,)))
                     for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
@@ -101,9 +102,13 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
-        """Do all of it, or nothing."""
+    def change(self) -> Iterator[sqlite3.Connection]:
+        """Do all of it, or nothing. A change within another one is a part of it."""
         with self._lock:
+            is_part = self._connection.in_transaction
+            if is_part:
+                yield self._connection
+                return
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -130,7 +135,7 @@ class Store:
 
     def note(self, **facts: Any) -> None:
         """Remember facts."""
-        with self._change() as change:
+        with self.change() as change:
             _write_facts(change, facts)
 
     def fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
@@ -140,8 +145,8 @@ class Store:
             texts: the columns id, text, beside (see `InputsRead`) and label, null where a row has no label.
             draws: a random number for each text: the order in which texts are drawn at random.
         """
-        with self._change() as change:
-            for table in ("decisions", "suggestions", "classes", "rounds", "facts", "texts"):
+        with self.change() as change:
+            for table in ("decisions", "suggestions", "classes", "renames", "rounds", "facts", "texts"):
                 change.execute(f"DELETE FROM {table}")
             first = texts.select(pl.col("id").first().over("text", "beside")).to_series()
             change.executemany(
@@ -163,6 +168,11 @@ class Store:
         self.labelling = labelling
 
     @property
+    def last_batch(self) -> int:
+        """The number of the last batch of decisions (see `decide`), also if it was undone."""
+        return int(self.value("SELECT coalesce(max(batch), 0) FROM decisions"))
+
+    @property
     def classes(self) -> list[str]:
         """The classes in their order."""
         return [row["name"] for row in self.rows("SELECT name FROM classes ORDER BY place")]
@@ -181,55 +191,27 @@ class Store:
         Returns:
             The number of the batch, by which all of them can be undone.
         """
-        with self._change() as change:
-            (batch,) = change.execute("SELECT coalesce(max(batch), 0) + 1 FROM decisions").fetchone()
-            now = _now()
+        with self.change() as change:
+            batch, now = self.last_batch + 1, _now()
             change.executemany(
-                "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, giver, round, suggested, "
-                "probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability FROM (SELECT 1) "
-                "LEFT JOIN suggestions s ON s.text = ?",
+                "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, giver, stands, round, "
+                "suggested, probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability "
+                "FROM (SELECT 1) LEFT JOIN suggestions s ON s.text = ?",
                 (
                     (text, decision.kind, decision.label, decision.note, decision.who, now, batch, decision.way,
-                     decision.shown, decision.giver, text)
+                     decision.shown, decision.giver, decision.stands, text)
                     for decision in decisions for text in decision.texts
                 ),
             )  # fmt: skip
             _look_up(change, batch)
             for label in {decision.label for decision in decisions if decision.label is not None}:
                 _add_classes(change, self.labelling.classes_of(label))
-            return int(batch)
-
-    def give(self, decision: Decision, *, instead: str | None = None) -> int:
-        """Give texts a label beside those that they have, or in the place of one (see `Labelling.moved`).
-
-        In the place of a class, the own label of each person changes, so what people disagree about stays open.
-        """
-        assert decision.label is not None
-        having: dict[str, list[int]] = {}
-        meant = json.dumps([*decision.texts])
-        own = [] if instead is None else self.rows(f"{OWN_LABELS} AND o.text IN {_GIVEN} ORDER BY o.id", meant)
-        renamed = [self._renamed(each, instead or "", decision) for each in own]
-        labels = self.rows(f"{LABELS} AND d.text IN {_GIVEN}", meant)
-        before = {row["text"]: row["label"] for row in labels}
-        for text in sorted({*decision.texts} - {each["text"] for each in own}):
-            having.setdefault(self.labelling.moved(before.get(text), decision.label, instead), []).append(text)
-        given = (replace(decision, texts=texts, label=label) for label, texts in having.items())
-        return self.decide(*given, *renamed)
-
-    def _renamed(self, own: sqlite3.Row, name: str, decision: Decision) -> Decision:
-        """Return a person's own label with another class in the place of one."""
-        assert decision.label is not None
-        has = self._is_of(own["label"], name)
-        label = self.labelling.moved(own["label"], decision.label, name) if has else own["label"]
-        return replace(
-            decision, texts=[own["text"]], label=label, note=own["note"], who=own["who"], way="renamed",
-            giver=decision.who,
-        )  # fmt: skip
+            return batch
 
     def repeats(self, texts: Sequence[int]) -> list[int]:
         """Return the other rows with the same text and the same values beside it."""
         found = self.rows(
-            f"SELECT id FROM texts WHERE same IN (SELECT same FROM texts WHERE id IN {_GIVEN}) AND id NOT IN {_GIVEN} "
+            f"SELECT id FROM texts WHERE same IN (SELECT same FROM texts WHERE id IN {GIVEN}) AND id NOT IN {GIVEN} "
             "ORDER BY id",
             json.dumps([*texts]),
         )
@@ -240,7 +222,7 @@ class Store:
 
         A class that only this decision named, and nobody added by hand, is gone again.
         """
-        with self._change() as change:
+        with self.change() as change:
             (batch,) = change.execute(
                 "SELECT max(batch) FROM decisions WHERE coalesce(giver, who) = ? AND undone IS NULL AND batch > 0",
                 (who,),
@@ -248,57 +230,69 @@ class Store:
             if batch is None:
                 return []
             found = change.execute("SELECT DISTINCT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
-            change.execute("UPDATE decisions SET undone = ? WHERE batch = ?", (_now(), batch))
+            change.execute(
+                "UPDATE decisions SET undone = ?1 WHERE undone IS NULL AND (batch = ?2 OR stands IN "
+                "(SELECT id FROM decisions WHERE batch = ?2))",  # so another name of its class ends with a label
+                (_now(), batch),
+            )
             _look_up(change, batch)
-            _add_classes(change, list(self.counts()))  # a class that was renamed or joined is there again
-            gone = self._named("batch = ?", batch) - self._named("undone IS NULL") - {*self._added()}
-            change.executemany("DELETE FROM classes WHERE name = ?", [(name,) for name in gone])
+            self._undo_classes(change, batch)
             return [row["text"] for row in found]
 
-    def _named(self, where: str, *values: Any) -> set[str]:
+    def _undo_classes(self, change: sqlite3.Connection, batch: int) -> None:
+        """Bring back the classes that a batch renamed or joined, each to its place, and forget those that it named."""
+        gone = self._named("decisions", "batch = ?", batch) - self._named("decisions", "undone IS NULL") - {*self.added}
+        there, names = self._named("current") | self._named("opinions"), self.classes
+        renamed = self.rows("SELECT * FROM renames WHERE batch = ? AND place IS NOT NULL", batch)
+        for row in renamed:
+            if row["name"] in there - {*names}:
+                is_new = row["became"] in gone & {*names}
+                names.insert(names.index(row["became"]) if is_new else row["place"], row["name"])
+            change.execute("DELETE FROM renames WHERE id = ?", (row["id"],))
+            if row["became"] in gone:  # a model may have learned the name
+                self.keep_rename(row["became"], row["name"])
+        self.put_classes([name for name in [*names, *sorted(there - {*names})] if name not in gone])
+        if renamed:
+            self.name_suggestions()
+
+    def _named(self, among: str, where: str = "1", *values: Any) -> set[str]:
         """Return the classes that some decisions name."""
-        cells = self.rows(f"SELECT DISTINCT label FROM decisions WHERE kind = 'label' AND {where}", *values)
+        cells = self.rows(f"SELECT DISTINCT label FROM {among} WHERE kind = 'label' AND {where}", *values)
         return {name for row in cells for name in self.labelling.classes_of(row["label"])}
 
-    def add_classes(self, names: Sequence[str]) -> None:
-        """Add classes that no text has yet. They stay if a label of theirs is undone."""
-        with self._change() as change:
-            _add_classes(change, names)
-            _write_facts(change, {"added": list(dict.fromkeys([*self._added(), *names]))})
-
-    def _added(self) -> list[str]:
-        """Return the classes that were added by hand."""
+    @property
+    def added(self) -> list[str]:
+        """The classes that were added by hand. They stay if a label of theirs is undone."""
         return list(self.facts.get("added", []))
 
-    def raise_class(self, name: str) -> None:
-        """Let a class change places with the one before it."""
-        with self._change() as change:
-            place = (names := self.classes).index(name)
-            names.insert(max(0, place - 1), names.pop(place))
-            change.executemany("UPDATE classes SET place = ? WHERE name = ?", enumerate(names))
+    def put_classes(self, names: Sequence[str]) -> None:
+        """Put classes in this order in the place of those that there are."""
+        with self.change() as change:
+            change.execute("DELETE FROM classes")
+            _add_classes(change, names)
 
-    def move_class(self, name: str, to: str, who: str) -> int:
-        """Give all texts of a class another one, which may be new, and forget the class. Return how many moved."""
-        texts = [
-            row["text"]
-            for row in self.rows(
-                "SELECT text FROM current WHERE kind = 'label' AND is_of(label, ?1) "
-                f"UNION SELECT text FROM ({OWN_LABELS}) WHERE is_of(label, ?1)",
-                name,
+    def keep_rename(self, name: str, became: str, *, place: int | None = None) -> None:
+        """Remember that a class has another name since the last batch (see `renames` in the schema)."""
+        batch = self.last_batch + (place is None)
+        with self.change() as change:
+            change.execute(
+                "INSERT INTO renames (batch, name, became, place) VALUES (?, ?, ?, ?)", (batch, name, became, place)
             )
-        ]
-        with self._lock:
-            place = self.value("SELECT place FROM classes WHERE name = ?", name)
-            is_new = to not in self.classes
-            if texts:
-                self.give(Decision(texts=texts, kind="label", label=to, who=who, way="class"), instead=name)
-            else:
-                self.add_classes([to])
-            with self._change() as change:
-                change.execute("DELETE FROM classes WHERE name = ?", (name,))
-                if is_new:
-                    change.execute("UPDATE classes SET place = ? WHERE name = ?", (place, to))
-        return len(texts)
+
+    @property
+    def renames(self) -> Renames:
+        """What classes were called later."""
+        rows = self.rows("SELECT batch, name, became FROM renames ORDER BY batch, id")
+        return Renames([tuple(row) for row in rows], self.labelling)
+
+    def name_suggestions(self) -> None:
+        """Give the suggestions the present names of their classes."""
+        renames = self.renames
+        of_round = "SELECT json_extract(record, '$.batch') FROM rounds WHERE number = (SELECT round FROM suggestions)"
+        learned = self.value(of_round) or 0
+        with self.change() as change:
+            change.create_function("present", 1, lambda said: renames.present(said, learned))
+            change.execute("UPDATE suggestions SET label = present(said) WHERE label <> present(said)")
 
     def labelled(self) -> pl.DataFrame:
         """Return the texts that have a label: the columns id, text, beside, label and way, in the order of the table.
@@ -329,14 +323,15 @@ class Store:
             suggestions: the columns id, label, probability, and place: which texts are most worth labelling, from 0, or
                 null.
         """
-        with self._change() as change:
+        with self.change() as change:
             change.execute("DELETE FROM suggestions")
-            columns = suggestions.select("id", "label", "probability", "place", pl.lit(number))
-            change.executemany("INSERT INTO suggestions VALUES (?, ?, ?, ?, ?)", columns.iter_rows())
+            columns = suggestions.select("id", "label", "probability", "place", pl.lit(number), said="label")
+            change.executemany("INSERT INTO suggestions VALUES (?, ?, ?, ?, ?, ?)", columns.iter_rows())
+            self.name_suggestions()
 
     def write_round(self, number: int, state: str, record: Mapping[str, Any]) -> None:
         """Keep the record of a round of training, in the place of what was known of it."""
-        with self._change() as change:
+        with self.change() as change:
             values = (number, state, json.dumps(record))
             change.execute("INSERT OR REPLACE INTO rounds VALUES (?, ?, ?)", values)
 
@@ -365,9 +360,9 @@ def _check_facts(facts: Mapping[str, Any]) -> None:
 
 
 def _look_up(change: sqlite3.Connection, batch: int) -> None:
-    """Find the last decision about each text of a batch anew."""
+    """Find the decision that holds about each text of a batch anew."""
     change.execute(
-        "UPDATE texts SET decision = (SELECT max(id) FROM decisions d WHERE d.text = texts.id AND d.undone IS NULL) "
+        f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST}) "
         "WHERE id IN (SELECT text FROM decisions WHERE batch = ?)",
         (batch,),
     )

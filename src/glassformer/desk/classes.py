@@ -1,0 +1,81 @@
+"""The classes of a project: added, put in order, renamed, joined and split."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from glassformer.desk.schema import GIVEN, LABELS, STANDING
+from glassformer.desk.store import Decision, Store
+
+_KEPT = ("settle", "doubt", "class", "table")  # ways of labels that are no person's own
+
+
+def add_classes(store: Store, names: Sequence[str]) -> None:
+    """Add classes that no text has yet. They stay if a label of theirs is undone."""
+    with store.change():
+        store.put_classes(list(dict.fromkeys([*store.classes, *names])))
+        store.note(added=list(dict.fromkeys([*store.added, *names])))
+
+
+def raise_class(store: Store, name: str) -> None:
+    """Let a class change places with the one before it."""
+    with store.change():
+        place = (names := store.classes).index(name)
+        names.insert(max(0, place - 1), names.pop(place))
+        store.put_classes(names)
+
+
+def move_class(store: Store, name: str, to: str, who: str) -> int:
+    """Give all texts of a class another one, which may be new, and forget the class. Return how many moved."""
+    with store.change():
+        place = (names := store.classes).index(name)
+        moved = _moved(store, name, Decision(texts=[], kind="label", label=to, who=who, way="class"))
+        if moved:
+            store.decide(*moved)
+        else:
+            add_classes(store, [to])
+        store.keep_rename(name, to, place=place if moved else None)
+        others = [*names[:place], *names[place + 1 :]]
+        others[place:place] = [each for each in store.labelling.classes_of(to) if each not in others]
+        store.put_classes(others)
+        store.name_suggestions()
+    return len({text for each in moved for text in each.texts})
+
+
+def give(store: Store, decision: Decision, *, instead: str | None = None) -> int:
+    """Give texts a label beside those that they have, or in the place of a class (see `Labelling.moved`).
+
+    In the place of a class, texts without it stay as they are.
+
+    Returns:
+        The number of the batch.
+    """
+    assert decision.label is not None
+    meant = json.dumps([*decision.texts])
+    if instead is not None:
+        return store.decide(*_moved(store, instead, decision, meant))
+    before = {row["text"]: row["label"] for row in store.rows(f"{LABELS} AND d.text IN {GIVEN}", meant)}
+    having: dict[str, list[int]] = {}
+    for text in sorted({*decision.texts}):
+        having.setdefault(store.labelling.moved(before.get(text), decision.label, None), []).append(text)
+    return store.decide(*(replace(decision, texts=texts, label=label) for label, texts in having.items()))
+
+
+def _moved(store: Store, name: str, decision: Decision, texts: str | None = None) -> list[Decision]:
+    """Return the labels of a class, of all or some texts, with another one in its place.
+
+    Each takes the place of the label that it was, and is of the same person. So what people disagree about stays open,
+    what was settled stays settled, and what somebody left out since stays out.
+    """
+    assert decision.label is not None
+    moved = []
+    for row in store.rows(STANDING, texts, name):
+        label = store.labelling.moved(row["label"], decision.label, name)
+        way = row["way"] if row["way"] in _KEPT else "renamed"
+        of_person = {"note": row["note"], "who": row["who"], "way": way, "giver": decision.who}
+        moved.append(
+            replace(decision, texts=[row["text"]], label=label, stands=row["stands"] or row["id"], **of_person)
+        )
+    return moved
