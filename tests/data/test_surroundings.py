@@ -1,9 +1,15 @@
+import csv
 import io
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
 
+import polars as pl
 import pytest
 
-from glassformer.data.rows import iterate_rows
+from glassformer.data.rows import iterate_rows, read_batches
 from glassformer.errors import UsageError
+from tests.workbooks import xlsx
 
 BODY = "good,1,yes\nbad,2,no\nfine,3,yes\nawful,4,no\n"
 TABLE = "Comment,Days,Happy\n" + BODY
@@ -73,3 +79,97 @@ def test_a_row_that_is_cut_off_at_the_end_is_refused() -> None:
         read(f"{TABLE}more,5")
     with pytest.raises(UsageError, match=r"row 6 of the file has 1 field where the header has 3"):
         read(f"{TABLE}more")
+
+
+NAMES = ["Nr", "Rückmeldung", "Bewertung", "Datum"]
+UNITS = ["", "", "(Sterne)", "(TT.MM.)"]
+TITLES = [["Export, März 2024"], ["Erstellt von", "Anna"], ["Filiale Nord"]]
+ENDS: dict[str, list[list[str]]] = {
+    "": [],
+    "total": [["Summe", "9", "", ""]],
+    "totals": [["Average", "5", "", ""], ["Min", "1", "", ""], ["Max", "9", "", ""]],
+    "note": [["", "", "", ""], ["Quelle: Kundendienst"]],
+    "both": [["Tổng cộng", "9", "", ""], ["Quelle: Kundendienst", "", "", ""]],
+}
+
+
+def page(titles: int, padded: bool, blank: str, units: bool) -> list[list[str]]:
+    """Return what stands above the rows: titles, perhaps a blank row, the header and perhaps units."""
+    above = [[*title, *[""] * (len(NAMES) - len(title))] if padded else title for title in TITLES[:titles]]
+    gaps: dict[str, list[list[str]]] = {"none": [], "padded": [[""] * len(NAMES)], "bare": [[]]}
+    gap = gaps[blank] if titles else []
+    return [*above, *gap, NAMES, *([UNITS] if units else [])]
+
+
+@pytest.mark.parametrize(
+    ("titles", "rows", "separator"),
+    [(0, 4, ","), (1, 4, ";"), (2, 4, ","), (3, 4, "\t"), (1, 7, ","), (2, 50, ";")],
+)
+def test_all_that_stands_around_a_table_is_told_from_it_in_any_combination(
+    titles: int, rows: int, separator: str
+) -> None:
+    body = [
+        [str(at), f"Die Lieferung, {at} war gut", "gut" if at % 3 else "schlecht", f"2024-03-{at % 27 + 1:02d}"]
+        for at in range(rows)
+    ]
+    wrong = []
+    for padded, blank, units, again, end in itertools.product(
+        (False, True), ("none", "padded", "bare"), (False, True), ("never", "header", "page"), ENDS
+    ):
+        start = page(titles, padded, blank, units)
+        second = {"never": [], "header": [NAMES], "page": start}[again]
+        table = [*start, *body[: rows // 2], *second, *body[rows // 2 :], *ENDS[end]]
+        buffer = io.StringIO(newline="")
+        csv.writer(buffer, delimiter=separator).writerows(table)
+        try:
+            columns, found, notes = read(buffer.getvalue())
+            right = columns == NAMES and list(map(list, found)) == body
+            right = right and sum("left out" in note for note in notes) == bool(titles) + units + bool(second) + bool(
+                end
+            )
+        except UsageError:
+            right = False
+        if not right:
+            wrong.append((padded, blank, units, again, end))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("titles", "again", "end"), [(1, "page", "both"), (3, "header", "totals"), (2, "page", "note")]
+)
+def test_a_sheet_is_read_as_a_text_is(titles: int, again: str, end: str, tmp_path: Path) -> None:
+    body = [[str(at), f"Die Lieferung {at} war gut", "gut" if at % 3 else "schlecht", "1.3.2024"] for at in range(9)]
+    start = page(titles, False, "bare", True)
+    sheet: list[Sequence[object]] = [*start, *body[:4], *(start if again == "page" else [NAMES]), *body[4:], *ENDS[end]]
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(xlsx({"S": sheet}))
+    frame = pl.concat(read_batches(path, rows_per_batch=99))
+    assert [frame.columns, *map(list, frame.rows())] == [NAMES, *body]
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (
+            "Export 2024,,\nFrage,Art,Ort\ngut,a,x\ngut,b,y\nja,Art,y\n",
+            "'Export 2024', and names no column for 'Art' in",
+        ),
+        ("Umfrage,\nFrage,Art\ngut,a\nso,b\n", "'Umfrage', and names no column for 'Art' in row 2 of the file"),
+    ],
+)
+def test_a_title_is_not_taken_for_the_header_without_a_word(content: str, named: str) -> None:
+    with pytest.raises(UsageError, match=f"the first row that is not blank is {named}"):
+        read(content)
+
+
+def test_rows_that_occur_twice_are_no_header() -> None:
+    _, rows, notes = read("Frage,Art\nsehr gut,a\nschlecht,b\nsehr gut,a\nschlecht,b\n")
+    assert rows == [("sehr gut", "a"), ("schlecht", "b")] * 2
+    assert notes == []
+
+
+def test_a_question_may_be_a_name() -> None:
+    question = "Wie war Ihr Aufenthalt bei uns, und was sollen wir daran noch besser machen?"
+    columns, rows, _ = read(f'Umfrage 2024\n\nTag,"{question}",Filiale\n1.3.2024,gut,Bonn\n2.3.2024,so so,Köln\n')
+    assert columns == ["Tag", question, "Filiale"]
+    assert rows == [("1.3.2024", "gut", "Bonn"), ("2.3.2024", "so so", "Köln")]

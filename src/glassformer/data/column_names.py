@@ -51,6 +51,11 @@ def may_name_label(name: str) -> bool:
     return _holds_word(name, (*(each for each in LABEL_NAMES if len(each) > 1), *MEASURE_NAMES))
 
 
+def may_be_known(name: str) -> bool:
+    """Whether a name is, or holds, one of the names of texts and labels."""
+    return folded(name) in KNOWN_NAMES or may_name_text(name) or may_name_label(name)
+
+
 def _holds_word(name: str, known: tuple[str, ...]) -> bool:
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])|[\W_]+", "_", unicodedata.normalize("NFC", name))
     words = [word for word in folded(apart).split("_") if word]

@@ -2,14 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from glassformer.data.lines import OnNote
-from glassformer.data.surroundings import Row
 from glassformer.data.wording import counted, listed
-from glassformer.errors import quoted
+from glassformer.errors import UsageError, quoted
 
 _SHOWN = 5
+_MOST_HELD = 40  # blank rows, and titles that may stand above the header again
+
+
+class Row(NamedTuple):
+    """A row of a file.
+
+    Attributes:
+        number: as a spreadsheet shows it: the first row of the file is 1, and blank rows count.
+        line: the line of a text file on which it begins.
+    """
+
+    number: int
+    cells: list[str]
+    line: int = 0
+
+
+def check_named(header: Row, row: Row, name: str) -> None:
+    """Raise `UsageError` if a row has a value in a column without a name: what is taken for the header may be a title.
+
+    Args:
+        name: of the file.
+    """
+    value = next(
+        (row.cells[at] for at, cell in enumerate(header.cells) if not cell.strip() and row.cells[at].strip()), None
+    )
+    if value is not None:
+        above = ", ".join(quoted(cell) for cell in [cell for cell in header.cells if cell.strip()][:_SHOWN])
+        raise UsageError(
+            f"{name}: the first row that is not blank is {above}, and names no column for {quoted(value)} in row "
+            f"{row.number:,} of the file. The header comes first: remove what stands above it, or name the column."
+        )
 
 
 def unique_names(header: Sequence[str], on_note: OnNote | None = None) -> list[str]:
@@ -40,24 +72,40 @@ def unique_names(header: Sequence[str], on_note: OnNote | None = None) -> list[s
     return names
 
 
-def without_repeats(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row]:
-    """Yield the header and the rows that are not the header again, as in pages that were glued together.
+def without_repeats(
+    rows: Iterator[Row], header: Row, around: Sequence[Row] = (), on_note: OnNote | None = None
+) -> Iterator[Row]:
+    """Yield the rows below a header that are not the header again, as in pages that were glued together.
 
     A table of one column keeps such a row, which may be a text.
+
+    Args:
+        around: the titles above the header and the units below it. Where the header stands again, they may too.
     """
-    header = next(rows, None)
-    if header is None:
-        return
-    yield header
-    again: list[int] = []
+    pages, held, again = {_as_of_any_page(row) for row in around}, list[Row](), list[int]()
+    below = False  # whether the header, or what belongs to it, was the row before
     for row in rows:
         if row.cells == header.cells and len(row.cells) > 1:
             again.append(row.number)
+            held, below = [], True
+        elif pages and len(held) < _MOST_HELD and _as_of_any_page(row) in pages:
+            if not below:
+                held.append(row)
+        elif len(held) < _MOST_HELD and not any(map(str.strip, row.cells)):
+            held.append(row)
         else:
+            yield from held
             yield row
+            held, below = [], False
+    yield from held
     if again and on_note:
         places = listed([f"{row:,}" for row in again], _SHOWN)
         on_note(
             f"left out: {len(again):,} × the header again, in {'row' if len(again) == 1 else 'rows'} {places} "
             "of the file"
         )
+
+
+def _as_of_any_page(row: Row) -> str:
+    """Return a row without its numbers, such as that of a page, and without the empty cells at its end."""
+    return re.sub(r"\d+", "0", "\0".join(map(str.strip, row.cells)).rstrip("\0"))

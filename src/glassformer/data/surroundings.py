@@ -8,10 +8,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from glassformer.data.column_kinds import is_number_or_date
 from glassformer.data.column_names import KNOWN_NAMES, folded
+from glassformer.data.headers import Row, without_repeats
 from glassformer.data.lines import OnNote
 from glassformer.data.wording import counted, listed
 from glassformer.errors import quoted
@@ -20,7 +20,7 @@ _LOOKED_AT = 40  # rows at the beginning
 _MOST_ABOVE, _MOST_BELOW = 12, 20  # rows that may stand above the header, and at the end
 _FEWEST = 3  # rows that show which columns are never empty
 _SHOWN, _LETTERS = 5, 40
-_LONGEST_NAME, _WORDS_OF_NAME = 60, 8
+_LONGEST_NAME, _WORDS_OF_NAME, _LONGEST_QUESTION = 60, 8, 300
 _UNIT = re.compile(
     r"[%‰€$£¥–—-]|eur|usd|gbp|chf|jpy|cny|vnd|[km]?g|t|lbs?|oz|[kcm]?m|ft|in|mi|m?l|°[cf]|k|m?s|sec|min|h|hrs|d|days|"
     r"tage|jours|yr|years|jahre|pcs|stk|stück|n|nr|count|[km]b|kwh?|[wva]|hz|"
@@ -28,8 +28,12 @@ _UNIT = re.compile(
     re.IGNORECASE,
 )
 _TOTAL = re.compile(
-    r"((grand |sub)?totals?|total général|totale|sum|summe|gesamt(summe)?|insgesamt|somme|suma|soma|average|mean|"
-    r"mittelwert|durchschnitt|moyenne|media|média|promedio|合計|合计|总计|小计|小計|平均|tổng( cộng)?)\b\W*",
+    r"((grand |sub)?totals?|total g[ée]n[ée]ral|totale|sums?|summe|gesamt(summe)?|insgesamt|somme|suma|soma|"
+    r"averages?|mean|median|mittelwert|mittel|durchschnitt|moyenne|media|média|mediana|médiane|promedio|"
+    r"min(imum)?|max(imum)?|m[íi]nimo|m[áa]ximo|minimal|maximal|kleinster( wert)?|größter( wert)?|count|anzahl|nombre|"
+    r"std|stdev|standard deviation|standardabweichung|[ée]cart[ -]type|desviación( estándar)?|desvio( padrão)?|"
+    r"合計|合计|总计|小计|小計|平均值?|最小值?|最大值?|中位数|中央値|计数|件数|"
+    r"tổng( cộng)?|trung bình|nhỏ nhất|lớn nhất|số lượng)\b\W*",
     re.IGNORECASE,
 )
 _NOTE = re.compile(
@@ -37,19 +41,6 @@ _NOTE = re.compile(
     r"exportiert|remarques?|notas?|fuente|fonte|nguồn|ghi chú|注|备注|说明|来源|出典)\b|[*†©]",
     re.IGNORECASE,
 )
-
-
-class Row(NamedTuple):
-    """A row of a file.
-
-    Attributes:
-        number: as a spreadsheet shows it: the first row of the file is 1, and blank rows count.
-        line: the line of a text file on which it begins.
-    """
-
-    number: int
-    cells: list[str]
-    line: int = 0
 
 
 def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row]:
@@ -67,13 +58,12 @@ def table_in(rows: Iterator[Row], on_note: OnNote | None = None) -> Iterator[Row
     header, *below = seen[above:]
     if above and on_note:
         on_note(_said(f"above the header, which is row {header.number:,}", seen[:above]))
-    first = [row for row in first if row.number > header.number]
-    if _is_of_units(header, below):
-        first.remove(below[0])
-        if on_note:
-            on_note(_said("of units below the header", below[:1]))
+    units = below[:1] if _is_of_units(header, below) else []
+    if units and on_note:
+        on_note(_said("of units below the header", units))
+    own = itertools.chain((row for row in first if row.number > header.number and row not in units), rows)
     yield header
-    yield from _without_end(itertools.chain(first, rows), header, on_note)
+    yield from _without_end(without_repeats(own, header, [*seen[:above], *units], on_note), header, on_note)
 
 
 def rows_above(seen: Sequence[Row]) -> int:
@@ -89,7 +79,13 @@ def rows_above(seen: Sequence[Row]) -> int:
 
 def _is_header(seen: Sequence[Row], above: int) -> bool:
     """Whether this row is the header: more names than the rows above it have cells, and a table below it."""
-    titles, header, below = seen[:above], seen[above], seen[above + 1 :]
+    titles, header = seen[:above], seen[above]
+    units = seen[above + 1 : above + 2] if _is_of_units(header, seen[above + 1 :]) else []
+    looked_at = seen[above + 1 + len(units) :]
+    below = list(without_repeats(iter(looked_at), header, [*titles, *units]))
+    again = len(below) < len(looked_at)
+    while below and len(_places(below[-1])) < 2:
+        below.pop()
     body = [row for row in below if len(row.cells) == len(header.cells)]
     places = _places(header)
     names = [header.cells[place] for place in places]
@@ -98,10 +94,10 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     known = sum(folded(name) in KNOWN_NAMES for name in names)
     known_above = sum(folded(row.cells[place]) in KNOWN_NAMES for row in titles for place in _places(row))
     gap = header.number - titles[-1].number > 1
-    sure = known > 1 or (gap and known > 0)
+    sure = known > 1 or (gap and known > 0) or again or _is_above_numbers(header, body)
     for row in titles:
         few = len(places) - 1 if sure or len(row.cells) != len(header.cells) else max(1, len(places) // 2 - 1)
-        if len(_places(row)) > few:
+        if len(_places(row)) > (len(places) if known == len(places) else few):
             return False
     if known_above and known_above >= known:
         return False
@@ -111,10 +107,22 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
         return False
     if any(row.cells[place] == header.cells[place] for row in body for place in places):
         return False
-    return bool(gap or known or (len(places) > 2 and not any(name.startswith(" ") for name in names)))
+    return bool(gap or known or ((sure or len(places) > 2) and not any(name.startswith(" ") for name in names)))
+
+
+def _is_above_numbers(header: Row, body: Sequence[Row]) -> bool:
+    """Whether nearly all rows hold a number or a date in a column where the header holds words."""
+    return any(_holds_numbers(body, place) for place in _places(header))
+
+
+def _holds_numbers(rows: Sequence[Row], place: int) -> bool:
+    cells = [row.cells[place] for row in rows if row.cells[place].strip()]
+    return bool(cells) and sum(map(is_number_or_date, cells)) >= 0.8 * len(cells)
 
 
 def _may_be_name(cell: str) -> bool:
+    if cell.rstrip().endswith(("?", "？")):  # forms give each question a column
+        return len(cell) <= _LONGEST_QUESTION
     return len(cell) <= _LONGEST_NAME and len(cell.split()) < _WORDS_OF_NAME and not is_number_or_date(cell)
 
 
@@ -125,13 +133,10 @@ def _is_of_units(header: Row, first: Sequence[Row]) -> bool:
     units = {place: first[0].cells[place].strip() for place in _places(first[0])}
     if not all(map(_UNIT.fullmatch, units.values())):
         return False
-    body = [row for row in first[1:] if len(row.cells) == len(header.cells)]
-
-    def holds_numbers(place: int) -> bool:
-        cells = [row.cells[place] for row in body if row.cells[place].strip()]
-        return bool(cells) and sum(map(is_number_or_date, cells)) >= 0.8 * len(cells)
-
-    numbers = {place for place in units if holds_numbers(place)}
+    own_rows = without_repeats(iter(first[1:]), header, first[:1])
+    width = len(header.cells)
+    body = [row for row in own_rows if len(row.cells) == width < 2 * len(_places(row))]  # others may be totals
+    numbers = {place for place in units if _holds_numbers(body, place)}
     own = {place for place, unit in units.items() if unit not in {row.cells[place] for row in body}}
     return bool(numbers) and all(
         place in numbers or unit in "-–—" or (unit[0] in "([" and place in own) for place, unit in units.items()
@@ -158,12 +163,17 @@ def _without_end(rows: Iterable[Row], header: Row, on_note: OnNote | None) -> It
             end.learn(each)
         yield from held
         held = []
-    cut = len(held)
-    while cut and end.is_part(held[cut - 1], held[cut - 2].number if cut > 1 else end.last):
-        cut -= 1
-    yield from held[:cut]
-    if held[cut:] and on_note:
-        on_note(_said("at the end", held[cut:]))
+    filled = [row for row in held if _places(row)]
+    kept = len(filled)
+    while kept and end.is_part(filled[kept - 1], filled[kept - 2].number if kept > 1 else end.last):
+        kept -= 1
+    if kept == len(filled):
+        yield from held
+        return
+    last = filled[kept - 1].number if kept else end.last
+    yield from (row for row in held if row.number <= last)
+    if on_note:
+        on_note(_said("at the end", filled[kept:]))
 
 
 class _End:
@@ -180,6 +190,8 @@ class _End:
     def learn(self, row: Row) -> None:
         """Count a row of the table."""
         self.last = row.number
+        if not any(map(str.strip, row.cells)):
+            return
         self._rows += 1
         if "" in row.cells:
             self._sometimes_empty.update(place for place, cell in enumerate(row.cells) if not cell)
@@ -205,7 +217,8 @@ class _End:
             odd = missing or any(not self._numbers[place] for place in places[1:])
             if odd and any(map(str.strip, rest)) and all(is_number_or_date(cell) for cell in rest if cell.strip()):
                 return True
-        if places == [0] and missing and (_NOTE.match(first) or row.number - before > 1):
+        narrow = missing or len(row.cells) < self._width
+        if places == [0] and narrow and (_NOTE.match(first) or row.number - before > 1):
             return True
         text = self._letters.index(max(self._letters))  # with it, the row may be a text that has no label yet
         return len(row.cells) == self._width > 2 and 2 * missing > self._width and text not in places

@@ -5,16 +5,18 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
+from glassformer.data.column_names import may_be_known
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
-from glassformer.data.headers import unique_names, without_repeats
+from glassformer.data.headers import Row, check_named, unique_names
 from glassformer.data.lines import LONGEST, OnNote
-from glassformer.data.surroundings import Row, rows_above, table_in
+from glassformer.data.surroundings import rows_above, table_in
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 
@@ -63,10 +65,16 @@ def _sniffed(first: str, start: Sequence[str]) -> str:
     bare = "".join(first.split('"')[::2])
     most = max(DELIMITERS, key=bare.count)
     start_of = {each: _start_of(start, each) for each in (most, *DELIMITERS)}
-    widths = [len(row.cells) for row in start_of[most]]
-    if widths and widths[0] > 1 and widths.count(widths[0]) > 1:
+    most_alike = {each: _most_alike(rows) for each, rows in start_of.items()}
+    if most_alike[most] == len(start_of[most]):
         return most
-    return next((each for each, rows in start_of.items() if rows_above(rows)), most)
+    titled = (each for each, rows in start_of.items() if most_alike[each] >= most_alike[most] and rows_above(rows))
+    return next(titled, most)
+
+
+def _most_alike(rows: Sequence[Row]) -> int:
+    """Return how many rows have one number of cells, which is more than one."""
+    return max(Counter(len(row.cells) for row in rows if len(row.cells) > 1).values(), default=0)
 
 
 def _start_of(lines: Sequence[str], delimiter: str) -> list[Row]:
@@ -87,7 +95,6 @@ def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterato
     Raises:
         UsageError: there is no header.
     """
-    rows = without_repeats(rows, place.on_note)
     header = next(rows, None)
     if header is None:
         raise UsageError(f"{place.name} is empty.")
@@ -162,11 +169,20 @@ def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
 
 
 def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
-    """Yield the rows, without blank ones. Raises `UsageError` if one has not as many fields as the header."""
-    width = 0
+    """Yield the rows, without blank ones.
+
+    Raises:
+        UsageError: a row has not as many fields as the header; or the header is perhaps a title, as only its first
+            cells are names, and none of them is known.
+    """
+    header = next(rows, None)
+    if header is None:
+        return
+    yield header
+    width, names = len(header.cells), [cell for cell in header.cells if cell.strip()]
+    is_odd = 0 < len(names) < width and header.cells[: len(names)] == names and not any(map(may_be_known, names))
     for row in rows:
         fields = len(row.cells)
-        width = width or fields
         if fields != width:
             if not any(map(str.strip, row.cells)):
                 continue
@@ -174,6 +190,8 @@ def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
                 f"{_place(name, row.number, row.line)} has {counted(fields, 'field')} where the header has {width:,}. "
                 f"A field that contains the separator or a line break must be in double quotes."
             )
+        if is_odd:
+            check_named(header, row, name)
         yield row
 
 

@@ -19,10 +19,11 @@ import polars as pl
 
 from glassformer.data.formats.delimited import frames_of
 from glassformer.data.formats.format import Format, Place
+from glassformer.data.headers import Row, check_named
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import MARK, PartError
-from glassformer.data.surroundings import Row, table_in
+from glassformer.data.surroundings import table_in
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
@@ -35,7 +36,6 @@ _DOCUMENTS = {
     "application/vnd.oasis.opendocument.presentation": "a presentation",
 }
 """What a zip is that is no workbook, by how names in it begin, or its media type if it is of LibreOffice."""
-_SHOWN = 5
 
 
 class Workbook(Format):
@@ -162,12 +162,6 @@ def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
     if header is None:
         raise UsageError(f"{name} is empty.")
     named = [place for place, cell in enumerate(header.cells) if cell.strip()]
-    nameless = [place for place, cell in enumerate(header.cells) if not cell.strip()]
     for row in itertools.chain([header], rows):
-        if value := next((row.cells[place] for place in nameless if row.cells[place].strip()), None):
-            above = ", ".join(quoted(header.cells[place]) for place in named[:_SHOWN])
-            raise UsageError(
-                f"{name}: the first row that is not blank is {above}, and names no column for {quoted(value)} in row "
-                f"{row.number:,} of the file. The header comes first: remove what stands above it, or name the column."
-            )
+        check_named(header, row, name)
         yield Row(row.number, [row.cells[place] for place in named])
