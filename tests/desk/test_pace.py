@@ -55,7 +55,7 @@ def test_the_values_beside_a_text_are_read_too(tmp_path: Path, monkeypatch: pyte
     assert expected_seconds(project.store, [0, 100]) == pytest.approx([1, 11], rel=0.05)
 
 
-def test_of_equally_doubtful_texts_those_that_are_soon_read_come_first() -> None:
+def test_long_texts_come_later_and_the_shortest_no_sooner() -> None:
     texts = pl.DataFrame(
         {"id": [1, 2, 3], "text": ["one", "two", "three"], "beside": [None] * 3, "draw": [0.9] * 3},
         schema_overrides={"beside": pl.String},
@@ -63,4 +63,4 @@ def test_of_equally_doubtful_texts_those_that_are_soon_read_come_first() -> None
     predictor: Any = Mock(trained=SimpleNamespace(config=SimpleNamespace(inputs=None)))
     labelling: Any = Mock(said=lambda _: Said(["a"] * 3, None, np.array([0.4, 0.5, 0.5])))
     chosen = suggestions(predictor, texts, labelling, InputsRead(text="text"), np.array([2.0, 9.0, 3.0]))
-    assert chosen.sort("place")["id"].to_list() == [1, 3, 2]
+    assert chosen.sort("place")["id"].to_list() == [3, 1, 2]

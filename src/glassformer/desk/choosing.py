@@ -44,8 +44,9 @@ def suggestions(
 ) -> pl.DataFrame:
     """Return what a model says of each text, and which texts are most worth the time that labelling them takes.
 
-    Those whose doubt is largest for each second come first (see `Said`). Of them, each next one is as unlike the ones
-    before as possible (see `to_label`).
+    Those whose doubt is largest for each second come first (see `Said`). Shorter texts than most count as long as
+    most: the shortest of all would come first, and they teach little. Of the chosen ones, each next one is as unlike
+    the ones before as possible (see `to_label`).
 
     Args:
         texts: the columns id, text, beside and draw.
@@ -56,7 +57,8 @@ def suggestions(
     """
     given = inputs.asked(texts, predictor.trained.config.inputs)
     said = labelling.said(predictor.answer(given))
-    doubtful = np.argsort(-said.doubt / seconds, kind="stable")
+    worth = said.doubt / np.maximum(seconds, np.median(seconds))
+    doubtful = np.argsort(-worth, kind="stable")
     doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]
     chosen = doubtful[unlike_each_other(word_vectors([given[place] for place in doubtful]), _CHOSEN)]
     places = np.full(len(given), -1)
