@@ -447,6 +447,39 @@ def labelling(browser: Browser, project: Project) -> Iterator[Page]:
         page.close()
 
 
+def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> None:
+    project, keys, items = desk.rounds.project, page.keyboard, page.locator(".near-texts li")
+    label(project, [1, 3, 5], "praise")
+    label(project, [2, 4], "blame")
+    found = [(1, "praise", 0.9), (3, "blame", 0.6), (5, "blame", 0.8), (2, "praise", 0.7), (4, "blame", 0.9)]
+    project.store.keep_unseen(pl.DataFrame(found, ["id", "answered", "probability"], orient="row"), number=1)
+    project.store.write_round(1, "done", {"labels": 5})
+    page.reload()
+    page.locator("#step-why").focus()
+    keys.press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("5 texts with a label")
+    expect(page.locator("tbody tr")).to_have_text(["praise12", "blame11"])
+    expect(items.locator("p")).to_have_text([re.compile(f"^{said} ") for said in (
+        "5 · praise · answered blame 80.0%", "2 · blame · answered praise 70.0%", "3 · praise · answered blame 60.0%"
+    )])  # fmt: skip
+    check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+    page.get_by_role("link", name="2 texts labelled praise and answered blame").focus()
+    keys.press("Enter")
+    expect(page.get_by_role("heading", name="2 texts")).to_be_visible()
+    expect(page.locator("#search")).to_be_focused()
+    expect(page.locator("#answered")).to_have_value("blame")
+    expect(items.first).to_contain_text("number 2")
+    expect(items.last).to_contain_text("number 4")
+    page.locator("#step-why").click()
+    page.get_by_role("link", name="label", exact=True).first.focus()
+    keys.press("Enter")
+    expect(page.locator("#given")).to_have_text("good film number 4")
+    expect(page.locator(".work .soft").first).to_have_text("Text 5 · now: praise · answered: blame (80.0%)")
+    keys.press("2")
+    page.locator("#step-why").click()
+    expect(page.locator("tbody tr")).to_have_text(["praise11", "blame12"])
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

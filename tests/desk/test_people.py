@@ -1,7 +1,7 @@
 import pytest
 
+from glassformer.desk.facts import labelling_of
 from glassformer.desk.people import Differences, alpha, kappa
-from glassformer.desk.store import labelling_of
 from glassformer.errors import UsageError
 
 

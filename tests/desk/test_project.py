@@ -103,7 +103,8 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     project.store.rows("UPDATE texts SET decision = (SELECT id FROM decisions WHERE batch = ?) WHERE id = 2", skip)
     assert project.store.counts() == {}, "a skip took labels away"
     project.store.rows("DROP INDEX repeats")
-    project.store.rows("DROP TABLE renames")
+    for table in ("renames", "unseen"):
+        project.store.rows(f"DROP TABLE {table}")
     columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same")
     for column in (*columns, "decisions DROP COLUMN giver", "decisions DROP COLUMN stands"):
         project.store.rows(f"ALTER TABLE {column}")

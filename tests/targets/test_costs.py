@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from glassformer.errors import UsageError
 from glassformer.targets.costs import CostRow, Costs, in_words, read_costs, settled
-from glassformer.targets.labels.held_out import HeldOutAnswers, KeptRows
+from glassformer.targets.kept_rows import packed
+from glassformer.targets.labels.held_out import HeldOutAnswers, KeptAnswers
 from glassformer.targets.labels.target import labels_target
 from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
@@ -195,8 +196,13 @@ def test_held_out_rows_are_judged_anew_when_costs_change(multilabel: bool) -> No
 
 def test_some_rows_of_many_are_kept() -> None:
     probs = np.tile(np.linspace(0, 1, 5_000, dtype=np.float32)[:, None], 2)
-    kept = KeptRows.of(probs, np.arange(5_000) % 2)
+    kept = KeptAnswers.of(probs, np.arange(5_000) % 2, 70_000 + np.arange(5_000))
     found, truth = kept.read(multilabel=False)
     assert (kept.rows, found.shape, len(truth if truth is not None else ())) == (2_000, (2_000, 2), 2_000)
     assert found[[0, -1], 0].tolist() == [0, 1]
-    assert KeptRows.of(np.zeros((5_000, 4_000), np.float32), None).rows == 100
+    assert kept.row_numbers is not None
+    assert kept.row_numbers[[0, -1]].tolist() == [70_000, 74_999]
+    assert kept.model_copy(update={"numbers": None}).row_numbers is None
+    with pytest.raises(ValueError, match="one value for each of 2,000 rows"):
+        KeptAnswers.model_validate(kept.model_dump() | {"numbers": packed(np.zeros(2_000))})
+    assert KeptAnswers.of(np.zeros((5_000, 4_000), np.float32), None).rows == 100

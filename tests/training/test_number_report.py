@@ -52,7 +52,12 @@ def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -
     assert found.metrics.mae.value == pytest.approx(figures.mae)
     assert found.metrics.spearman is not None
     assert found.metrics.spearman.value == pytest.approx(figures.spearman)
-    assert found.worst_errors[0].row == EXTREME
+    assert figures.kept is not None
+    assert figures.kept.row_numbers is not None
+    assert sorted(figures.kept.row_numbers) == list(range(1, 81))
+    worst = found.worst_errors[0]
+    assert figures.kept.answered[figures.kept.row_numbers == worst.row] == pytest.approx(worst.prediction)
+    assert worst.row == EXTREME
     assert found.doubts is not None
     assert found.doubts.listed[0].row == EXTREME
     for words in (

@@ -11,6 +11,7 @@ import polars as pl
 
 from glassformer.data.arrays import Array
 from glassformer.evaluation.record import Estimate
+from glassformer.prediction.answering import Answering
 
 FEWEST_TEXTS = 2
 """What a model needs of a class to learn it."""
@@ -30,6 +31,18 @@ class Said(NamedTuple):
     cells: list[str]
     sureness: list[float] | None
     doubt: Array
+
+
+class Unseen(NamedTuple):
+    """What a model says of rows that it had not learned.
+
+    Attributes:
+        rows: their numbers in the table that it learned from (rows,).
+        said: what it says of them.
+    """
+
+    rows: Array
+    said: Said
 
 
 class Figure(NamedTuple):
@@ -100,6 +113,10 @@ class Labelling(ABC):
     @abstractmethod
     def said(self, answers: Any) -> Said:
         """Return what a model says, from its answers."""
+
+    def unseen(self, predictor: Answering) -> Unseen | None:  # noqa: ARG002
+        """Return what a model said of rows that it had not learned. None if it does not keep that."""
+        return None
 
     @abstractmethod
     def to_check(self, cell: str) -> Any:

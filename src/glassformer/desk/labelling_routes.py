@@ -97,6 +97,21 @@ def add_looking(app: FastAPI, store: Store) -> None:
             "labelled": _alike(store, number, labelled.filter(pl.col("id").is_in(shown)), _ALIKE_LABELLED),
         }
 
+    @app.get("/desk/unseen")
+    def unseen() -> dict[str, Any]:
+        """Count the texts with a label that the model of the last round had not learned, by label and answer.
+
+        If a text does not have one class, there are no `pairs`.
+        """
+        kept = "FROM unseen u JOIN current c ON c.text = u.text WHERE c.kind = 'label'"
+        pairs = store.rows(f"SELECT c.label, u.answered, count(*) AS texts {kept} GROUP BY c.label, u.answered")
+        one_class = store.labelling.panel == "class"
+        return {
+            "texts": store.value(f"SELECT count(*) {kept}"),
+            "wrong": store.value(f"SELECT count(*) {kept} AND loss(c.label, u.answered) > 0"),
+            "pairs": [dict(pair) for pair in pairs] if one_class else [],
+        }
+
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:
         """Return the labels that the last check doubts, most doubtful first, unless they were changed since.

@@ -24,10 +24,11 @@ from glassformer.data.shards import files_of
 from glassformer.data.sources import SourceConfig, Task
 from glassformer.data.table import ROWS_PER_BATCH, first_rows
 from glassformer.data.wording import counted
+from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
-from glassformer.desk.store import Store, labelling_of
+from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.answer_files import without_formulas
 from glassformer.targets.tasks import find_task

@@ -112,16 +112,16 @@ class Rounds:
             rounds = self.project.store.rounds()
             number = rounds[-1]["number"] + 1 if rounds else 1
             batch = self.project.store.last_batch  # the names of the classes are those after it
-            labels = self.project.write_lesson().height
+            lesson = self.project.write_lesson()["id"]
             record = {
-                "labels": labels,
+                "labels": len(lesson),
                 "batch": batch,
                 "command": shlex.join(self._command(number)),
                 "began": time.time(),
             }
             self.project.store.write_round(number, "running", record)
             self._stopped, self.said = False, "starting"
-            self._thread = threading.Thread(target=self._run, args=(number, record), name="round", daemon=True)
+            self._thread = threading.Thread(target=self._run, args=(number, record, lesson), name="round", daemon=True)
             self._thread.start()
             return number
 
@@ -148,11 +148,11 @@ class Rounds:
         out = str(self.project.model(number).relative_to(self.project.folder))
         return self.command(LABELS_FILE, out, self.project.settings())
 
-    def _run(self, number: int, record: dict[str, Any]) -> None:
+    def _run(self, number: int, record: dict[str, Any], learned: pl.Series) -> None:
         try:
             reason = self._trained(number)
             if reason is None:
-                record |= self._looked_at(number)
+                record |= self._looked_at(number, learned)
         except GlassformerError as error:
             reason = error.message
         except OSError as error:  # the disk is full, or the folder is gone
@@ -206,12 +206,17 @@ class Rounds:
             return "it was stopped"
         return " ".join(lines) if status else None
 
-    def _looked_at(self, number: int) -> dict[str, Any]:
-        """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record."""
+    def _looked_at(self, number: int, learned: pl.Series) -> dict[str, Any]:
+        """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record.
+
+        Args:
+            learned: the numbers of the texts that the model was trained from, in their order.
+        """
         store, folder, inputs = self.project.store, self.project.model(number), InputsRead.of(self.project.store.facts)
         self.said = "answering the texts without a label"
         predictor = load_answering(folder, device="cpu")
         self.on_model(predictor, folder)
+        store.keep_unseen(_unseen(predictor, store.labelling, learned), number=number)
         texts = store.unlabelled()
         found: dict[str, Any] = {}
         if texts.height:
@@ -239,6 +244,15 @@ class Rounds:
         if check.knows_nothing and doubted.is_empty():
             found["unchecked"] = _KNOWS_NOTHING
         return found | {"more": _more(check)}
+
+
+def _unseen(predictor: Answering, labelling: Labelling, learned: pl.Series) -> pl.DataFrame:
+    """Return what was said of texts that a model had not learned: the columns of `keep_unseen`."""
+    if (found := labelling.unseen(predictor)) is None:
+        return pl.DataFrame(schema=["id", "answered", "probability"])
+    known = (found.rows > 0) & (found.rows <= len(learned))
+    columns = {"answered": found.said.cells, "probability": found.said.sureness}
+    return pl.DataFrame(columns).filter(known).with_columns(id=learned.gather(found.rows[known] - 1))
 
 
 def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], labelling: Labelling) -> dict[str, Any]:

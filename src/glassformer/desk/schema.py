@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 5
+VERSION = 6
 LAST_FIRST = "ORDER BY kind = 'skip', coalesce(stands, id) DESC, id DESC LIMIT 1"
 """Which of several decisions holds. A skip decides nothing where somebody has decided, and another name of a class
 stands where the label stood that had the old one."""
@@ -11,7 +11,7 @@ stands where the label stood that had the old one."""
 # 50,000 texts. `same` is the first row with the same text and values beside it. `decisions.stands` is the decision in
 # whose place one comes because its class got another name. `renames.batch` is the batch from which on a class had the
 # new name, `renames.place` the place that it had, or null if undoing a batch does not bring the old name back.
-# `suggestions.said` is what the model said; `label` has the present names of its classes.
+# `suggestions.said` is what the model said; `label` has the present names of its classes. So is `unseen.answered`.
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER, beside TEXT,
@@ -52,6 +52,12 @@ CREATE TABLE suggestions (
 );
 CREATE INDEX suggestions_by_place ON suggestions (place);
 """
+_UNSEEN = """
+CREATE TABLE unseen (
+    text INTEGER PRIMARY KEY REFERENCES texts, answered TEXT NOT NULL, probability REAL, round INTEGER NOT NULL,
+    said TEXT NOT NULL
+);
+"""  # what the model of the last round answered to texts with a label that it had not learned
 LABELS = "SELECT d.text, d.label FROM texts t CROSS JOIN decisions d ON d.id = t.decision WHERE d.kind = 'label'"
 GIVEN = "(SELECT value FROM json_each(?1))"
 """A list of any length as one value."""
@@ -64,7 +70,7 @@ STANDING = (
 
 # From version 1, the next round fills the suggestions again.
 CHANGES = {
-    0: _SCHEMA + _RENAMES + _OPINIONS + _SUGGESTIONS,
+    0: _SCHEMA + _RENAMES + _OPINIONS + _SUGGESTIONS + _UNSEEN,
     1: "ALTER TABLE texts ADD COLUMN beside TEXT; DROP TABLE suggestions;" + _SUGGESTIONS,
     2: "ALTER TABLE decisions ADD COLUMN giver TEXT; ALTER TABLE texts ADD COLUMN same INTEGER; "
     "CREATE INDEX repeats ON texts (same); UPDATE texts SET same = f.first FROM "
@@ -78,5 +84,6 @@ CHANGES = {
     + _SUGGESTIONS
     + "INSERT INTO suggestions SELECT text, label, probability, place, round, label FROM before; DROP TABLE before;"
     + f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST});",
+    5: _UNSEEN,
 }
 """What brings a file of each version to the next one; a new file gets all at once."""

@@ -35,7 +35,9 @@ class Search(Viewer):
 
     words: str = Field(default="", max_length=_LONGEST_NAME)
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
-    state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped"] = "all"
+    state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong"] = "all"
+    answered: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    """A class that the model of the last round answered, of a text with a label that it had not learned."""
 
 
 class SearchPage(Search):

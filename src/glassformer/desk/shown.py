@@ -17,7 +17,7 @@ from glassformer.serving.limits import RefusedError
 # person may be hidden; who looks is shown the last one of their own instead.
 _SHOWN = f"""
     SELECT t.id, t.text, t.beside, t.decision, c.kind, c.label, c.note, c.way, c.who, s.label AS suggested,
-        s.probability
+        s.probability, u.answered, u.probability AS answered_probability
     FROM texts t
     LEFT JOIN decisions last ON last.id = t.decision
     LEFT JOIN decisions c ON c.id = CASE
@@ -25,7 +25,8 @@ _SHOWN = f"""
         OR (NOT ?2 AND t.id IN (SELECT text FROM opinions GROUP BY text HAVING count(*) > 1)) THEN last.id
         ELSE (SELECT id FROM decisions WHERE text = t.id AND who = ?1 AND undone IS NULL {LAST_FIRST})
     END
-    LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2"""
+    LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2
+    LEFT JOIN unseen u ON u.text = t.id AND c.id = last.id AND NOT ?2"""
 _STATES = {
     "all": "1",
     "open": "c.id IS NULL",
@@ -33,17 +34,19 @@ _STATES = {
     "unsure": "c.kind = 'unsure'",
     "skipped": "c.kind = 'skip'",
     "dropped": "c.kind = 'drop'",
+    "wrong": "c.kind = 'label' AND loss(c.label, u.answered) > 0",
 }
 
 
 def found(store: Store, search: Search, *, page: tuple[int, int] = (-1, 0)) -> list[dict[str, Any]]:
-    """Return the texts that a search finds, in the order of the table.
+    """Return the texts that a search finds, in the order of the table; wrong answers, the worst first.
 
     Args:
         page: how many of them at most, and how many before them are left out.
     """
     where, values = _condition(search)
-    return _rows(store, search, f"{where} ORDER BY t.id LIMIT ? OFFSET ?", *values, *page)
+    worst = "loss(c.label, u.answered) DESC, u.probability DESC, " if search.state == "wrong" else ""
+    return _rows(store, search, f"{where} ORDER BY {worst}t.id LIMIT ? OFFSET ?", *values, *page)
 
 
 def number_found(store: Store, search: Search) -> int:
@@ -96,4 +99,7 @@ def _condition(search: Search) -> tuple[str, list[str]]:
     if search.label is not None:
         where.append("is_of(coalesce(c.label, s.label), ?)")
         values.append(search.label)
+    if search.answered is not None:
+        where.append("is_of(u.answered, ?)")
+        values.append(search.answered)
     return " AND ".join(where), values

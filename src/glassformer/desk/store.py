@@ -16,11 +16,10 @@ from typing import Any, Literal
 import polars as pl
 
 from glassformer.data.labels import in_order
-from glassformer.desk.labelling import Labelling
+from glassformer.desk.facts import check_facts, labelling_of
 from glassformer.desk.renames import Renames
 from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, VERSION
 from glassformer.errors import UsageError
-from glassformer.targets.parts import part_of
 
 Kind = Literal["label", "skip", "unsure", "drop"]
 """What a person decided: a label, not now, a doubt that the model does not learn from, or to leave the text out."""
@@ -74,6 +73,7 @@ class Store:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
             self._connection.create_function("is_of", 2, self._is_of)
+            self._connection.create_function("loss", 2, self._loss)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -87,7 +87,7 @@ class Store:
                     change.execute(f"PRAGMA user_version = {VERSION}")
             if version > VERSION:
                 raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
-            _check_facts(facts := self.facts)
+            check_facts(facts := self.facts)
         except (sqlite3.DatabaseError, ValueError, RecursionError) as error:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
         self.labelling = labelling_of(facts)
@@ -95,6 +95,9 @@ class Store:
     def _is_of(self, label: str | None, name: str) -> bool:
         """Whether a label is of a class, or one of its classes is it."""
         return label is not None and name in self.labelling.classes_of(label)
+
+    def _loss(self, label: str | None, answered: str | None) -> float | None:
+        return None if label is None or answered is None else self.labelling.loss(label, answered)
 
     def close(self) -> None:
         """Write everything into the one file, and close it."""
@@ -146,7 +149,7 @@ class Store:
             draws: a random number for each text: the order in which texts are drawn at random.
         """
         with self.change() as change:
-            for table in ("decisions", "suggestions", "classes", "renames", "rounds", "facts", "texts"):
+            for table in ("decisions", "suggestions", "unseen", "classes", "renames", "rounds", "facts", "texts"):
                 change.execute(f"DELETE FROM {table}")
             first = texts.select(pl.col("id").first().over("text", "beside")).to_series()
             change.executemany(
@@ -286,13 +289,14 @@ class Store:
         return Renames([tuple(row) for row in rows], self.labelling)
 
     def name_suggestions(self) -> None:
-        """Give the suggestions the present names of their classes."""
+        """Give the suggestions, and the answers to texts with a label, the present names of their classes."""
         renames = self.renames
-        of_round = "SELECT json_extract(record, '$.batch') FROM rounds WHERE number = (SELECT round FROM suggestions)"
-        learned = self.value(of_round) or 0
-        with self.change() as change:
-            change.create_function("present", 1, lambda said: renames.present(said, learned))
-            change.execute("UPDATE suggestions SET label = present(said) WHERE label <> present(said)")
+        for table, column in (("suggestions", "label"), ("unseen", "answered")):
+            of_round = f"SELECT json_extract(record, '$.batch') FROM rounds WHERE number = (SELECT round FROM {table})"
+            learned = self.value(of_round) or 0
+            with self.change() as change:
+                change.create_function("present", 1, lambda said, learned=learned: renames.present(said, learned))
+                change.execute(f"UPDATE {table} SET {column} = present(said) WHERE {column} <> present(said)")
 
     def labelled(self) -> pl.DataFrame:
         """Return the texts that have a label: the columns id, text, beside, label and way, in the order of the table.
@@ -329,6 +333,18 @@ class Store:
             change.executemany("INSERT INTO suggestions VALUES (?, ?, ?, ?, ?, ?)", columns.iter_rows())
             self.name_suggestions()
 
+    def keep_unseen(self, answers: pl.DataFrame, *, number: int) -> None:
+        """Put what the model of a round answered to texts that it had not learned in the place of what was kept.
+
+        Args:
+            answers: the columns id, answered and probability.
+        """
+        with self.change() as change:
+            change.execute("DELETE FROM unseen")
+            columns = answers.select("id", "answered", "probability", pl.lit(number), said="answered")
+            change.executemany("INSERT INTO unseen VALUES (?, ?, ?, ?, ?)", columns.iter_rows())
+            self.name_suggestions()
+
     def write_round(self, number: int, state: str, record: Mapping[str, Any]) -> None:
         """Keep the record of a round of training, in the place of what was known of it."""
         with self.change() as change:
@@ -339,24 +355,6 @@ class Store:
         """Return the records of all rounds, oldest first."""
         found = self.rows("SELECT * FROM rounds ORDER BY number")
         return [{"number": row["number"], "state": row["state"], **json.loads(row["record"])} for row in found]
-
-
-def labelling_of(facts: Mapping[str, Any]) -> Labelling:
-    """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
-    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
-
-
-def _check_facts(facts: Mapping[str, Any]) -> None:
-    """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
-    for name in ("table", "text", "label", "task", "separator", "encoding"):
-        if not isinstance(facts.get(name), str | None):
-            raise ValueError(f"its fact {name!r} is no text")
-    for name in ("other_texts", "columns", "found", "doubts", "added"):
-        if not isinstance(facts.get(name, []), list):
-            raise ValueError(f"its fact {name!r} is no list")
-    table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
-    if table.is_absolute() or ".." in table.parts:
-        raise ValueError("its table is a file outside the project")
 
 
 def _look_up(change: sqlite3.Connection, batch: int) -> None:

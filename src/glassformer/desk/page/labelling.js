@@ -89,10 +89,14 @@ export function labelling(desk) {
     const sure = desk.state.task !== "number" && found.probability > SURE; // the least sure one may be
     const ways = { random: "Drawn at random", any: "Drawn at random", unsure: sure ? "" : "Among the least sure left", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
     const repeats = ofRepeats(found);
-    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? "", repeats].filter(Boolean).join(" · ");
+    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? "", answeredAs(found), repeats].filter(Boolean).join(" · ");
     suggest(found);
     desk.speak(found.text + (repeats.includes(REPLACES) ? ` ${repeats}` : ""));
   }
+
+  /** What the model of the last round said of a text with another label, if it had not learned it. */
+  const answeredAs = ({ answered, label, answered_probability: sure }) =>
+    ((answered ?? null) === null || answered === label ? "" : `answered: ${labelOf(answered)}${sure === null ? "" : ` (${chance(sure)})`}`);
 
   /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
   async function suggest(found) {

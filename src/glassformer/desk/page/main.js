@@ -8,10 +8,11 @@ import { opening } from "./opening.js";
 import { texts } from "./texts.js";
 import { training } from "./training.js";
 import { using } from "./using.js";
+import { why } from "./why.js";
 
 const STEPS = [
   ["open", "Open", opening], ["label", "Label", labelling], ["texts", "Texts", texts],
-  ["train", "Train", training], ["mend", "Mend", mending], ["use", "Use", using],
+  ["train", "Train", training], ["why", "See why", why], ["mend", "Mend", mending], ["use", "Use", using],
 ];
 const LOOK_AGAIN = 1500; // milliseconds, while a model is trained
 

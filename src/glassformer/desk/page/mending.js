@@ -98,7 +98,7 @@ export function mending(desk) {
     classes.replaceChildren(...all.map(({ name, texts }) => {
       const to = el("input", { type: "text", value: name, "aria-label": `New name of ${name}` });
       const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
-        el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.split = name; } }, "Split"),
+        el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.look = { state: "labelled", label: name }; } }, "Split"),
         desk.state.ordered ? el("button", { type: "button", "aria-label": `${name} comes earlier`, onclick: () => change({ name, up: true }) }, "↑") : "");
       form.addEventListener("submit", (event) => {
         event.preventDefault();

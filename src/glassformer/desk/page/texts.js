@@ -1,16 +1,21 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
-import { chance, counted, el } from "/page/dom.js";
+import { counted, el } from "/page/dom.js";
+import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
-import { get, labelOf, latest, me, once, person, post } from "./server.js";
+import { get, latest, me, once, person, post } from "./server.js";
+
+const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
   const newest = latest(), newestTold = latest();
-  const words = el("input", { type: "search", id: "search", title: "Put a phrase in double quotes" }), state = el("select", { id: "state" }), label = el("select", { id: "of-class" });
-  state.append(...["all", "open", "labelled", "unsure", "skipped", "dropped"].map((name) => el("option", { value: name }, name)));
+  const words = el("input", { type: "search", id: "search", title: "Put a phrase in double quotes" }), state = el("select", { id: "state" });
+  const label = el("select", { id: "of-class" }), answered = el("select", { id: "answered" });
+  const byAnswer = el("label", { title: "What the model of the last round answered to texts with a label that it had not learned" }, "Answered", answered);
+  state.append(...Object.entries(STATES).map(([value, name]) => el("option", { value }, name)));
   const form = el("form", { className: "naming", role: "search" },
-    el("label", {}, "Search", words), el("label", {}, "Which", state), el("label", {}, "Class", label), el("button", {}, "Search"));
+    el("label", {}, "Search", words), el("label", {}, "Which", state), el("label", {}, "Class", label), byAnswer, el("button", {}, "Search"));
   const all = el("input", { type: "checkbox", id: "all-texts" });
   const allSaid = el("span", {}), list = el("ol", { className: "near-texts" });
   const to = el("input", { id: "bulk", type: "text", autocomplete: "off" });
@@ -25,9 +30,10 @@ export function texts(desk) {
 
   async function enter() {
     update();
-    if (desk.split !== undefined) {
-      [words.value, state.value, label.value, page] = ["", "labelled", desk.split, 0];
-      desk.split = undefined;
+    if (desk.look !== undefined) {
+      [words.value, state.value, page] = ["", desk.look.state, 0];
+      [label.value, answered.value] = [desk.look.label ?? "", desk.look.answered ?? ""];
+      desk.look = undefined;
       await search();
       return words.focus();
     }
@@ -39,17 +45,19 @@ export function texts(desk) {
     way = "alike";
     show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
     learned.hidden = !alike.labelled.length;
-    learned.replaceChildren(el("h2", {}, `Labelled texts like text ${like}: the model learns from them`), el("ol", { className: "near-texts" }, ...alike.labelled.map(({ id, text, label: given }) =>
-      el("li", {}, el("span", { dir: "auto" }, text), el("p", { className: "soft" }, `${id} · ${labelOf(given)} `, el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label"))))));
+    learned.replaceChildren(el("h2", {}, `Labelled texts like text ${like}: the model learns from them`), el("ol", { className: "near-texts" }, ...alike.labelled.map((text) => el("li", {}, ...line(desk, { ...text, kind: "label" })))));
   }
 
   const offer = once((names) => {
-    const chosen = label.value;
-    label.replaceChildren(el("option", { value: "" }, "any"), ...names.map((name) => el("option", { value: name }, name)));
-    label.value = names.includes(chosen) ? chosen : "";
+    for (const select of [label, answered]) {
+      const chosen = select.value;
+      select.replaceChildren(el("option", { value: "" }, "any"), ...names.map((name) => el("option", { value: name }, name)));
+      select.value = names.includes(chosen) ? chosen : "";
+    }
     known.replaceChildren(...names.map((name) => el("option", { value: name })));
   });
   function update() {
+    byAnswer.hidden = !desk.state.classes.length || !desk.state.rounds.some(({ state: each }) => each === "done");
     apart.hidden = !person.blind && !desk.state.twice;
     offer(desk.state.classes.map(({ name }) => name));
   }
@@ -59,7 +67,7 @@ export function texts(desk) {
   }
 
   async function search() {
-    asked = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}) };
+    asked = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}), ...(answered.value ? { answered: answered.value } : {}) };
     const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`)));
     if (!answer) return;
     way = asked.label && asked.state === "labelled" ? "class" : "search"; // a class is split: one person decides for all
@@ -72,7 +80,7 @@ export function texts(desk) {
     all.checked = false;
     heading.textContent = said;
     allSaid.textContent = `Mark all ${counted(answer.total, "text")}`;
-    list.replaceChildren(...answer.texts.map(line));
+    list.replaceChildren(...answer.texts.map((text) => el("li", {}, ...line(desk, text, { mark: el("input", { type: "checkbox", value: text.id, className: "mark" }) }))));
     back.hidden = way === "alike" || page === 0;
     onward.hidden = way === "alike" || (page + 1) * answer.per_page >= answer.total;
     bulk.hidden = !answer.texts.length;
@@ -89,13 +97,6 @@ export function texts(desk) {
     texts.forEach((id) => asked.append("texts", id));
     const answer = await newestTold(texts.length ? desk.ask(() => get(`/desk/repeats?${asked}`), { aside: true }) : { repeats: 0, labels_of_repeats: [] });
     if (answer) told.textContent = ofRepeats(answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
-  }
-
-  function line({ id, text, beside, kind, label: given, note, suggested, probability }) {
-    const said = kind === "label" ? labelOf(given) : kind ?? (suggested === null || suggested === undefined ? "" : `${labelOf(suggested)}?${probability === null || desk.state.task === "number" ? "" : ` ${chance(probability)}`}`);
-    return el("li", {}, el("label", { className: "tick" }, el("input", { type: "checkbox", value: id, className: "mark" }),
-      el("span", { dir: "auto" }, text)), el("p", { className: "soft" }, `${id} · ${[...Object.values(beside ?? {}), said, note].filter(Boolean).join(" · ")} `,
-      el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "label")));
   }
 
   form.addEventListener("submit", (event) => { event.preventDefault(); page = 0; search(); });

@@ -12,11 +12,13 @@ import polars as pl
 
 from glassformer.data.table import split_labels, tidy_values
 from glassformer.data.wording import counted, in_option
-from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said
+from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said, Unseen
 from glassformer.errors import UsageError
 from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
+from glassformer.prediction.answering import Answering
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.target import labels_of
 
 _BETWEEN = "|"  # several classes in a cell
 
@@ -53,6 +55,16 @@ class OneClass(Labelling):
         ordered = np.sort(answers.probs, axis=1)
         cells = [str(label) for label in answers.read()]
         return Said(cells, answers.confidences().tolist(), 1 + ordered[:, -2:][:, 0] - ordered[:, -1])
+
+    def unseen(self, predictor: Answering) -> Unseen | None:
+        kept = predictor.held_out and predictor.held_out.kept
+        if kept is None or kept.row_numbers is None:
+            return None
+        target = labels_of(predictor.trained.config.target)
+        probs, _ = kept.read(multilabel=target.multilabel)
+        return Unseen(
+            kept.row_numbers, self.said(target.answers_of(probs, readers={}, empty=np.zeros(kept.rows, bool)))
+        )
 
     def to_check(self, cell: str) -> Any:
         return cell

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from base64 import b64decode, b64encode
 from collections import Counter
 from functools import lru_cache
 from operator import not_
@@ -13,20 +11,19 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.wording import counted, label_name
+from glassformer.data.wording import label_name
 from glassformer.errors import GlassformerError
 from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.kept_rows import KeptRows, packed, packed_numbers, places_kept, unpacked
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.number.held_out import Mean, Share, unseen_figures
 from glassformer.targets.probabilities import confidences_of, given_by
 from glassformer.targets.review import Thresholds
 
-_MOST_ROWS, _MOST_VALUES = 2_000, 400_000
-_MOST_BYTES = 16 * _MOST_VALUES  # one row has as many values as there are labels, which may be more
 _WHOLE = 65_535  # of a probability; 16 bits hold it
 
 
-class KeptRows(BaseModel):
+class KeptAnswers(KeptRows):
     """What was said of some of the held-out rows. When costs change, answers to them are judged anew.
 
     Attributes:
@@ -34,50 +31,31 @@ class KeptRows(BaseModel):
         truth: the numbers of the right labels (rows,), or of several labels ones and zeros (rows, labels).
     """
 
-    model_config = ConfigDict(frozen=True)
-
-    rows: int = Field(ge=1, le=_MOST_ROWS)
     probs: str
     truth: str | None
 
     @classmethod
-    def of(cls, probs: Array, truth: Array | None) -> Self:
+    def of(cls, probs: Array, truth: Array | None, numbers: Array | None = None) -> Self:
         """Keep some rows, evenly spread."""
-        rows = min(len(probs), _MOST_ROWS, max(1, _MOST_VALUES // probs.shape[1]))
-        places = np.linspace(0, len(probs) - 1, rows).round().astype(np.int64)
+        places = places_kept(*probs.shape)
         return cls(
-            rows=rows,
-            probs=_packed(np.rint(probs[places].astype(np.float64) * _WHOLE)),
-            truth=None if truth is None else _packed(truth[places]),
+            rows=len(places),
+            probs=packed(np.rint(probs[places].astype(np.float64) * _WHOLE)),
+            truth=None if truth is None else packed(truth[places]),
+            numbers=None if numbers is None else packed_numbers(numbers[places]),
         )
 
     @model_validator(mode="after")
     def _unpacks(self) -> Self:
-        for packed in (self.probs, self.truth or self.probs):
-            _unpacked(packed, self.rows)
+        for letters in (self.probs, self.truth or self.probs):
+            unpacked(letters, self.rows)
         return self
 
     def read(self, *, multilabel: bool) -> tuple[FloatArray, Array | None]:
         """Return both arrays."""
-        probs = (_unpacked(self.probs, self.rows) / _WHOLE).astype(np.float32)
-        truth = None if self.truth is None else _unpacked(self.truth, self.rows).astype(np.int64)
+        probs = (unpacked(self.probs, self.rows) / _WHOLE).astype(np.float32)
+        truth = None if self.truth is None else unpacked(self.truth, self.rows).astype(np.int64)
         return probs, truth if truth is None or multilabel else truth[:, 0]
-
-
-def _packed(values: Array) -> str:
-    return b64encode(zlib.compress(values.astype("<u2").tobytes(), 9)).decode()
-
-
-def _unpacked(packed: str, rows: int) -> Array:
-    """Return the values (rows, any). Raises `ValueError` if they are damaged. A few letters may stand for gigabytes."""
-    unpacking = zlib.decompressobj()
-    try:
-        content = unpacking.decompress(b64decode(packed), _MOST_BYTES)
-    except (ValueError, zlib.error) as error:
-        raise ValueError(f"it cannot be unpacked ({error})") from error
-    if not unpacking.eof or not content or len(content) % (2 * rows):
-        raise ValueError(f"it does not hold as many values for each of {counted(rows, 'row')}")
-    return np.frombuffer(content, "<u2").reshape(rows, -1)
 
 
 class HeldOutAnswers(BaseModel):
@@ -98,7 +76,7 @@ class HeldOutAnswers(BaseModel):
     """The same."""
     costs: tuple[CostRow, ...] = Field(default=(), exclude_if=not_)
     """The costs of wrong answers by which the rows were answered."""
-    kept: KeptRows | None = Field(default=None, exclude_if=not_)
+    kept: KeptAnswers | None = Field(default=None, exclude_if=not_)
     """None in sentiment-en alone."""
 
     def under(self, costs: tuple[CostRow, ...], labels: tuple[Any, ...], *, multilabel: bool) -> Self:
@@ -125,6 +103,7 @@ class HeldOutAnswers(BaseModel):
         threshold: float | None,
         labels: Array | None = None,
         costs: tuple[CostRow, ...] = (),
+        numbers: Array | None = None,
     ) -> Self:
         """Sum up the answers to held-out rows.
 
@@ -133,6 +112,7 @@ class HeldOutAnswers(BaseModel):
             threshold: the largest unseen share of a text that is not unlike the training data. Both are None if the
                 model keeps no seen words.
             labels: the right labels as numbers (see `Thresholds.of`). None if they are not known.
+            numbers: those of the rows (see `KeptRows`).
         """
         read = answers.read()
         given = Counter(str(label) for found in read for label in (found if answers.multilabel else [found]))
@@ -143,13 +123,13 @@ class HeldOutAnswers(BaseModel):
             **({} if unseen is None or threshold is None else unseen_figures(unseen, threshold)),
             thresholds=Thresholds.of(answers.probs, labels, multilabel=answers.multilabel, costs=answers.costs),
             costs=costs,
-            kept=KeptRows.of(answers.probs, labels),
+            kept=KeptAnswers.of(answers.probs, labels, numbers),
         )
 
 
 @lru_cache(maxsize=4)  # it is asked for with each text
 def _judged(
-    kept: KeptRows, rows: tuple[CostRow, ...], labels: tuple[tuple[str, str], ...], multilabel: bool
+    kept: KeptAnswers, rows: tuple[CostRow, ...], labels: tuple[tuple[str, str], ...], multilabel: bool
 ) -> dict[str, Any]:
     """Return the figures of `HeldOutAnswers` that depend on costs, by the rows that were kept."""
     probs, truth = kept.read(multilabel=multilabel)

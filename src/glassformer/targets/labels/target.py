@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from glassformer.data.arrays import FloatArray
 from glassformer.data.wording import label_name, listed
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import Scores
@@ -77,14 +78,13 @@ class Labels(Target):
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
         total = np.sum(list(scores.values()), axis=0)
         probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
-        return self._answers(
-            labels=self.labels,
-            multilabel=self.multilabel,
-            probs=probs.astype(np.float32),
-            costs=self.rule,
-            readers={name: logits / self.temperature for name, logits in scores.items()},
-            **about,
-        )
+        readers = {name: logits / self.temperature for name, logits in scores.items()}
+        return self.answers_of(probs.astype(np.float32), readers=readers, **about)
+
+    def answers_of(self, probs: FloatArray, **about: Any) -> LabelAnswers:
+        """Return the answers with these calibrated probabilities (texts, labels)."""
+        kind = {"labels": self.labels, "multilabel": self.multilabel, "costs": self.rule}
+        return self._answers(probs=probs, **kind, **about)
 
     @property
     def _answers(self) -> Callable[..., LabelAnswers]:

@@ -131,7 +131,11 @@ def held_out_figures(
         return {}
     total = reduce(np.add, held_out.by_reader().values())
     answers = target.answers({"": total}, None, empty=np.zeros(len(total), np.bool_))
-    found = HeldOutAnswers.of(answers, unseen, threshold=threshold, labels=held_out.labels, costs=target.costs)
+    added = source is not None and bool(source.added)
+    numbers = None if added else held_out.table.frame["row"].to_numpy()[held_out.places]
+    found = HeldOutAnswers.of(
+        answers, unseen, threshold=threshold, labels=held_out.labels, costs=target.costs, numbers=numbers
+    )
     figures = {"held_out_answers": found.model_dump()}
     if doubts := _label_doubts(held_out, prepared, source, answers.probs):
         figures["label_doubts"] = doubts.model_dump(mode="json")

@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
+from glassformer.data.arrays import Array
 from glassformer.data.inputs import as_number
 from glassformer.data.table import tidy_values
 from glassformer.data.wording import counted, short
-from glassformer.desk.labelling import Difference, Figure, Labelling, Said
+from glassformer.desk.labelling import Difference, Figure, Labelling, Said, Unseen
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import normal
+from glassformer.prediction.answering import Answering
 from glassformer.targets.number.target import NumberAnswers
 
 
@@ -45,10 +47,16 @@ class ANumber(Labelling):
         return None if lesson["label"].n_unique() > 1 else "a model needs at least two different numbers"
 
     def said(self, answers: NumberAnswers) -> Said:
-        cells = [short(value).replace(",", "") for value in answers.values.tolist()]
+        cells = _cells(answers.values)
         if answers.unseen is None:
             return Said(cells, None, np.zeros(len(cells)))
         return Said(cells, (1 - answers.unseen).tolist(), answers.unseen)
+
+    def unseen(self, predictor: Answering) -> Unseen | None:
+        kept = predictor.held_out and predictor.held_out.kept
+        if kept is None or kept.row_numbers is None:
+            return None
+        return Unseen(kept.row_numbers, Said(_cells(kept.answered), None, np.zeros(kept.rows)))
 
     def to_check(self, cell: str) -> Any:
         return float(cell)
@@ -66,6 +74,10 @@ class ANumber(Labelling):
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
         return lambda one, other: (float(one) - float(other)) ** 2
+
+
+def _cells(values: Array) -> list[str]:
+    return [short(value).replace(",", "") for value in values.tolist()]
 
 
 def _cell(given: str | None) -> str | None:

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import FloatArray
+from glassformer.targets.kept_rows import KeptNumbers
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Distances = Annotated[tuple[Annotated[float, Field(ge=0)] | None, ...], Field(min_length=99, max_length=99)]
@@ -83,6 +84,7 @@ class HeldOutNumbers(BaseModel):
     unseen_share: Mean | None = None
     """See `HeldOutAnswers`, also for the next one."""
     unlike_training: Share | None = None
+    kept: KeptNumbers | None = Field(default=None, exclude_if=lambda kept: kept is None)
 
 
 def unseen_figures(unseen: FloatArray, threshold: float) -> dict[str, Any]:

@@ -256,8 +256,10 @@ def _held_out_metrics(
     """Return the entries of `metrics.json` about held-out rows. A model that explains nothing doubts no number."""
     if held_out is None or rows is None:
         return {}
-    found: dict[str, Any] = {"held_out": held_out.model_dump()}
-    if held_out.r2 > 0 and not prepared.record and not (source is not None and source.added):
+    added = source is not None and bool(source.added)  # rows of several tables
+    kept = rows.kept(numbered=not added)
+    found: dict[str, Any] = {"held_out": held_out.model_copy(update={"kept": kept}).model_dump()}
+    if held_out.r2 > 0 and not prepared.record and not added:
         doubts = rows.doubts()
         found |= {} if doubts is None else {"number_doubts": doubts.model_dump()}
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from glassformer.data.arrays import Array, Numbers
 from glassformer.data.numbers import numbers_of
@@ -14,6 +14,7 @@ from glassformer.evaluation.verdict import TWO_READERS, capital
 from glassformer.prediction.answering_config import TRANSFORMER, named
 from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.kept_rows import KeptNumbers
 from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.evaluation_report import in_unit
 from glassformer.targets.number.evaluation_result import NumberEvaluation
@@ -81,6 +82,12 @@ class HeldOutNumberRows(HeldOut):
 
     def told(self, found: NumberEvaluation) -> NumberEvaluation:
         return found if found.metrics.r2.low > 0 else found.model_copy(update={"by_answer": ()})  # see `Off.ranked`
+
+    def kept(self, *, numbered: bool) -> KeptNumbers:
+        """Return some rows with the answers to them. `numbered`: their numbers are those of one table."""
+        frame = self.table.frame[self.places]
+        truth = numbers_of(replace(self.table, frame=frame))
+        return KeptNumbers.of(truth - self.off.model, frame["row"].to_numpy() if numbered else None)
 
     def doubts(self) -> NumberDoubts | None:
         """Return the rows whose errors are far off (see `far_off`).

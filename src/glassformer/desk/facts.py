@@ -1,0 +1,28 @@
+"""What is known about a project by name (see `Project`): the kind of its labels, and whether a desk wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from glassformer.desk.labelling import Labelling
+from glassformer.targets.parts import part_of
+
+
+def labelling_of(facts: Mapping[str, Any]) -> Labelling:
+    """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
+    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
+    for name in ("table", "text", "label", "task", "separator", "encoding"):
+        if not isinstance(facts.get(name), str | None):
+            raise ValueError(f"its fact {name!r} is no text")
+    for name in ("other_texts", "columns", "found", "doubts", "added"):
+        if not isinstance(facts.get(name, []), list):
+            raise ValueError(f"its fact {name!r} is no list")
+    table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
+    if table.is_absolute() or ".." in table.parts:
+        raise ValueError("its table is a file outside the project")
