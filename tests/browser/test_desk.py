@@ -314,7 +314,7 @@ def test_what_holds_a_class_back_is_told_where_models_are_trained_and_classes_jo
 
 def test_the_curve_of_the_rounds_is_drawn(page: Page, desk: Desk) -> None:
     project, gains = desk.rounds.project, (Gain(more=100, value=0.03, low=0, high=0.08),)
-    curve = learning_chart.kept(LearningCurve(rows=(6, 12, 24, 48), errors=(0.4, 0.35, 0.3, 0.3), gains=gains))
+    curve = learning_chart.kept(LearningCurve(rows=(6, 12, 24, 48), errors=(0.4, 0.35, 0.3, 0.3), gains=gains), 100)
     for number, labels in enumerate((16, 40, 60), start=1):
         record = {"labels": labels, "aside": dict.fromkeys("1234", "praise"), "curve": curve}
         project.store.write_round(number, "done", record | {"more": "You can stop: 100 more labels would add little"})
@@ -329,6 +329,17 @@ def test_the_curve_of_the_rounds_is_drawn(page: Page, desk: Desk) -> None:
     expect(drawn.locator("circle.first")).to_have_count(3 + 1)  # and in the legend
     expect(drawn.locator("desc")).to_contain_text("foretold with 100 more labels 0.73 (likely 0.7 to 0.78)")
     check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+
+
+def test_a_table_without_open_texts_is_told_so(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
+    project.store.write_round(1, "done", {"labels": 40, "more": "You can stop: 100 more labels would add little"})
+    with labelling(browser, project) as page:
+        page.locator("#step-train").click()
+        expect(page.locator(".verdict").first).to_have_text(
+            "Every text is decided, so none is left to measure the model by. See why counts what models answered that "
+            "had not learned the text."
+        )
 
 
 def test_labels_that_were_not_checked_are_not_called_right(page: Page, desk: Desk) -> None:

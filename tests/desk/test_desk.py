@@ -15,8 +15,9 @@ from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
 from glassformer.desk.learning_chart import kept
 from glassformer.desk.project import Project
-from glassformer.desk.rounds import FEWEST_LABELS
+from glassformer.desk.rounds import FEWEST_LABELS, more_in_words
 from glassformer.desk.store import Store
+from glassformer.labels.check import check_labels
 from glassformer.labels.learning_curve import Gain, LearningCurve
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained
@@ -195,22 +196,40 @@ def test_what_more_labels_would_bring_is_drawn_and_said(
     trained_already(monkeypatch, reviews)
     label(project, range(1, 60, 2), "praise")
     label(project, range(2, 61, 2), "blame")  # each is bad
-    found = round_of(client, desk)
-    assert found["more"].startswith("You can stop: 100 more labels would add about 0.0 percentage points of accuracy")
+    round_of(client, desk)
     state = client.get("/desk/state").json()
-    assert "accuracy on labels held out: now 1, foretold with 100 more labels 1 (likely 1 to " in state["chart"]
+    assert "accuracy on labels held out: now 1." in state["chart"], "nothing is left that could be foretold"
     assert "random" not in state["chart"], "none was labelled after the round"
     gains = Gain(more=100, value=0.01, low=0, high=0.02), Gain(more=500, value=0.02, low=0.01, high=0.04)
     curve = LearningCurve(rows=(6, 48), errors=(0.3, 0.2), gains=gains)
-    assert kept(curve)["foretold"][1] == {
+    assert [each["more"] for each in kept(curve, 499)["foretold"]] == [100], "no more than there are texts"
+    assert kept(replace(curve, gains=(replace(gains[0], low=0.02),)), 500)["foretold"] == []
+    assert kept(curve, 500)["foretold"][1] == {
         "more": 500,
         "value": pytest.approx(0.82),
         "low": pytest.approx(0.81),
         "high": pytest.approx(0.84),
     }
     assert not curve.is_enough
-    of_numbers = kept(replace(curve, baseline_error=0.5))
+    of_numbers = kept(replace(curve, baseline_error=0.5), 500)
     assert (of_numbers["figures"], of_numbers["foretold"][1]["value"]) == ([0.3, 0.2], pytest.approx(0.18))
+
+
+def test_no_more_labels_are_foretold_than_texts_are_left() -> None:
+    check = check_labels(some_texts(60), ["praise", "blame"] * 30)
+    gains = Gain(more=100, value=0.03, low=0, high=0.06), Gain(more=500, value=0.04, low=0.01, high=0.08)
+    curve = LearningCurve(rows=(6, 48), errors=(0.3, 0.2), gains=gains)
+    said = {left: more_in_words(replace(check, curve=curve), left) for left in (99, 292, 500)}
+    hundred = "100 more labels would add about 3.0 percentage points of accuracy (likely 0.0 to 6.0)"
+    assert said[99] == "Fewer than 100 texts are left, so what they would bring is not foretold"
+    assert said[292] == hundred
+    assert said[500].startswith(f"{hundred}, and 500 more labels would add about 4.0 ")
+    enough = replace(curve, gains=tuple(Gain(more=gain.more, value=0, low=0, high=0.006) for gain in gains))
+    assert more_in_words(replace(check, curve=enough), 99).startswith("You can stop: even more labels than texts")
+    flat = replace(curve, errors=(0.3, 0.005), gains=tuple(replace(gain, value=0, low=0, high=0) for gain in gains))
+    assert more_in_words(replace(check, curve=flat), 292) == (
+        "You can stop: more labels would add at most 0.5 percentage points of accuracy"
+    )
 
 
 def test_how_far_suggestions_sway(client: TestClient, project: Project) -> None:

@@ -73,7 +73,15 @@ def test_what_is_learned_already_gains_nothing() -> None:
     assert found.accuracies[-1] == 1
     assert found.gain.high < 0.01
     assert found.is_enough
-    assert found.in_words("labels").startswith("1,000 more labels would add about 0.0 percentage points of accuracy")
+    assert found.in_words("labels") == "no held-out answer is wrong, so more labels have nothing left to mend here"
+
+
+def test_an_interval_without_a_width_is_no_forecast() -> None:
+    found = LearningCurve(rows=(8, 60), errors=(0.2, 0.01), gains=(Gain(more=100, value=0.01, low=0.01, high=0.01),))
+    assert not found.is_enough
+    assert found.in_words("labels") == "more labels would add at most 1.0 percentage points of accuracy"
+    off = replace(found, errors=(9.0, 2.5), baseline_error=9.0, gains=(Gain(more=100, value=2.5, low=2.5, high=2.5),))
+    assert off.in_words("labels") == "more labels would make it at most 2.5 less off on average"
 
 
 def test_the_same_rows_give_the_same_curve() -> None:

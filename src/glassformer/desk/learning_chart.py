@@ -13,16 +13,21 @@ from glassformer.evaluation.record import Estimate
 from glassformer.labels.learning_curve import LearningCurve
 
 
-def kept(curve: LearningCurve) -> dict[str, Any]:
-    """Return what the record of a round keeps of a curve: accuracies, or mean errors of numbers."""
+def kept(curve: LearningCurve, left: int) -> dict[str, Any]:
+    """Return what the record of a round keeps of a curve: accuracies, or mean errors of numbers.
+
+    Args:
+        left: how many texts have no label yet. No more labels are foretold, nor what has an interval without a width.
+    """
     now = curve.errors[-1]
-    ends = [{name: now - getattr(gain, name) for name in ("value", "low", "high")} for gain in curve.gains]
+    gains = [gain for gain in curve.gains if gain.more <= left and gain.low < gain.high]
+    ends = [{name: now - getattr(gain, name) for name in ("value", "low", "high")} for gain in gains]
     if not curve.of_numbers:
         ends = [{name: 1 - error for name, error in each.items()} for each in ends]
     return {
         "rows": list(curve.rows),
         "figures": list(curve.errors if curve.of_numbers else curve.accuracies),
-        "foretold": [{"more": gain.more, **each} for gain, each in zip(curve.gains, ends, strict=True)],
+        "foretold": [{"more": gain.more, **each} for gain, each in zip(gains, ends, strict=True)],
     }
 
 
@@ -43,7 +48,7 @@ def learning_chart(rounds: Sequence[Mapping[str, Any]], scores: Mapping[int, Fig
     lines, said = [line for line, _ in drawn], [f"{measure} {line.name}: {words}." for line, words in drawn]
     heights = [edge for line in lines for edge in (*(y for _, y in line.points), *sum(line.intervals, ()))]
     x = axis("labels", [0, *(at for line in lines for at, _ in line.points)], whole=True)
-    mark = (float(last["labels"]), "foretold from here") if last else None
+    mark = (float(last["labels"]), "foretold from here") if last and last["curve"]["foretold"] else None
     return line_chart(f"{measure} by labels", " ".join(said), lines, x, axis(measure, heights), mark=mark)
 
 

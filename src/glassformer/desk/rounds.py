@@ -240,10 +240,10 @@ class Rounds:
             doubts=[_doubt(row, ids, cells, labelling) | {"batch": batch} for row in doubted.iter_rows(named=True)]
         )
         if check.curve is not None:
-            found["curve"] = kept(check.curve)
+            found["curve"] = kept(check.curve, texts.height)
         if check.knows_nothing and doubted.is_empty():
             found["unchecked"] = _KNOWS_NOTHING
-        return found | {"more": _more(check)}
+        return found | {"more": more_in_words(check, texts.height)}
 
 
 def _unseen(predictor: Answering, labelling: Labelling, learned: pl.Series) -> pl.DataFrame:
@@ -265,14 +265,20 @@ def _doubt(row: Mapping[str, Any], ids: Sequence[int], cells: Sequence[str], lab
     return doubt
 
 
-def _more(check: LabelCheck) -> str:
-    """Say what more labels would bring, and whether a person can stop; or why it cannot be told."""
+def more_in_words(check: LabelCheck, left: int) -> str:
+    """Say what labels of the texts that are left would bring, and whether a person can stop; or why it cannot be told.
+
+    Args:
+        left: how many texts nobody has decided about.
+    """
     curve = check.curve
     if curve is None:
         fewest = fewest_rows(len(check.labels))
         few = f"From {fewest:,} labels on, this says what more of them would bring"
         return few if check.rows < fewest else _UNTOLD.format(_KNOWS_NOTHING)
-    said = curve.in_words("labels", curve.batch)
-    if curve.gain is not curve.batch:
-        said += f", and {curve.in_words('labels')}"
-    return f"You can stop: {said}" if curve.is_enough else said
+    if gains := [gain for gain in curve.gains if gain.more <= left]:
+        said = ", and ".join(dict.fromkeys(curve.in_words("labels", gain) for gain in (gains[0], gains[-1])))
+    else:
+        said = f"fewer than {curve.batch.more:,} texts are left, so what they would bring is not foretold"
+        said = "even more labels than texts are left would hardly help" if curve.is_enough else said
+    return f"You can stop: {said}" if curve.is_enough else f"{said[0].upper()}{said[1:]}"

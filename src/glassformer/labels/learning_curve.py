@@ -91,7 +91,10 @@ class LearningCurve:
         return self.gain.high < _LITTLE_OF_NUMBERS * self.errors[-1] and self.errors[-1] < _BEGUN * self.baseline_error
 
     def in_words(self, rows: str = "rows of the same kind", gain: Gain | None = None) -> str:
-        """Say what more rows would bring, by default the most that are foretold."""
+        """Say what more rows would bring, by default the most that are foretold.
+
+        An interval without a width is no forecast: all curves take away every error that is left, and more.
+        """
         gain = gain or self.gain
         figures = gain.value, gain.low, gain.high
         if self.of_numbers:
@@ -100,7 +103,18 @@ class LearningCurve:
         else:
             value, low, high = (f"{100 * figure:.1f}" for figure in figures)
             said = f"add about {value} percentage points of accuracy (likely {low} to {high})"
+        if low == high:
+            return self._at_most(rows)
         return f"{gain.more:,} more {rows} would {said}"
+
+    def _at_most(self, rows: str) -> str:
+        """Say what the errors that are left leave to more rows."""
+        left = self.errors[-1]
+        if not left:
+            return f"no held-out answer is wrong, so more {rows} have nothing left to mend here"
+        if self.of_numbers:
+            return f"more {rows} would make it at most {short(float(f'{left:.2g}'))} less off on average"
+        return f"more {rows} would add at most {100 * left:.1f} percentage points of accuracy"
 
 
 def learning_curve(

@@ -31,10 +31,12 @@ export function training(desk) {
   });
 
   /** What a person should do next. */
-  function said({ missing, measured, rounds: all, swayed }) {
+  function said({ missing, measured, rounds: all, swayed, left }) {
     if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
-    const right = measured ? `On texts drawn at random, ${measured.said}.` : "How good the model is shows once texts drawn at random have been labelled after the first round.";
-    const learned = all.findLast(({ more: found }) => found)?.more, more = learned ? ` ${learned}.` : "";
+    const later = left ? "How good the model is shows once texts drawn at random have been labelled after the first round."
+      : `Every text is decided, so none is left to measure the model by.${all.some(({ state: each }) => each === "done") ? " See why counts what models answered that had not learned the text." : ""}`;
+    const right = measured ? `On texts drawn at random, ${measured.said}.` : later;
+    const learned = all.findLast(({ more: found }) => found)?.more, more = left && learned ? ` ${learned}.` : "";
     const sway = swayed ? ` By your labels, suggestions that you saw are ${swayed.shown}, and hidden ones ${swayed.hidden}.` : "";
     return right + more + sway;
   }
