@@ -331,6 +331,35 @@ def test_the_curve_of_the_rounds_is_drawn(page: Page, desk: Desk) -> None:
     check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
 
 
+def test_what_the_slider_chose_is_kept_and_in_the_command(browser: Browser, tmp_path: Path, reviews: Trained) -> None:
+    project = project_of(tmp_path, some_texts(200))
+    shutil.copytree(reviews.folder, project.model(1))
+    project.store.write_round(1, "done", {"labels": 20})
+    sure = [number % 10 / 10 for number in range(1, 101)]
+    suggested = {"id": list(range(1, 101)), "label": "praise", "probability": sure, "place": 0}
+    project.store.suggest(pl.DataFrame(suggested), number=1)
+    label(project, [number for number in range(1, 101) if number % 10 > 3], "praise")
+    label(project, [number for number in range(1, 101) if number % 10 <= 3], "blame")
+    with labelling(browser, project) as page:
+        page.locator("#step-use").click()
+        slider, command = page.get_by_label("An automatic answer has at least"), page.locator("main code").first
+        look = page.get_by_label("A person's look costs")
+        expect(page.get_by_text("The cheapest threshold is 35.0% (about 40, likely 40 to 76)")).to_be_visible()
+        expect(command).to_have_text(re.compile(r"--out answers.csv$"))
+        slider.focus()
+        page.keyboard.press("ArrowRight")
+        expect(command).to_have_text(re.compile(r"--out answers.csv --automatic (1|0\.\d+)$"))
+        look.fill("8")
+        page.keyboard.press("Enter")
+        chosen = slider.get_attribute("aria-valuetext")
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        page.reload()
+        expect(look).to_have_value("8")
+        expect(slider).to_have_attribute("aria-valuetext", str(chosen))
+        look.fill("0.001")
+        expect(page.get_by_text("So few texts do not tell which threshold costs clearly less.")).to_be_visible()
+
+
 def test_a_table_without_open_texts_is_told_so(browser: Browser, tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
     project.store.write_round(1, "done", {"labels": 40, "more": "You can stop: 100 more labels would add little"})
@@ -453,7 +482,7 @@ def labelling(browser: Browser, project: Project) -> Iterator[Page]:
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
-        page.get_by_role("link", name="Begin to label").click()
+        page.locator("#step-label").click()
         yield page
         page.close()
 

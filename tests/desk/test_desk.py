@@ -666,6 +666,41 @@ def test_what_a_threshold_brings(client: TestClient, project: Project) -> None:
     (line,) = state["automatic"]  # no answer is surer
     assert line["said"].startswith("right on 3 of 4 texts")
     assert (line["reached"], line["of"], line["lost"]) == (4, 4, 1)
+    assert (line["least"], line["most"]) == (pytest.approx(4 * 0.0456, abs=0.001), pytest.approx(4 * 0.6994, abs=0.001))
+
+
+def test_a_threshold_that_was_chosen_is_kept_and_used(
+    project: Project, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained_already(monkeypatch, reviews)
+    desk = create_desk(project, learn)
+    label(project, range(1, 40, 2), POSITIVE)
+    label(project, range(2, 41, 2), NEGATIVE)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        assert client.post("/desk/settings", json={"threshold": 0.9, "wrong": 3}).json()["automatic_share"] is None
+        round_of(client, desk)
+        rule = desk.models["desk"].predictor.thresholds.rule
+        (share,) = {client.get("/desk/state").json()["automatic_share"]}
+        assert rule(share).below >= 0.9 > rule(min(1, round(share + 0.01, 2))).below or share == 1
+        texts = ["a good film", "film", "so-so", "bad"]
+        answers = client.post("/predict", json={"texts": texts}).json()["answers"]
+        assert [each["needs_review"] for each in answers] == [
+            each["confidence"] < rule(share).below for each in answers
+        ]
+        assert len({each["needs_review"] for each in answers}) == 2
+        told = client.post("/table", params={"name": "t.csv"}, content=b"text\na good film\nfilm\n").text
+        assert "needs_review" in told
+        taken = client.post("/table", params={"name": "t.csv"}, content=b"text,needs_review\na good film,1\n")
+        assert "needs_review" in taken.json()["reason"], "so a column of the answers is called"
+        assert client.post("/desk/settings", json={"threshold": 0}).json()["automatic_share"] is None
+        assert "needs_review" not in client.post("/predict", json={"text": "film"}).json()["answers"][0]
+        for wrong in ({"threshold": 1.1}, {"human": -1}, {"wrong": "much"}):
+            assert refused(client, "/desk/settings", **wrong)
+    again = create_desk(Project.open(project.folder), learn)
+    with TestClient(again.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{again.app.query}")
+        assert client.get("/desk/state").json()["review"] == {"threshold": 0, "wrong": 3, "human": None}
 
 
 def test_what_a_threshold_brings_for_numbers(client: TestClient, project: Project) -> None:

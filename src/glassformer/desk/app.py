@@ -16,9 +16,11 @@ from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.page_files import add_desk_page
 from glassformer.desk.project import Project
 from glassformer.desk.project_routes import TABLE_PATH, add_project, add_rounds
+from glassformer.desk.review import asked_of
 from glassformer.desk.rounds import Command, Rounds
 from glassformer.desk.tickets import Tickets
 from glassformer.prediction.answering import Answering
+from glassformer.prediction.load_answering import load_answering
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
 from glassformer.serving.served_model import ServedModel
@@ -55,13 +57,14 @@ def create_desk(
     models: MutableMapping[str, ServedModel] = app.state.models
 
     def on_model(predictor: Answering, folder: Path) -> None:
-        models["desk"] = ServedModel(name="desk", folder=folder, predictor=predictor)
+        asked = asked_of(project.store.facts, predictor)
+        models["desk"] = ServedModel(name="desk", folder=folder, predictor=predictor, asked=asked)
 
     rounds = Rounds(project=project, on_model=on_model, command=command)
     if (folder := rounds.take_up()) is not None:
-        models["desk"] = ServedModel.load("desk", folder, device="cpu")
-    add_project(app, project, rounds)
-    add_rounds(app, project, rounds)
+        on_model(load_answering(folder, device="cpu"), folder)
+    add_project(app, project, rounds, models)
+    add_rounds(app, project, rounds, models)
     add_labelling(app, project, rounds)
     add_looking(app, project.store)
     add_desk_page(app, START)

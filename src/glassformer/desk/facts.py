@@ -23,6 +23,9 @@ def check_facts(facts: Mapping[str, Any]) -> None:
     for name in ("other_texts", "columns", "found", "doubts", "added"):
         if not isinstance(facts.get(name, []), list):
             raise ValueError(f"its fact {name!r} is no list")
+    for name in ("threshold", "wrong", "human"):
+        if not isinstance(facts.get(name, 0), int | float):
+            raise ValueError(f"its fact {name!r} is no number")
     table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
     if table.is_absolute() or ".." in table.parts:
         raise ValueError("its table is a file outside the project")

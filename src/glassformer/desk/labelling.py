@@ -130,6 +130,10 @@ class Labelling(ABC):
         """Return how wrong a suggestion is."""
         return float(label != suggested)
 
+    def mean_loss(self, estimate: Estimate) -> Estimate:
+        """Return how wrong a suggestion is on average, by `Figure.estimate`."""
+        return Estimate(value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
+
     @abstractmethod
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         """Return how good suggestions are: pairs of a label that a person gave and what the model suggested."""

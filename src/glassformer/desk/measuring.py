@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -83,8 +84,9 @@ def swayed(store: Store) -> dict[str, str] | None:
 def automatic(store: Store) -> list[dict[str, Any]]:
     """Return what a threshold on the sureness of an answer brings, by the texts of `measured`, if it has one.
 
-    Of each threshold: how many answers reach it, how good these are in words, how wrong all of them are together, and
-    of how many texts. A threshold that leaves the same answers as the one before is left out.
+    Of each threshold: how many answers reach it, how good these are in words, how wrong all of them are together, how
+    wrong so many are likely to be at `least` and at `most` (null: it cannot be told), and of how many texts. A
+    threshold that leaves the same answers as the one before is left out.
     """
     found = store.rows(f"{_OF_RANDOM} LIMIT {_RECENT}")
     known = [row for row in found if row["probability"] is not None]
@@ -92,6 +94,11 @@ def automatic(store: Store) -> list[dict[str, Any]]:
     for threshold in _THRESHOLDS:
         pairs = _pairs(store, [row for row in known if row["probability"] >= threshold])
         if pairs and not (lines and lines[-1]["reached"] == len(pairs)):
-            said, lost = store.labelling.figure(pairs).said, sum(store.labelling.loss(*pair) for pair in pairs)
-            lines.append({"threshold": threshold, "reached": len(pairs), "of": len(found), "said": said, "lost": lost})
+            figure, lost = store.labelling.figure(pairs), sum(store.labelling.loss(*pair) for pair in pairs)
+            mean = store.labelling.mean_loss(figure.estimate)
+            ends = {name: end * len(pairs) for name, end in (("least", mean.low), ("most", mean.high))}
+            lines.append(
+                {"threshold": threshold, "reached": len(pairs), "of": len(found), "said": figure.said, "lost": lost}
+                | {name: end if math.isfinite(end) else None for name, end in ends.items()}
+            )
     return lines

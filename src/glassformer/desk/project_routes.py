@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -21,12 +22,14 @@ from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
 from glassformer.desk.people import agreement
 from glassformer.desk.project import Project
+from glassformer.desk.review import asked_of, automatic_share
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Settings
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.serving.guard import OWN_PAGE
 from glassformer.serving.limits import RefusedError
+from glassformer.serving.served_model import ServedModel
 
 TABLE_PATH = "/desk/table"
 _NOT_SHOWN = ("aside", "curve", "batch")  # of the record of a round
@@ -34,9 +37,9 @@ _LONGEST_PART = 2_000  # characters: of an archive, the path of a file in it
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
-def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
-    """Add the routes."""
-    asked = _Project(project, rounds)
+def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
+    """Add the routes. `models` holds the model of the last round as `desk`, if there is one."""
+    asked = _Project(project, rounds, models)
 
     @app.get("/desk/state")
     def state() -> dict[str, Any]:
@@ -80,14 +83,16 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds) -> None:
 
     @app.post("/desk/settings")
     def settings(body: Settings) -> dict[str, Any]:
-        """Change how the project is labelled."""
-        project.store.note(twice=body.twice)
+        """Change how the project is labelled, and which answers a person should see."""
+        project.store.note(**body.model_dump(exclude_none=True))
+        if (model := models.get("desk")) is not None:
+            models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
         return asked.state()
 
 
-def add_rounds(app: FastAPI, project: Project, rounds: Rounds) -> None:
+def add_rounds(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
     """Add the routes about training, and what it brought."""
-    asked = _Project(project, rounds)
+    asked = _Project(project, rounds, models)
 
     @app.post("/desk/rounds")
     def begin() -> dict[str, Any]:
@@ -119,6 +124,7 @@ def add_rounds(app: FastAPI, project: Project, rounds: Rounds) -> None:
 class _Project:
     project: Project
     rounds: Rounds
+    models: Mapping[str, ServedModel]
 
     def take(self, name: str, part: str | None, content: bytes) -> dict[str, Any]:
         """Put the file that was sent into the project."""
@@ -140,7 +146,7 @@ class _Project:
         """Return what the page shows of the project."""
         store, facts = self.project.store, self.project.store.facts
         counts, rounds = store.counts(), store.rounds()
-        scores = by_round(store, rounds)
+        scores, model = by_round(store, rounds), self.models.get("desk")
         return {
             "project": str(self.project.folder),
             "table": facts.get("table"),
@@ -171,6 +177,8 @@ class _Project:
             "automatic": automatic(store),
             "sureness": store.labelling.sureness,
             "mistake": store.labelling.mistake,
+            "review": {name: facts.get(name) for name in ("threshold", "wrong", "human")},
+            "automatic_share": None if model is None else automatic_share(facts, model.predictor),
             "twice": facts.get("twice", False),
             "agreement": agreement(store),
         }

@@ -11,6 +11,7 @@ from glassformer.serving.shapes import BodyOfRequest
 
 MOST_AT_ONCE = 10_000  # texts that are labelled together
 _LONGEST_NAME, _LONGEST_NOTE = 200, 2_000
+_HIGHEST_COST = 1e9
 
 
 class ColumnsChosen(BodyOfRequest):
@@ -81,6 +82,12 @@ class ClassChanged(BodyOfRequest):
 
 
 class Settings(BodyOfRequest):
-    """How the project is labelled."""
+    """How the project is labelled, and which answers a person should see. What is left out stays as it is."""
 
-    twice: bool
+    twice: bool | None = None
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    """What an automatic answer needs (see `Labelling.sureness`)."""
+    wrong: float | None = Field(default=None, ge=0, le=_HIGHEST_COST)
+    """What a wrong answer costs, or a number that is off by 1."""
+    human: float | None = Field(default=None, ge=0, le=_HIGHEST_COST)
+    """What a person's look costs."""

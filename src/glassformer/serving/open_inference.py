@@ -195,7 +195,7 @@ def _inputs(model: ServedModel) -> dict[str, bool]:
 
 def _outputs(model: ServedModel, wanted: Sequence[str]) -> list[dict[str, Any]]:
     """Describe the outputs of these names. Without names, describe all."""
-    names = model.target.columns
+    names = model.columns
     if unknown := [name for name in wanted if name not in names]:
         raise UsageError(f"`outputs`: the model {model.name} has no {quoted(unknown[0])}, only {', '.join(names)}")
     if len(set(wanted)) < len(wanted):  # a short request could ask for gigabytes

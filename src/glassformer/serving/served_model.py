@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,6 +57,7 @@ class ServedModel:
 
     Attributes:
         version: what its folder held just before it was read.
+        asked: what is asked of each answer (see `Target.answers`).
     """
 
     name: str
@@ -64,6 +65,7 @@ class ServedModel:
     predictor: Answering
     version: Version = frozenset()
     device: str = "auto"
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, name: str, folder: Path, *, device: str) -> ServedModel:
@@ -94,6 +96,11 @@ class ServedModel:
     def target(self) -> Target:
         """What its answers are."""
         return self.predictor.trained.config.target
+
+    @property
+    def columns(self) -> dict[str, type]:
+        """The columns that its answers add to a table (see `Target.columns`)."""
+        return self.target.columns | ({"needs_review": bool} if "review_below" in self.asked else {})
 
     @property
     def depends_on_batch(self) -> bool:
@@ -128,7 +135,7 @@ class ServedModel:
 
     def answers(self, texts: Sequence[str]) -> list[dict[str, Any]]:
         """Return the record of each answer (`Answers.records`), and under `reading` what the transformer read."""
-        records = self.predictor.answer(texts).records()
+        records = self.predictor.answer(texts, **self.asked).records()
         return [record | {"reading": self._reading(text)} for record, text in zip(records, texts, strict=True)]
 
     def _reading(self, text: str) -> dict[str, Any] | None:

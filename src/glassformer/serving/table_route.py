@@ -132,7 +132,7 @@ async def _lines(service: Service, sent: SentTable, *, baselines: bool) -> Async
         for start in range(0, rows, ROWS_AT_ONCE):
             texts = sent.texts[start : start + ROWS_AT_ONCE]
             for name, model in service.models.items():
-                parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts)))
+                parts[name].append(await service.worker.go_on(partial(model.predictor.answer, texts, **model.asked)))
             yield _line({"answered": start + len(texts), "rows": rows})
         answers = {name: type(found[0]).joined(found) for name, found in parts.items()}
         yield _line({"result": await run_in_threadpool(_result, service, sent, answers, baselines=baselines)})

@@ -113,7 +113,7 @@ def check_columns(table: SentTable, models: Mapping[str, ServedModel]) -> None:
     if any(each != inputs[0] for each in inputs):
         raise UsageError("these models read different inputs, so they cannot answer one table; serve each by itself")
     for model in models.values():
-        refuse_taken(table.frame, model.target.columns, table.name)
+        refuse_taken(table.frame, model.columns, table.name)
 
 
 def first_rows(table: SentTable, model: ServedModel) -> list[dict[str, str | None]] | None:

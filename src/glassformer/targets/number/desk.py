@@ -16,6 +16,7 @@ from glassformer.data.wording import counted, short
 from glassformer.desk.labelling import Difference, Figure, Labelling, Said, Unseen
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import normal
+from glassformer.evaluation.record import Estimate
 from glassformer.prediction.answering import Answering
 from glassformer.targets.number.target import NumberAnswers
 
@@ -63,6 +64,9 @@ class ANumber(Labelling):
 
     def loss(self, label: str, suggested: str) -> float:
         return abs(float(label) - float(suggested))
+
+    def mean_loss(self, estimate: Estimate) -> Estimate:
+        return estimate
 
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         off = np.array([self.loss(*pair) for pair in pairs])
