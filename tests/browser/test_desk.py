@@ -278,6 +278,32 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     assert store.value("SELECT DISTINCT way FROM decisions WHERE label = 'late'") == "renamed"
 
 
+def test_a_class_with_another_name_is_suggested_and_doubted_by_it(page: Page, desk: Desk) -> None:
+    project, keys = desk.rounds.project, page.keyboard
+    label(project, [1], "payment")
+    project.store.note(doubts=[{"id": 1, "label": "payment", "suggested": "return", "why": "probably wrong"}])
+    suggested = {"id": list(range(2, 401)), "label": "payment", "probability": 0.75, "place": list(range(399))}
+    project.store.suggest(pl.DataFrame(suggested), number=1)
+    page.reload()
+    given, suggestion = page.locator("#given"), page.locator(".suggestion")
+    while not suggestion.is_visible():
+        text = str(given.text_content())
+        keys.press("ArrowRight")
+        expect(given).not_to_have_text(text)
+    text = str(given.text_content())
+    page.locator("#step-mend").click()
+    page.get_by_label("New name of payment").fill("money")
+    keys.press("Enter")
+    expect(page.get_by_role("button", name="keep money")).to_be_visible()
+    page.locator("#step-label").click()
+    expect(suggestion).to_have_text("Suggested: money (75.0%)")
+    expect(given).to_have_text(text)
+    keys.press("Enter")
+    expect(given).not_to_have_text(text)
+    assert project.store.counts() == {"money": 2}
+    assert project.store.classes == ["money"]
+
+
 def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk) -> None:
     project = desk.rounds.project
     label(project, [1], "delay")

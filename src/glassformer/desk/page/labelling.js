@@ -47,7 +47,8 @@ export function labelling(desk) {
       const found = await desk.ask(() => get(`/desk/texts/${desk.toLabel}?${me()}`));
       desk.toLabel = undefined;
       if (found) show({ ...found.text, way: "search" });
-    } else if (!shown) await next();
+    } else if (shown) await changed();
+    else await next();
     panel.input.focus();
   }
 
@@ -66,11 +67,13 @@ export function labelling(desk) {
     if (found) show(found.text);
   }
 
-  /** Goes on if the text was decided elsewhere, and nothing has been typed. */
+  /** Goes on if the text was decided elsewhere, and shows another suggestion, unless something has been typed. */
   async function changed() {
     if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
     const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`), { aside: true })];
-    if (now && shown === before && now.text.decision !== before.decision) await next();
+    if (!now || shown !== before) return;
+    if (now.text.decision !== before.decision) await next();
+    else if (now.text.suggested !== before.suggested) show({ ...now.text, way: before.way });
   }
 
   function show(found) {

@@ -91,7 +91,7 @@ export function mending(desk) {
 
   async function change(body) {
     const state = await desk.ask(() => post("/desk/classes", { ...body, who: person.name }));
-    if (state) await desk.refresh(state);
+    if (state) await Promise.all([list(), desk.refresh(state)]);
   }
 
   const drawClasses = once((all) => {
@@ -108,5 +108,5 @@ export function mending(desk) {
     }));
   });
 
-  return { place, enter, update };
+  return { place, enter, update, changed: list };
 }
