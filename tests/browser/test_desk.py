@@ -794,6 +794,8 @@ def test_each_step_can_be_read(long_words: Project, browser: Browser) -> None:
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        page.get_by_role("button", name="me", exact=True).click()
         for step in ("open", "label", "texts", "train", "mend", "use"):
             page.goto(f"{url}desk#{step}")
             page.reload()
@@ -829,6 +831,71 @@ def test_a_label_of_one_tab_is_seen_in_another(page: Page, desk: Desk, browser: 
     assert project.store.counts() == {"praise": 1, "blame": 1}
     assert project.store.value("SELECT count(*) FROM decisions") == 3, "no decision is lost"
     other.close()
+
+
+def test_each_tab_labels_in_its_own_name(page: Page, desk: Desk, browser: Browser) -> None:
+    store, given = desk.rounds.project.store, page.locator("#given")
+    page.locator("#person").fill("anna")
+    page.keyboard.press("Tab")
+    other = browser.new_page()
+    other.goto(page.url)
+    expect(other.locator("#person")).to_have_value("anna")  # the only one that the project knows
+    other.locator("#person").fill("ben")
+    other.locator("#blind").check()
+    expect(other.locator("#person")).to_have_value("ben")
+    for tab, name in ((page, "anna"), (other, "ben")):
+        text = str(given.text_content())
+        expect(tab.locator("#given")).to_have_text(text)
+        expect(tab.locator("#person")).to_have_value(name)
+        tab.locator("#typed").fill("praise")
+        tab.locator("#typed").press("Enter")
+        expect(given).not_to_have_text(text)
+    assert [row["who"] for row in store.rows("SELECT who FROM decisions ORDER BY id")] == ["anna", "ben"]
+    expect(page.locator("#blind")).not_to_be_checked()
+    page.locator("#person").fill("cleo")
+    text = str(given.text_content())
+    page.locator(".classes button").first.click()  # at once: the desk has not heard of the name
+    expect(given).not_to_have_text(text)
+    assert store.value("SELECT who FROM decisions ORDER BY id DESC") == "cleo"
+    page.reload()
+    expect(page.locator("#person")).to_have_value("cleo")
+    other.close()
+
+
+def test_a_new_tab_asks_who_labels_if_the_project_knows_several(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40))
+    with labelling(browser, project) as page:
+        page.locator("#person").fill("anna")
+        with page.expect_response(lambda answer: answer.request.post_data_json == {"who": "anna", "blind": True}):
+            page.locator("#blind").check()
+        expect(page.locator("#blind")).to_be_checked()
+    label(project, [1], "praise", who="anna")
+    desk = create_desk(project, learn)
+    with answering(desk.app) as url:  # another port, so nothing of the browser is left
+        page = browser.new_page()
+        page.goto(f"{url}{desk.app.query}")
+        expect(page.locator("#person")).to_have_value("anna")
+        expect(page.locator("#blind")).to_be_checked()
+        label(project, [2], "praise", who="ben")
+        other = browser.new_page()
+        other.goto(f"{url}desk#texts")
+        expect(other.get_by_role("heading", name="Who are you?")).to_be_visible()
+        expect(other.get_by_role("button", name="anna")).to_be_focused()
+        check_it_can_be_read(other, looks=(("light", 1400), ("dark", 320)))
+        other.locator("#step-label").click()
+        other.keyboard.press("1")  # there is nothing to label yet
+        other.get_by_role("button", name="ben").click()
+        expect(other.locator("#person")).to_have_value("ben")
+        expect(other.locator("#blind")).not_to_be_checked()
+        third = browser.new_page()
+        third.goto(f"{url}desk")
+        third.get_by_label("Another name").fill("cleo")
+        third.keyboard.press("Enter")
+        expect(third.locator("#person")).to_have_value("cleo")
+        assert third.evaluate("location.hash") == ""
+        for tab in (page, other, third):
+            tab.close()
+    assert project.store.value("SELECT count(*) FROM decisions") == 2
 
 
 @contextmanager

@@ -577,6 +577,28 @@ def test_two_people_label_each_text(client: TestClient, project: Project) -> Non
     assert client.get("/desk/state").json()["agreement"] == agreement, "settling is no third opinion"
 
 
+def test_names_and_hidden_suggestions_outlast_the_desk(client: TestClient, project: Project) -> None:
+    def known() -> tuple[list[str], list[str]]:
+        state = client.get("/desk/state").json()
+        return state["people"], state["blind"]
+
+    assert known() == ([], [])
+    client.post("/desk/people", json={"who": "ann", "blind": True})
+    assert known() == (["ann"], ["ann"]), "a name that was typed is known before its first label"
+    client.post("/desk/people", json={"who": "anna", "blind": True})
+    assert known()[0] == ["anna"], "the last one: names are typed wrong"
+    decided(client, [1], who="anna")
+    client.post("/desk/people", json={"who": "ben", "blind": False})
+    client.post("/desk/people", json={"who": "ann", "blind": False})
+    client.post("/desk/classes", json={"name": "praise", "to": "good", "who": "cleo"})
+    assert known() == (["ann", "anna"], ["anna"])
+    project.store.close()
+    again = create_desk(Project.open(project.folder), learn)
+    with TestClient(again.app, base_url="http://127.0.0.1") as later:
+        later.get(f"/{again.app.query}")
+        assert later.get("/desk/state").json()["people"] == ["ann", "anna"]
+
+
 def test_another_persons_label_is_not_told_until_both_have_decided(client: TestClient) -> None:
     def told(who: str, *, blind: bool = False) -> tuple[Any, ...]:
         text = client.get("/desk/texts/1", params={"who": who, "blind": blind}).json()["text"]

@@ -17,10 +17,10 @@ def labelling_of(facts: Mapping[str, Any]) -> Labelling:
 
 def check_facts(facts: Mapping[str, Any]) -> None:
     """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
-    for name in ("table", "text", "label", "task", "separator", "encoding"):
+    for name in ("table", "text", "label", "task", "separator", "encoding", "person"):
         if not isinstance(facts.get(name), str | None):
             raise ValueError(f"its fact {name!r} is no text")
-    for name in ("other_texts", "columns", "found", "doubts", "added"):
+    for name in ("other_texts", "columns", "found", "doubts", "added", "blind"):
         if not isinstance(facts.get(name, []), list):
             raise ValueError(f"its fact {name!r} is no list")
     for name in ("threshold", "wrong", "human"):

@@ -14,7 +14,7 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Search, SearchPage, Undone, Viewer
+from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Named, Search, SearchPage, Viewer
 from glassformer.desk.shown import found, labelled_for, number_found, repeats_for, text_for
 from glassformer.desk.store import Decision, Store
 from glassformer.errors import UsageError
@@ -61,7 +61,7 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
         return {"batch": batch, "texts": len(texts), "repeats": len(repeats), "round": rounds.begin_if_due()}
 
     @app.post("/desk/undo")
-    def undo(body: Undone) -> dict[str, Any]:
+    def undo(body: Named) -> dict[str, Any]:
         """Undo the last decision of a person, and return the first text of it."""
         texts = store.undo(body.who)
         text = text_for(store, texts[0], body) | {"way": "search"} if texts else None

@@ -1,4 +1,4 @@
-"""Several people: how far they agree, and the texts about which they do not."""
+"""Several people: who they are, how far they agree, and the texts about which they do not."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from glassformer.desk.labelling import Difference
 from glassformer.desk.store import Store
 
 Differences = Callable[[Counter[str]], Difference]
+
+
+def people_of(store: Store) -> list[str]:
+    """Return who has decided something, and whose name was typed last."""
+    found = store.rows("SELECT DISTINCT who FROM decisions WHERE batch > 0 AND giver IS NULL")
+    last = store.facts.get("person")
+    return sorted({row["who"] for row in found} | ({last} if last else set()))
 
 
 def labels_by_person(store: Store) -> dict[int, dict[str, str]]:

@@ -20,11 +20,11 @@ from glassformer.desk.class_notes import class_notes
 from glassformer.desk.classes import add_classes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
-from glassformer.desk.people import agreement
+from glassformer.desk.people import agreement, people_of
 from glassformer.desk.project import Project
 from glassformer.desk.review import asked_of, automatic_share
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Settings
+from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Named, Settings
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.serving.guard import OWN_PAGE
@@ -79,6 +79,13 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
             raise_class(project.store, body.name)
         elif body.to.strip() != body.name:
             move_class(project.store, body.name, body.to.strip(), body.who)
+        return asked.state()
+
+    @app.post("/desk/people")
+    def people(body: Named) -> dict[str, Any]:
+        """Remember who labels, and whether suggestions are hidden from this person."""
+        others = [name for name in project.store.facts.get("blind", []) if name != body.who]
+        project.store.note(person=body.who, blind=[*others, body.who] if body.blind else others)
         return asked.state()
 
     @app.post("/desk/settings")
@@ -179,6 +186,8 @@ class _Project:
             "mistake": store.labelling.mistake,
             "review": {name: facts.get(name) for name in ("threshold", "wrong", "human")},
             "automatic_share": None if model is None else automatic_share(facts, model.predictor),
+            "people": people_of(store),
+            "blind": facts.get("blind", []),
             "twice": facts.get("twice", False),
             "agreement": agreement(store),
         }

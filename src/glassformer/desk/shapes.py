@@ -66,8 +66,8 @@ class Decided(BodyOfRequest):
     shown: bool = False
 
 
-class Undone(Viewer):
-    """Whose last decision is undone."""
+class Named(Viewer):
+    """Who labels in a tab, or whose last decision is undone."""
 
     who: str = Field(max_length=_LONGEST_NAME)
 

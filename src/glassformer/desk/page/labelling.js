@@ -28,8 +28,8 @@ export function labelling(desk) {
     button("Skip →", () => decide("skip")), " ", button("Unsure ?", () => decide("unsure")), " ",
     button("Leave out -", () => decide("drop")), " ", button("Note +", () => openNote()), " ",
     button("Undo ←", () => undo()), " ", button("Texts like this one", () => { location.hash = "#texts"; desk.alike = shown?.id; }));
-  const name = el("input", { id: "person", type: "text", value: person.name, autocomplete: "off" });
-  const blind = el("input", { id: "blind", type: "checkbox", checked: person.blind });
+  const name = el("input", { id: "person", type: "text", maxLength: 200, autocomplete: "off" });
+  const blind = el("input", { id: "blind", type: "checkbox" });
   const twice = el("input", { id: "twice", type: "checkbox" });
   const settings = el("p", { className: "soft settings" },
     el("label", { for: "person" }, "You are "), name, " ", el("label", { for: "blind" }, blind, " hide suggestions"), " ",
@@ -194,7 +194,7 @@ export function labelling(desk) {
     choosePanel();
     panel.update();
     if (document.activeElement !== name) name.value = person.name;
-    twice.checked = desk.state.twice;
+    [blind.checked, twice.checked] = [person.blind, desk.state.twice];
     const { labelled, left, missing, running, measured } = desk.state;
     const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
     const right = measured ? `On texts drawn at random, ${measured.said}.` : "";
@@ -203,9 +203,9 @@ export function labelling(desk) {
 
   document.addEventListener("keydown", onAnyKey);
   note.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) panel.input.focus(); });
-  name.addEventListener("change", () => { person.name = name.value; next(); });
+  name.addEventListener("change", async () => { if (await person.take(name.value, desk)) next(); });
   blind.addEventListener("change", async () => {
-    person.blind = blind.checked;
+    await person.take(person.name, desk, blind.checked);
     const [before, now] = [shown, shown && await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`))];
     if (now && shown === before) show({ ...now.text, way: before.way });
   });

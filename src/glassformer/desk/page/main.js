@@ -1,7 +1,8 @@
 // The steps of the desk: one is shown at a time. The state of the project is asked for again after each change.
 
 import { byId, el } from "/page/dom.js";
-import { get, latest, others } from "./server.js";
+import { asking } from "./asking.js";
+import { get, latest, others, person } from "./server.js";
 import { labelling } from "./labelling.js";
 import { mending } from "./mending.js";
 import { opening } from "./opening.js";
@@ -21,6 +22,7 @@ class Desk {
     this.shows = 0;
     this.newest = latest();
     this.showing = Promise.resolve();
+    this.asking = asking(this);
     this.rooms = Object.fromEntries(STEPS.map(([key, , room]) => [key, room(this)]));
     byId("steps").replaceChildren(...STEPS.map(([key, name]) => el("a", { href: `#${key}`, id: `step-${key}` }, name)));
     const look = () => this.state && this.refresh().then(() => this.room?.changed?.());
@@ -37,6 +39,7 @@ class Desk {
   /** Asks for the state, and shows it in the step that is open. While a model is trained, asks again. */
   async refresh(state) {
     this.state = await this.newest(state ?? this.ask(() => get("/desk/state"), { aside: true })) ?? this.state;
+    person.know(this.state);
     byId("table-name").textContent = this.state.table ?? "No table yet";
     byId("folder").textContent = this.state.project;
     document.title = `${this.state.table ?? "Desk"} · glassformer`;
@@ -57,10 +60,10 @@ class Desk {
     const asked = location.hash.slice(1), shown = this.key;
     // What was found is read first: once a label is given, the columns stay.
     const first = this.state.fixed ? "label" : "open";
-    this.key = !this.state.texts ? "open" : asked in this.rooms ? asked : (asked && shown) || first; // or a place within the step
-    if (asked in this.rooms && asked !== this.key) history.replaceState(null, "", `#${this.key}`); // so it can be asked for again
+    this.key = !this.state.texts ? "open" : !person.known ? "who" : asked in this.rooms ? asked : (asked && shown) || first; // or a place within the step
+    if (asked in this.rooms && person.known && asked !== this.key) history.replaceState(null, "", `#${this.key}`); // so it can be asked for again
     if (this.key === shown) return undefined;
-    this.room = this.rooms[this.key];
+    this.room = this.rooms[this.key] ?? this.asking;
     STEPS.forEach(([name]) => byId(`step-${name}`).toggleAttribute("aria-current", name === this.key));
     this.say("");
     byId("room").replaceChildren(this.room.place);

@@ -43,20 +43,42 @@ export function latest() {
   };
 }
 
-/** Who labels, on this browser. */
+const NAME = "glassformer-person";
+
+/** Who labels, in this tab. The project knows who has labelled, and who hides suggestions: a browser forgets it with the port. */
 export const person = {
-  get name() {
-    return localStorage.getItem("glassformer-person") || "me";
+  people: [],
+  blindOnes: [],
+  telling: 0,
+  told: Promise.resolve(),
+  /** Takes what the project knows. A new tab is that of its only person. */
+  know({ people, blind }) {
+    this.people = people;
+    if (!this.telling) this.blindOnes = blind;
+    if (!this.known && people.length < 2) sessionStorage.setItem(NAME, people[0] ?? "me");
   },
-  set name(name) {
-    localStorage.setItem("glassformer-person", name.trim() || "me");
+  /** Whether it is clear who labels. */
+  get known() {
+    return sessionStorage.getItem(NAME) !== null;
+  },
+  get name() {
+    return sessionStorage.getItem(NAME) ?? "me";
   },
   /** Whether suggestions are hidden. */
   get blind() {
-    return localStorage.getItem("glassformer-blind") === "yes";
+    return this.blindOnes.includes(this.name);
   },
-  set blind(blind) {
-    localStorage.setItem("glassformer-blind", blind ? "yes" : "no");
+  /** Goes on as somebody, and hides suggestions or not. Returns whether the project knows it: what is pressed meanwhile counts already. */
+  async take(name, desk, blind = undefined) {
+    sessionStorage.setItem(NAME, name.trim() || "me");
+    if (blind !== undefined) this.blindOnes = [...this.blindOnes.filter((each) => each !== this.name), ...(blind ? [this.name] : [])];
+    const { viewer } = this;
+    this.telling += 1;
+    this.told = this.told.then(() => desk.ask(() => post("/desk/people", viewer))); // one after the other
+    const state = await this.told;
+    this.telling -= 1;
+    if (state) await desk.refresh(state);
+    return Boolean(state);
   },
   /** Who asks for texts: what others decided about them may have to stay unknown. */
   get viewer() {
