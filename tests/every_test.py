@@ -12,7 +12,7 @@ import torch
 from hypothesis import register_random, settings
 
 from glassformer.data import checksums
-from tests.shapes import check_shapes, forget
+from tests.shapes import check_shapes
 
 # Before anything imports these rooms: every call in a test checks the shapes that the signatures promise.
 PURE = ("advantages", "divergence", "losses")
@@ -57,12 +57,6 @@ settings.load_profile("glassformer")
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Bytes are no name of a test: compressed ones hold the second, and two processes must collect the same tests."""
     return "bytes" if isinstance(val, bytes) else None
-
-
-@pytest.fixture(autouse=True, scope="module")
-def shapes() -> None:
-    """Every file starts with no shapes that passed."""
-    forget()
 
 
 @pytest.fixture(autouse=True)

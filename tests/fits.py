@@ -18,7 +18,7 @@ import pytest
 from glassformer.alignment import answers
 from glassformer.doctor import examine, overfit, rate_range, signals
 from glassformer.evaluation import baselines
-from glassformer.readers import linear
+from glassformer.readers import folds, linear
 from glassformer.readers.counting import fitting, matrices, problem, ridge
 from glassformer.readers.reader import Fold
 from glassformer.training import time_plan
@@ -36,10 +36,15 @@ def remember_fits() -> None:
 
 
 @contextmanager
-def few_steps() -> Iterator[None]:
-    """Readers and baselines try one strength, in place of those from which held-out rows choose; checks are short."""
+def few_steps(n_folds: int | None = None) -> Iterator[None]:
+    """Readers and baselines try one strength, in place of those from which held-out rows choose; checks are short.
+
+    With `n_folds`, rows are cut into so many folds: readers are fitted, and a transformer is trained, once for each.
+    """
     with (
         patch.dict(fitting.STRENGTHS, {"tfidf": (16.0,), "nb": (1.0,)}),  # in place: such fits are remembered too
+        patch.object(folds, "FOLDS", n_folds or folds.FOLDS),
+        patch.object(baselines, "FOLDS", n_folds or baselines.FOLDS),
         patch.object(ridge, "STRENGTHS", (1.0,)),
         patch.object(linear, "STRENGTHS", (0.1,)),
         patch.object(linear, "_STEPS", 20),
@@ -57,8 +62,16 @@ def few_steps() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def quick(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Take few steps where this is imported, unless a module says `WHOLE = True`."""
-    with nullcontext() if getattr(request.module, "WHOLE", False) else few_steps():
+    """Take few steps and folds where this is imported. A module may say `N_FOLDS = 4`, or `WHOLE = True`."""
+    whole, n_folds = getattr(request.module, "WHOLE", False), getattr(request.module, "N_FOLDS", 2)
+    with nullcontext() if whole else few_steps(n_folds):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module", name="quick")
+def quick_with_all_folds() -> Iterator[None]:
+    """Take few steps where this is imported."""
+    with few_steps():
         yield
 
 

@@ -33,12 +33,6 @@ def check_shapes(modules: Sequence[str]) -> None:
     jaxtyping.install_import_hook(modules, "beartype.beartype")
 
 
-def forget() -> None:
-    """Check all shapes anew."""
-    for known in (_PASSED, _MADE_OF, _ALIKE):
-        known.clear()
-
-
 def _remembering(**settings: Any) -> Callable[[Any], Any]:
     def decorate(defined: Any) -> Any:
         if not isinstance(defined, FunctionType):

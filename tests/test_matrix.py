@@ -57,10 +57,10 @@ def one_ray() -> Iterator[Any]:
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Readers, searches and the doctor take as few steps as they can."""
+def quick(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Readers, searches and the doctor take as few steps as they can. A search needs all its folds."""
     monkeypatch.setattr(search_rows, "FEW_ROWS", 50)
-    with few_steps():
+    with few_steps(n_folds=4 if "search" in request.node.name else 2):
         yield
 
 

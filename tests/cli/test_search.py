@@ -16,6 +16,7 @@ TINY = (
     "--set", "model.max_seq_len=16", "--set", "model.counting=none", "--set", "training.epochs=1",
     "--set", "training.min_steps_per_epoch=2", "--set", "training.batch_size=64",
 )  # fmt: skip
+N_FOLDS = 4  # a search holds three of them out
 OVER = ("--over", "dropout=.1,.3")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fits import quick as quick
+from tests.fits import quick_with_all_folds as quick_with_all_folds
 from tests.support import whole_cross_fitting
 
 
