@@ -178,7 +178,7 @@ def _photograph_workbook(browser: Browser, url: str, truth: Mapping[str, str]) -
     page.goto(url)
     page.locator("#step-open").click()
     page.get_by_text("Begin to label").wait_for()
-    page.screenshot(path=HERE / "book-open.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 760})
+    page.screenshot(path=HERE / "book-open.png", full_page=True)
     page.locator("#step-train").click()
     page.get_by_role("button", name="Train now").click()
     page.get_by_role("link", name="report").wait_for(timeout=600_000)
@@ -186,7 +186,9 @@ def _photograph_workbook(browser: Browser, url: str, truth: Mapping[str, str]) -
     _label(page, truth, LABELS)
     page.locator("#step-train").click()
     page.get_by_text("right on").first.wait_for()
-    page.screenshot(path=HERE / "book-train.png", clip={"x": 0, "y": 0, "width": SIZE["width"], "height": 420})
+    page.get_by_role("button", name="Stop").wait_for(state="hidden", timeout=600_000)
+    page.get_by_text("more labels would").wait_for()
+    page.screenshot(path=HERE / "book-train.png", full_page=True)
     page.close()
 
 

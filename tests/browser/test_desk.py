@@ -157,12 +157,15 @@ def test_shift_and_an_arrow_select_words(page: Page, desk: Desk) -> None:
 def test_the_commands_that_the_desk_shows_are_understood(
     page: Page, desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk.rounds.project.store.write_round(1, "done", {"labels": 20})
-    desk.rounds.project.model(1).mkdir()
+    project = desk.rounds.project
+    project.store.write_round(1, "done", {"labels": 20, "settings": {"task": "classes"}})
+    project.model(1).mkdir()
+    (project.folder / "labels.csv").touch()
+    project.store.note(label="a label", encoding="cp1252", columns=["a,b"], other_texts=["more"])
     (tmp_path / "labels.csv").touch()  # that is downloaded
     monkeypatch.chdir(tmp_path)
     parsers, seen = dict(commands()), list[str]()
-    for step in ("use", "train"):
+    for step in ("open", "label", "texts", "train", "mend", "use"):
         page.goto(page.url.split("#")[0] + f"#{step}")
         page.reload()
         expect(page.locator("main code").first).to_contain_text("glassformer")
@@ -171,7 +174,7 @@ def test_the_commands_that_the_desk_shows_are_understood(
             assert program == "glassformer"
             with parsers[name].make_context(name, arguments):
                 seen.append(name)
-    assert seen == ["predict", "explain", "serve", "export", "train"]
+    assert seen == ["doctor", "labels", "desk", "train", "labels", "predict", "explain", "serve", "export"]
 
 
 def is_of(text: str | None) -> str:
@@ -208,6 +211,7 @@ def test_labelling_training_and_mending_with_the_keyboard(
         keys.press("ArrowRight")
         expect(given).not_to_have_text(str(before))
     expect(page.locator(".given .for, .given .against").first).to_be_visible()
+    expect(page.get_by_text("speaks for it speaks against it")).to_be_visible()
     text = str(given.text_content())
     keys.press("Enter")  # as suggested
     expect(given).not_to_have_text(text)
@@ -262,6 +266,7 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     page.get_by_label("New name of praise").fill("blame")
     page.keyboard.press("Enter")
     expect(page.get_by_label("New name of praise")).to_be_hidden()
+    expect(page.get_by_role("button", name="Rename or join")).to_be_focused()
     assert store.counts() == {"blame": 201}
     page.get_by_role("link", name="Split blame").click()
     expect(page.get_by_role("heading", name="201 texts")).to_be_visible()

@@ -28,7 +28,9 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
             assert b"glassformer desk" in answer.read()
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(said["url"], timeout=60)
-        misused(glassformer("desk", table, "--no-open"), "is in use")  # one desk for a project
+        in_use = ("is in use", "; close that desk, or choose another --project")
+        misused(glassformer("desk", table, "--no-open"), *in_use)  # one desk for a project
+        misused(glassformer("desk", table, "--export", tmp_path / "kept"), *in_use)
         decision = {"texts": [2], "kind": "label", "label": "blame", "who": "me", "way": "random"}
         post = urllib.request.Request(
             f"{said['url'].partition('?')[0]}desk/decisions", json.dumps(decision).encode(),

@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
 from glassformer.desk.learning_chart import kept
+from glassformer.desk.page_words import in_page_words
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import FEWEST_LABELS, more_in_words
 from glassformer.desk.store import Store
@@ -229,6 +230,16 @@ def test_no_more_labels_are_foretold_than_texts_are_left() -> None:
     flat = replace(curve, errors=(0.3, 0.005), gains=tuple(replace(gain, value=0, low=0, high=0) for gain in gains))
     assert more_in_words(replace(check, curve=flat), 292) == (
         "You can stop: more labels would add at most 0.5 percentage points of accuracy"
+    )
+
+
+def test_sentences_of_the_page_name_its_fields(client: TestClient) -> None:
+    chosen = {"text": "text", "label": "text", "task": "classes"}
+    assert refused(client, "/desk/columns", **chosen) == "Column 'text' cannot be both “Texts” and “Labels”."
+    twice = {"text": "text", "label": None, "task": "classes", "columns": ["text"]}
+    assert "cannot be both “Texts” and “All columns”" in refused(client, "/desk/columns", **twice)
+    assert in_page_words("Name it: `text=`, or `task='number'`, not `query=`.") == (
+        "Name it: “Texts”, or “Each text gets” (a number), not `query=`."
     )
 
 

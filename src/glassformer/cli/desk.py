@@ -58,7 +58,7 @@ def desk(
             path = local_path(table)
             if not path.is_dir():
                 check_file(path)
-    with only_writer(folder), Project.opened(folder, path) as opened:
+    with only_writer(folder, setting="project", first="close that desk"), Project.opened(folder, path) as opened:
         if table is not None and path is None:
             _check_same(opened, without_password(table))
             say(f"going on with the labels in {folder}; {without_password(table)} is not read again")

@@ -21,15 +21,20 @@ if sys.platform != "win32":
     import fcntl
 
 LOCK_FILE = ".in-use.json"
+_WAIT = "wait until that run ends"
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}  # by some network file systems
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
+def only_writer(folder: Path, *, setting: str = "out", first: str = _WAIT) -> Iterator[None]:
     """Keep other processes, and other runs of this one, from writing into `folder`. The folder is created if needed.
 
     The operating system releases the lock when the process ends, even if it is killed. The lock file says who holds the
     lock. On Windows, and on file systems without locks, nothing is locked.
+
+    Args:
+        setting: by which the folder was named.
+        first: what to do while another process writes into it.
 
     Raises:
         UsageError: another run writes into the folder, or it cannot be one.
@@ -38,15 +43,15 @@ def only_writer(folder: Path) -> Iterator[None]:
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = _locked(folder)
+        file = _locked(folder, f"{first}, or choose another `{setting}=`")
     except OSError as error:
         if folder.is_file():
-            raise UsageError(f"`out={str(folder)!r}` is a file; name a folder") from error
+            raise UsageError(f"`{setting}={str(folder)!r}` is a file; name a folder") from error
         lock = folder / LOCK_FILE
         if os.path.lexists(lock) and not stat.S_ISREG(lock.lstat().st_mode):
             raise UsageError(f"{lock} is not a regular file, so no run made it; remove it") from error
         raise UsageError(
-            f"`out={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
+            f"`{setting}={str(folder)!r}`: nothing can be written there ({error.strerror}); name another folder"
         ) from error
     try:
         yield
@@ -65,7 +70,7 @@ def check_free(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"`out={str(folder)!r}` is a file; name a folder")
     with suppress(OSError), _opened(folder / LOCK_FILE, "r") as file:
-        _take(file, folder)
+        _take(file, folder, f"{_WAIT}, or choose another `out=`")
 
 
 def _opened(path: Path, mode: str) -> IO[str]:
@@ -74,11 +79,11 @@ def _opened(path: Path, mode: str) -> IO[str]:
     return open(path, mode, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | beside, 0o666))
 
 
-def _locked(folder: Path) -> IO[str]:
+def _locked(folder: Path, instead: str) -> IO[str]:
     path = folder / LOCK_FILE
     while True:
         file = _opened(path, "a+")
-        _take(file, folder)
+        _take(file, folder, instead)
         if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
             break
         file.close()  # the process that held the lock has just removed the file
@@ -89,16 +94,14 @@ def _locked(folder: Path) -> IO[str]:
     return file
 
 
-def _take(file: IO[str], folder: Path) -> None:
+def _take(file: IO[str], folder: Path, instead: str) -> None:
     if sys.platform == "win32":
         return
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         with file:
-            raise UsageError(
-                f"{folder} is in use{_holder(file)}; wait until that run ends, or choose another `out=`"
-            ) from error
+            raise UsageError(f"{folder} is in use{_holder(file)}; {instead}") from error
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             raise

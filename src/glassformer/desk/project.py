@@ -39,6 +39,7 @@ LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
+_LEVELS = "labels have levels, with {!r} in between; the desk learns each whole path as one class"
 _SEED = 0  # of the order in which texts are drawn at random
 
 
@@ -184,6 +185,7 @@ class Project:
                 source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
                 source = find_task(source, by_content=True).source
                 facts |= {"task": source.task, "separator": source.multilabel}
+                said += [_LEVELS.format(source.levels)] if source.levels else []
             labelling = labelling_of(facts)
             inputs = InputsRead.of(facts)
             Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)

@@ -20,6 +20,7 @@ from glassformer.desk.class_notes import class_notes
 from glassformer.desk.classes import add_classes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
 from glassformer.desk.measuring import automatic, by_round, measured, swayed
+from glassformer.desk.page_words import in_page_words
 from glassformer.desk.people import agreement, people_of
 from glassformer.desk.project import Project
 from glassformer.desk.review import asked_of, automatic_share
@@ -64,7 +65,10 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     @app.post("/desk/columns")
     def choose(body: ColumnsChosen) -> dict[str, Any]:
         """Read the table with these columns."""
-        project.read(**body.model_dump(), without_labels=body.label is None)
+        try:
+            project.read(**body.model_dump(), without_labels=body.label is None)
+        except UsageError as error:
+            raise UsageError(in_page_words(error.message)) from error
         return asked.state()
 
     @app.post("/desk/classes")
@@ -146,7 +150,7 @@ class _Project:
                 error.message = error.message.replace(f"{folder}/", "")
                 raise
             except UsageError as error:
-                raise UsageError(str(error).replace(f"{folder}/", "")) from error
+                raise UsageError(in_page_words(str(error)).replace(f"{folder}/", "")) from error
         return self.state()
 
     def state(self) -> dict[str, Any]:
@@ -161,10 +165,12 @@ class _Project:
             "label": facts.get("label"),
             "other_texts": facts.get("other_texts", []),
             "columns": facts.get("columns", []),
+            "separator": facts.get("separator"),
+            "encoding": facts.get("encoding"),
             "task": store.labelling.task,
             "panel": store.labelling.panel,
             "ordered": store.labelling.ordered,
-            "found": facts.get("found", []),
+            "found": list(map(in_page_words, facts.get("found", []))),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
             "class_notes": class_notes(store),

@@ -117,6 +117,7 @@ class Rounds:
                 "labels": len(lesson),
                 "batch": batch,
                 "command": shlex.join(self._command(number)),
+                "settings": self.project.settings(),
                 "began": time.time(),
             }
             self.project.store.write_round(number, "running", record)

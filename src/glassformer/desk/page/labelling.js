@@ -5,6 +5,7 @@ import { appendWords, colour } from "/page/marked.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
+import { ofLabels, showCommand, tableOf } from "./commands.js";
 import { ofRepeats, REPLACES } from "./repeats.js";
 import { ask, get, labelOf, me, once, person, post } from "./server.js";
 
@@ -20,6 +21,7 @@ export function labelling(desk) {
   const why = el("p", { className: "soft" });
   const beside = el("dl", { className: "facts" });
   const suggestion = el("p", { className: "suggestion", hidden: true });
+  const legend = el("p", { className: "legend", hidden: true });
   const given = el("div", {}), keys = el("p", { className: "soft keys", id: "keys" });
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
   const noting = el("p", { hidden: true }, el("label", { for: "note" }, "Note "), note);
@@ -34,12 +36,12 @@ export function labelling(desk) {
   const settings = el("p", { className: "soft settings" },
     el("label", { for: "person" }, "You are "), name, " ", el("label", { for: "blind" }, blind, " hide suggestions"), " ",
     el("label", { for: "twice" }, twice, " two people label each text"));
-  const progress = el("p", { className: "soft" });
+  const progress = el("p", { className: "soft" }), command = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
-    el("div", {}, why, text, beside, suggestion),
+    el("div", {}, why, text, beside, suggestion, legend),
     el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
-  const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings);
+  const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings, command);
 
   async function enter() {
     update();
@@ -104,6 +106,7 @@ export function labelling(desk) {
   /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
   async function suggest(found) {
     suggestion.hidden = !found.shown;
+    legend.hidden = true;
     if (!found.shown) return;
     suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${chance(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
@@ -111,6 +114,9 @@ export function labelling(desk) {
     const reasons = await ask("/explain", { text: row }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
     paint(text, found.text, reasons, first);
+    const sides = desk.state.task === "number" ? ["raises the number", "lowers it"] : ["speaks for it", "speaks against it"];
+    legend.replaceChildren(el("span", { className: "key for" }, sides[0]), " ", el("span", { className: "key against" }, sides[1]));
+    legend.hidden = false;
     desk.state.other_texts.forEach((name) => paint(beside.querySelector(`[data-of="${CSS.escape(name)}"]`), found.beside?.[name] ?? "", reasons, name));
   }
 
@@ -193,6 +199,8 @@ export function labelling(desk) {
     readAnew(["table", "text", "other_texts", "columns", "label", "task"].map((name) => desk.state[name])); // it may be of other columns
     choosePanel();
     panel.update();
+    const labels = ofLabels(desk.state);
+    showCommand(command, "As a command, the texts that are most worth labelling, by the labels of the last round", labels && [...labels, "--next", "20", ...tableOf(desk.state)]);
     if (document.activeElement !== name) name.value = person.name;
     [blind.checked, twice.checked] = [person.blind, desk.state.twice];
     const { labelled, left, missing, running, measured } = desk.state;

@@ -1,6 +1,7 @@
 // Doubtful labels, most doubtful first; and the classes: rename one, join two, or split one.
 
 import { counted, el } from "/page/dom.js";
+import { ofLabels, showCommand } from "./commands.js";
 import { get, labelOf, once, person, post } from "./server.js";
 
 export function mending(desk) {
@@ -8,10 +9,11 @@ export function mending(desk) {
   const doubts = el("ol", { className: "near-texts" }), heading = el("h2", {}, "Doubtful labels");
   const said = el("p", { className: "soft" }), classes = el("ul", { className: "near-texts" }), notes = el("ul", { className: "notes" });
   const different = el("ol", { className: "near-texts" }), agreed = el("p", {});
+  const command = el("p", { className: "soft" });
   const order = el("p", { className: "soft" }, "The first class is the lowest. ↑ changes the order.");
   const people = el("div", { hidden: true }, el("h2", {}, "Different labels"), agreed, different);
   const place = el("section", { "aria-label": "Mend" }, people, heading, said, doubts, el("h2", {}, "Classes"),
-    notes, order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes);
+    notes, order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes, command);
 
   const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done"); // labels are checked at its end
   let listed; // the number of the one whose doubts are listed
@@ -83,6 +85,7 @@ export function mending(desk) {
     order.hidden = !desk.state.ordered;
     if (agreement) agreed.textContent = `${counted(agreement.texts, "text")} labelled by two or more. ${agreement.pairs.map(({ people: [one, other], texts, same, kappa }) =>
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
+    showCommand(command, "As a command, what is doubtful among the labels of the last round", ofLabels(desk.state));
     notes.replaceChildren(...desk.state.class_notes.map((note) => el("li", {}, note)));
     drawClasses(desk.state.classes);
     if (lastRound()?.number !== listed) return list();
@@ -95,7 +98,7 @@ export function mending(desk) {
   }
 
   const drawClasses = once((all) => {
-    classes.replaceChildren(...all.map(({ name, texts }) => {
+    redraw(classes, all.map(({ name, texts }) => {
       const to = el("input", { type: "text", value: name, "aria-label": `New name of ${name}` });
       const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
         el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.look = { state: "labelled", label: name }; } }, "Split"),

@@ -1,6 +1,7 @@
 // The first step: choose a table, see what was found in it, and correct the columns.
 
 import { el } from "/page/dom.js";
+import { ofColumns, showCommand, tableOf } from "./commands.js";
 import { get, post, send } from "./server.js";
 
 const TASKS = { classes: "one class", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
@@ -26,8 +27,9 @@ export function opening(desk) {
   const columns = el("form", { className: "naming" },
     el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task),
     el("details", {}, el("summary", {}, "All columns: read more than one"), values), el("button", {}, "Read these columns"));
+  const command = el("p", { className: "soft" });
   const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
-  const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, onward);
+  const chosen = el("div", {}, el("h2", {}, "What was found"), found, columns, onward, command);
   const place = el("section", { "aria-label": "Open" }, drop, chosen);
 
   let sent, parts = []; // the file that holds several tables, and their names and sizes
@@ -90,6 +92,8 @@ export function opening(desk) {
     chosen.hidden = !table;
     columns.hidden = fixed;
     onward.hidden = !desk.state.texts;
+    const checked = desk.state.texts && desk.state.label !== null;
+    showCommand(command, "As a command, a longer look at the labelled rows", checked && ["doctor", ...tableOf(desk.state), ...ofColumns(desk.state)]);
     found.replaceChildren(...desk.state.found.map((sentence) => el("li", {}, sentence)));
   }
 

@@ -1,6 +1,7 @@
 // All texts, a page at a time: search, filter, and label many at once.
 
 import { counted, el } from "/page/dom.js";
+import { showCommand } from "./commands.js";
 import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
 import { get, latest, me, once, person, post } from "./server.js";
@@ -24,9 +25,9 @@ export function texts(desk) {
   const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, allSaid), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
   const told = el("p", { className: "soft", role: "status" }); // what that does to other rows
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
-  const learned = el("div", { hidden: true });
+  const learned = el("div", { hidden: true }), command = el("p", { className: "soft" });
   const apart = el("p", { className: "soft" }, "You see what another person decided about a text once you have labelled it.");
-  const place = el("section", { "aria-label": "Texts" }, form, apart, learned, heading, bulk, told, list, el("p", {}, back, " ", onward));
+  const place = el("section", { "aria-label": "Texts" }, form, apart, learned, heading, bulk, told, list, el("p", {}, back, " ", onward), command);
 
   async function enter() {
     update();
@@ -58,6 +59,7 @@ export function texts(desk) {
   });
   function update() {
     byAnswer.hidden = !desk.state.classes.length || !desk.state.rounds.some(({ state: each }) => each === "done");
+    showCommand(command, "As a command, once the desk is closed, all labels and decisions as tables", ["desk", "--project", desk.state.project, "--export", `${desk.state.project}/exported`]);
     apart.hidden = !person.blind && !desk.state.twice;
     offer(desk.state.classes.map(({ name }) => name));
   }

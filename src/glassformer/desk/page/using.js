@@ -1,6 +1,7 @@
 // What to do with the model and the labels.
 
 import { counted, el, percent } from "/page/dom.js";
+import { typed } from "./commands.js";
 import { once, post } from "./server.js";
 
 export function using(desk) {
@@ -23,7 +24,7 @@ export function using(desk) {
     kept.textContent = share !== null ? `The answers of the desk, the table that it answers and the command above mark with needs_review what a person should see, from ${percent(review.threshold)} on.`
       : task === "number" || review.threshold === 0 ? "" : "Move the slider: the answers of the desk and the command above then mark what a person should see.";
     const folder = `${desk.state.project}/models/round-${String(last.number).padStart(4, "0")}`;
-    const command = (said, ...parts) => [el("dt", {}, said), el("dd", {}, el("code", {}, parts.map((part) => (/[^\w./-]/.test(part) ? `'${part.replaceAll("'", "'\\''")}'` : part)).join(" ")))];
+    const command = (said, ...parts) => [el("dt", {}, said), el("dd", {}, typed(...parts))];
     done.replaceChildren(
       el("p", {}, el("a", { href: "/", target: "_blank" }, "Try the model, and answer a table"), ", which can be downloaded then."),
       el("p", {}, "The same as commands:"),
