@@ -14,9 +14,10 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 import atexit
 import gc
 
-from glassformer.data.stopping import StoppedBySignal, raise_if_asked_to_stop
+from glassformer.data.stopping import StoppedBySignal, raise_if_asked_to_stop, stop_with_parent
 
 raise_if_asked_to_stop()
+stop_with_parent()
 atexit.register(gc.freeze)  # the last collections would walk through every row and word once more, for seconds
 try:
     from glassformer.cli.main import main

@@ -1,5 +1,7 @@
 import json
+import os
 import signal
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -7,12 +9,15 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.data.locks import LOCK_FILE
 from glassformer.desk.project import Project
 from tests.cli.terminal import glassformer, misused
 from tests.desk.samples import label, project_of
 from tests.running import Running
 from tests.trained import write_csv
 from tests.workbooks import write_workbook
+
+JSON = {"content-type": "application/json"}
 
 
 def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> None:
@@ -34,7 +39,7 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         decision = {"texts": [2], "kind": "label", "label": "blame", "who": "me", "way": "random"}
         post = urllib.request.Request(
             f"{said['url'].partition('?')[0]}desk/decisions", json.dumps(decision).encode(),
-            {"content-type": "application/json"},
+            JSON,
         )  # fmt: skip
         with opener.open(post, timeout=60) as answer:
             assert json.load(answer) == {"batch": 1, "texts": 1, "repeats": 0, "round": None}
@@ -52,6 +57,29 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         outcome = desk.outcome()
         assert outcome.code == 130
         assert "texts.csv is not read again" in outcome.err
+
+
+def test_training_ends_with_a_desk_that_is_killed(tmp_path: Path) -> None:
+    rows = [(f"{('good', 'bad')[number % 2]} film {number}", ("praise", "blame")[number % 2]) for number in range(300)]
+    table, model = write_csv(tmp_path / "texts.csv", rows, ("text", "label")), tmp_path / "texts-desk/models/round-0001"
+    command = ("-m", "glassformer", "desk", table, "--no-open", "--json", "--set", "training.epochs=1000")
+    with Running(*command, log=tmp_path / "log") as desk:
+        desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))
+        url = json.loads(desk.out.read_text())["url"]
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(url, timeout=60).close()
+        opener.open(urllib.request.Request(f"{url.partition('?')[0]}desk/rounds", b"{}", JSON), timeout=60).close()
+        desk.wait_until(lambda: (model / LOCK_FILE).is_file() and (model / LOCK_FILE).read_text().endswith("}"))
+        trains = json.loads((model / LOCK_FILE).read_text())["pid"]
+        desk.process.kill()
+        desk.outcome()
+    until = time.monotonic() + 60
+    while (model / LOCK_FILE).exists():  # the process removes it at its end
+        if time.monotonic() > until:
+            os.kill(trains, signal.SIGKILL)
+            raise AssertionError("it trains on")
+        time.sleep(0.05)
+    assert not (model / "config.json").exists()
 
 
 def test_labels_and_decisions_are_written_for_version_control(tmp_path: Path) -> None:

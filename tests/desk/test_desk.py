@@ -306,7 +306,9 @@ def test_a_round_waits_for_space_on_the_disk(
 
 def test_a_round_that_was_cut_off_is_said_to_be_stopped(project: Project) -> None:
     project.store.write_round(1, "running", {"labels": 20})
+    project.model(1).mkdir()
     desk = create_desk(project, learn)
+    assert not project.model(1).exists(), "half a model is no use"
     assert desk.rounds.project.store.rounds() == [
         {"number": 1, "state": "stopped", "labels": 20, "reason": "the desk was closed"}
     ]

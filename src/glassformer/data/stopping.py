@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 STOP_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+WITH_STDIN = "GLASSFORMER_STOPS_WITH_STDIN"
+"""The environment variable by which a program asks one that it starts to stop with it."""
 
 
 class StoppedBySignal(KeyboardInterrupt):
@@ -30,6 +34,22 @@ def raise_if_asked_to_stop() -> None:
 
 def _stop(number: int, _frame: FrameType | None) -> None:
     raise StoppedBySignal(number)
+
+
+def stop_with_parent() -> None:
+    """Stop as by a signal when standard input ends, if the program that started this one asked for that.
+
+    It holds the other end of a pipe and sends nothing. The system closes the pipe even if that program is killed.
+    """
+    if os.environ.pop(WITH_STDIN, None):  # what this one starts in turn has an input of its own
+        threading.Thread(target=_stop_at_end_of_input, name="parent", daemon=True).start()
+
+
+def _stop_at_end_of_input() -> None:
+    with suppress(OSError):
+        while os.read(0, 1):
+            pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import sqlite3
@@ -16,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.stopping import WITH_STDIN
 from glassformer.data.wording import counted
 from glassformer.desk.choosing import RANDOM_EVERY, suggestions
 from glassformer.desk.inputs_read import InputsRead
@@ -135,12 +137,13 @@ class Rounds:
             self._thread.join(timeout=30)
 
     def take_up(self) -> Path | None:
-        """Mark a round that was cut off as stopped, and return the folder of the last model that is whole."""
+        """Mark a round that was cut off as stopped, without what it left. Return the last model that is whole."""
         folder = None
         for found in self.project.store.rounds():
             number, state = found.pop("number"), found.pop("state")
             if state == "running":
                 self.project.store.write_round(number, "stopped", found | {"reason": "the desk was closed"})
+                shutil.rmtree(self.project.model(number), ignore_errors=True)
             elif state == "done" and (self.project.model(number) / "config.json").is_file():
                 folder = self.project.model(number)
         return folder
@@ -191,9 +194,10 @@ class Rounds:
         """Run the command. Return why there is no model, or None."""
         arguments = [sys.executable, "-m", *self._command(number)]
         self._process = subprocess.Popen(
-            arguments, cwd=self.project.folder, text=True, errors="replace",
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            arguments, cwd=self.project.folder, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
+        assert self._process.stdin is not None
         assert self._process.stderr is not None
         lines: list[str] = []
         for line in self._process.stderr:
@@ -201,6 +205,7 @@ class Rounds:
                 lines = [*lines[1 - _LINES_SHOWN :], line.strip()]
                 self.said = line.strip()
         status = self._process.wait()
+        self._process.stdin.close()
         self._process.stderr.close()
         self._process = None
         if self._stopped:
