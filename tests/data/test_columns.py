@@ -47,6 +47,9 @@ def sample_of(header: str) -> pl.DataFrame:
     return pl.DataFrame({name: pl.Series(VALUES[values], dtype=pl.String) for name, values in columns.items()})
 
 
+_MEANT = "Ihre Meinung zu unserem Service", "Stimmung"
+
+
 @pytest.mark.parametrize(
     ("header", "text", "label"),
     [
@@ -109,11 +112,75 @@ def sample_of(header: str) -> pl.DataFrame:
         ("Text: messages, Bewertung: stars, status: states", "Text", "Bewertung"),
         ("Text: messages, Kategorie: intents, status: states", "Text", "Kategorie"),
         ("Commentaire: ids, said: messages, Étiquette: classes", "said", "Étiquette"),
+        ("text: messages, shop: states, type: classes, 类型: classes, 主题: classes", "text", "主题"),
+        ("text: messages, shop: states, Estrellas: stars", "text", "Estrellas"),
+        ("Ihre Meinung zu unserem Service: messages, shop: states, Stimmung: classes", *_MEANT),
+        ("How was your stay?: messages, shop: states, Kategorie: classes", "How was your stay?", "Kategorie"),
+        ("What should we do better for you: messages, kind: classes", "What should we do better for you", "kind"),
+        (
+            "What should we do better for you: messages, 1: classes, score: stars",
+            "What should we do better for you",
+            "score",
+        ),
     ],
 )
 def test_realistic_headers(header: str, text: str, label: str) -> None:
     found = find_columns(sample_of(header), "t.csv", text=None, label=None, group=None, labelled=True)
     assert (found.text, found.label) == (text, label)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Clasificación", "Sentimiento", "Tema", "Sentimento", "Classificação", "Thème", "Stimmung", "Rubrik"),
+        *("分类", "主题", "情绪", "类型", "Chủ đề", "Danh mục", "Phân loại", "Thể loại", "Cảm xúc", "Einstufung"),
+    ],
+)
+def test_a_label_is_known_by_its_name_beside_another_category(name: str) -> None:
+    found = find_columns(sample_of(f"text: messages, Filiale: states, {name}: classes"), "t.csv", labelled=True)
+    assert found.notes[1] == f"label column: {name!r} (by its name)"
+
+
+def test_of_several_columns_that_are_named_as_labels_the_others_are_said() -> None:
+    table = sample_of(
+        "text: messages, Thema: states, Stimmung: classes, 主题: classes, topic: floats, tags: texts of their own"
+    )
+    named = "label column: 'Stimmung' (by its name); named as a label too: 'Thema'; to learn another: `label='Thema'`"
+    assert find_columns(table, "t.csv", labelled=True).notes[1] == named
+
+
+@pytest.mark.parametrize(
+    ("names", "header"),
+    [
+        (["the parcel came late and broke", "billing"], False),  # a class that recurs
+        (["the parcel came late and broke", "kind"], True),  # a class never recurs
+        (["the parcel came late and broke", "2024-01-31", "kind"], False),
+        (["the parcel came late and broke", "day", "kind"], True),
+        (["Where is the parcel?", "nothing"], True),
+        (["快递太慢了东西还坏了怎么办", "billing"], False),
+    ],
+)
+def test_the_first_row_is_a_header_if_it_differs_from_the_rows_below(names: list[str], header: bool) -> None:
+    columns = (
+        [VALUES["messages"], VALUES["days"], VALUES["classes"]]
+        if len(names) > 2
+        else [VALUES["messages"], VALUES["classes"]]
+    )
+    sample = pl.DataFrame([pl.Series(name, values) for name, values in zip(names, columns, strict=True)])
+    if header:
+        label = "kind" if len(names) > 2 else None
+        assert find_columns(sample, "t.csv", labelled=True, label=label).text == names[0]
+        return
+    with pytest.raises(UsageError, match="the first row looks like data"):
+        find_columns(sample, "t.csv", labelled=True)
+
+
+def test_a_question_among_questions_is_data() -> None:
+    questions = [f"Where is parcel {n} from last week?" for n in range(ROWS)]
+    with pytest.raises(UsageError, match="the first row looks like data: 'Where is my parcel\\?'"):
+        find_columns(pl.DataFrame({"Where is my parcel?": questions}), "t.csv", labelled=False)
+    answers = pl.DataFrame({"How was your stay?": VALUES["messages"]})
+    assert find_columns(answers, "t.csv", labelled=False).text == "How was your stay?"
 
 
 @pytest.mark.parametrize(

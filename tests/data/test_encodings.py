@@ -326,7 +326,21 @@ def test_a_file_that_shows_its_encoding_is_read_in_it(own: str, named: str, tmp_
             "utf-16": "read as UTF-16: its byte order mark says so",
         }
         assert said[own] in table.notes
+    refuted = "though `encoding=` says so: it does not begin as such text does"
+    assert any(refuted in note for note in table.notes) is (own != "utf-16" and named != "cp1252")
     assert decoded_text("плохо\n".encode(own), "a.txt") == "плохо\n"
+
+
+def test_a_file_that_cannot_be_in_the_named_encoding_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    said = "not read as UTF-16, though `encoding=` says so: it does not begin as such text does"
+    for content, found in {"Müll": "Windows-1252", "Mull": None}.items():
+        path.write_bytes(f"text,label\n{content},yes\nplus,no\n".encode("cp1252"))
+        with reading_as("utf-16"):
+            table = read_table(path)
+        assert table.frame["text"].to_list() == [content, "plus"]
+        assert table.notes[0] == said
+        assert found is None or any(f"read as {found}" in note for note in table.notes[1:])
 
 
 def test_bytes_that_are_utf8_by_chance_are_in_the_named_encoding(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ FLAGS = {
         "above", "add", "address", "algorithm", "automatic", "below", "chosen", "columns", "costs", "counterfactual",
         "data", "data_dir", "device", "dictionary", "dictionary_dir", "dims", "encoding", "file", "fold_labels",
         "format", "group", "heads", "host", "init", "into", "keep_feedback", "keep_texts", "label", "labelled",
-        "levels", "method", "min_count", "minutes", "multilabel", "nearest", "neighbours", "objective", "order",
-        "out", "over", "overwrite", "port", "preset", "pretrain", "project", "prompts", "query", "recipe", "rejected",
-        "replay", "resume", "reward", "runtime", "seconds", "seeds", "snapshots", "steps", "target", "task",
-        "temperature", "test", "text", "time", "top_k", "track", "train", "unlabelled", "vary", "workers",
+        "levels", "method", "min_count", "minutes", "multilabel", "nearest", "neighbours", "next", "objective",
+        "order", "out", "over", "overwrite", "port", "preset", "pretrain", "project", "prompts", "query", "recipe",
+        "rejected", "replay", "resume", "reward", "runtime", "seconds", "seeds", "snapshots", "steps", "target",
+        "task", "temperature", "test", "text", "time", "top_k", "track", "train", "unlabelled", "vary", "workers",
     )
 } | {"from_file": "--from"}  # fmt: skip
 """The flag of each setting of the library that a command takes."""

@@ -14,14 +14,21 @@ TEXT_NAMES = (
 LABEL_NAMES = (
     *("label", "labels", "target", "targets", "class", "classes", "category", "sentiment", "polarity"),
     *("tag", "tags", "topic", "emotion", "intent", "y"),
-    *("kategorie", "klasse", "thema", "etiquette", "categorie", "classe"),  # German and French
+    *("kategorie", "klasse", "etiquette", "categorie", "classe"),  # German and French
     *("etiqueta", "categoria", "clase", "rotulo"),  # Spanish and Portuguese
-    *("nhan", "loai", "cam_xuc", "标签", "类别", "情感"),  # Vietnamese and Chinese
+    *("nhan", "loai", "标签", "类别", "分类"),  # Vietnamese and Chinese
+    *("klassifikation", "klassifizierung", "einstufung", "classification", "clasificacion", "classificacao"),
+    *("phan_loai", "the_loai", "danh_muc"),
+    *("stimmung", "sentimento", "sentimiento", "emocion", "emocao", "cam_xuc", "情感", "情绪"),
+    *("rubrik", "thema", "theme", "tema", "chu_de", "主题"),
 )
-MEASURE_NAMES = ("stars", "rating", "score", "bewertung", "评分")  # a label if no column has one of the names above
+MEASURE_NAMES = (  # a label if no column has one of the names above
+    *("stars", "rating", "score", "bewertung", "sterne", "etoiles", "estrellas", "estrelas"),
+    *("valoracion", "calificacion", "puntuacion", "danh_gia", "so_sao", "评分", "星级", "类型"),
+)
 _TEXT_WORDS = (
     *("feedback", "opinion", "remark", "complaint", "verbatim", "meinung", "ruckmeldung", "beschwerde"),
-    *("anmerkung", "remarque", "opinione", "反馈", "意见"),
+    *("anmerkung", "remarque", "opinione", "opiniao", "y_kien", "phan_hoi", "gop_y", "反馈", "意见"),
 )
 """Words that name a text if the column holds texts."""
 _LONG = 6  # letters of a word that also ends compounds: kundenkommentar, produktkategorie

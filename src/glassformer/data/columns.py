@@ -16,6 +16,7 @@ from glassformer.data.column_names import (
     may_name_text,
     tidy,
 )
+from glassformer.data.first_row import looks_like_data
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
@@ -24,7 +25,7 @@ MOST_NUMBERS = 20  # the same for whole numbers, which may also be counts or mea
 CLEARLY = 2.0  # the text column found by content must beat the next one by this factor
 MOST_COLUMNS = 1_000  # with more columns, text and label are not searched by content
 WORDS_OF_TEXT = 3  # a column that differs in most rows and has this many words per row is taken for a text
-WORDS_OF_DATA = 4  # a column name with this many words is taken for a value of a first row of data
+HOW_TO_LABEL = "`glassformer desk TABLE` lets you label some; `glassformer labels TABLE` then chooses more (`next=`)."
 _COLUMNS_SHOWN, _VALUES_SHOWN = 12, 3
 _NUMBERS = ("whole numbers", "decimal numbers")
 
@@ -131,7 +132,9 @@ def find_columns(
         how = "by its name" if label_by_name else counted(values, "value")
         how = f"by its name and content, {how}" if told_label else how
         what = "number" if labels.number else "label"
-        notes.append(f"{what} column: {quoted(found_label)} ({how})")
+        also = [name for name in others[:MOST_COLUMNS] if folded(name) in LABEL_NAMES and labels.few_values(name)]
+        also = [name for name in also if named and name != found_label and not _says_the_same(sample, name, named)]
+        notes.append(f"{what} column: {quoted(found_label)} ({how}){_said_of_labels(also)}")
     others = [name for name in others if name != found_label]
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
     like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
@@ -269,6 +272,17 @@ def _said_of(unread: list[str], text: str, learned: bool) -> str:
     return f"{said}; to read {'all' if unread[1:] else 'both'}: {ways}" if learned else said
 
 
+def _says_the_same(sample: pl.DataFrame, one: str, other: str) -> bool:
+    """Whether each value of a column stands beside one value of the other, as 1 beside `spam`."""
+    return sample.select(one, other).n_unique() == sample[one].n_unique() == sample[other].n_unique()
+
+
+def _said_of_labels(also: list[str]) -> str:
+    """Say which columns have names of labels too."""
+    named = f"named as {'labels' if also[1:] else 'a label'} too: {', '.join(map(quoted, also))}"
+    return f"; {named}; to learn another: `label={also[0]!r}`" if also else ""
+
+
 def _is_text(values: pl.Series) -> bool:
     """Whether a column holds texts of several words, most of which differ."""
     if values.dtype != pl.String or kind_of(values) != "words":
@@ -336,7 +350,7 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
         number = f" To learn a number, name its column with `target=`: {', '.join(map(quoted, found[:5]))}."
         why = (
             "no column looks like labels. Labels have few different values and are not dates, ids or decimal numbers. "
-            f"Name the column with `label=`.{number if found else ''} {rest}"
+            f"Name the column with `label=`. If no row has a label yet, {HOW_TO_LABEL}{number if found else ''} {rest}"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))
 
@@ -346,7 +360,7 @@ def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str
     for column, by_name in found.items():
         if column is None or by_name is not None:
             continue
-        if len(column.split()) >= WORDS_OF_DATA or column in sample[column].cast(pl.String, strict=False):
+        if looks_like_data(sample, column):
             raise UsageError(
                 f"{source}: the first row looks like data: {quoted(column)} stands where a "
                 f"column's name should be. Add a header row, for example: text,label. If it is the header, name the "

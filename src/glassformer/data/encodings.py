@@ -52,12 +52,9 @@ _MARKS = {
 _WIDE = {"utf_32_le": 4, "utf_32_be": 4, "utf_16_le": 2, "utf_16_be": 2}
 _ODD = ("Cc", "Cn", "Co", "Cs")
 _NO_CONTROL = bytes({0, *b"\t\n\v\f\r\x1b", *range(0x20, 0x7F), *range(0x80, 0x100)})
-
 _ASCII = bytes(range(128))
 _NAMED: ContextVar[str | None] = ContextVar("encoding", default=None)
 _NO_ENCODINGS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem")
-
-
 Fallback = Callable[[], str | None]
 
 
@@ -111,9 +108,8 @@ def _known(encoding: str) -> str:
 
 def spelled(encoding: str) -> str:
     """Return the name of an encoding for people."""
-    plain = encoding.replace("-", "_")
-    known = {**_SPELLED, **_OTHERS}
-    return known.get(plain) or known.get(plain.removesuffix("_le").removesuffix("_be")) or encoding
+    plain = encoding.replace("-", "_").removesuffix("_le").removesuffix("_be")
+    return {**_SPELLED, **_OTHERS}.get(plain, encoding)
 
 
 def is_binary(line: bytes) -> bool:
@@ -198,7 +194,12 @@ class LineDecoder:
     ) -> None:
         self.name = name
         self.encoding: str | None = None
-        self._named = named if (named := named_encoding()) and _keeps_ascii(named) else None
+        named = named_encoding()
+        self._named = named if named and _keeps_ascii(named) else None
+        if named != self._named and on_note:
+            on_note(
+                f"not read as {spelled(named or '')}, though `encoding=` says so: it does not begin as such text does"
+            )
         self._on_note = on_note
         self._fallback = fallback
         self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
@@ -341,8 +342,7 @@ def confidences_of(lines: Iterable[bytes], context: Iterable[bytes] = ()) -> lis
     import chardet  # it takes a tenth of a second, and few files need it
 
     names = [name.replace("_", "-") for name in _SPELLED]
-    sample: list[bytes] = []
-    size = 0
+    sample, size = list[bytes](), 0
     for line in itertools.chain(lines, context):
         size += len(line)
         if sample and size > _MOST_BYTES:

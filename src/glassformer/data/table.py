@@ -11,7 +11,7 @@ import polars as pl
 
 from glassformer.data.class_folders import is_class_folder
 from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
-from glassformer.data.columns import Columns, Wanted, columns_of_split, find_columns
+from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.level_columns import check_levels, joined_levels
@@ -141,11 +141,8 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
         _refuse_lists(frame, f"{source}, column {columns.label!r}")
     frame, without_label, dropped = _usable(frame, ["text", *map(kept_name, other_texts)], labelled=labelled)
     if frame.is_empty():
-        reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
-        raise UsageError(
-            f"{source} has no usable row ({reasons}). Check the columns `text={columns.text!r}`"
-            + (f" and `label={columns.label!r}`." if labelled else ".")
-        )
+        is_unlabelled = without_label is not None and not wanted.get("number")
+        raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
     for name, column in of_split.items():
         if frame[name].has_nulls():
             rows = frame.filter(pl.col(name).is_null())["row"].to_list()
@@ -238,6 +235,17 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
     last = shown.pop() if len(rows) <= most else f"{len(rows) - most:,} more"
     return f"rows {', '.join(shown)} and {last}"
+
+
+def _why_empty(columns: Columns, dropped: Sequence[Dropped], is_unlabelled: bool) -> str:
+    """Return what is wrong with a table without a usable row, and what to do."""
+    if is_unlabelled:
+        return (
+            f": no row has a label in the column {quoted(columns.label)}. Name another with `label=`; or {HOW_TO_LABEL}"
+        )
+    reasons = ", ".join(f"{len(drop.rows):,} × {drop.reason}" for drop in dropped)
+    label = f" and `label={columns.label!r}`" if columns.label is not None else ""
+    return f" has no usable row ({reasons}). Check the columns `text={columns.text!r}`{label}."
 
 
 def _in_use(
