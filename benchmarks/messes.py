@@ -1,4 +1,4 @@
-"""Are tables read as they come? Some 30 files with what exports and people do to tables, and what is read of each.
+"""Are tables read as they come? Some 40 files with what exports and people do to tables, and what is read of each.
 
     python -m benchmarks.messes
 
@@ -108,7 +108,7 @@ def _encodings() -> list[Mess]:
             "an encoding that the file is not in",
             "a.csv",
             plain.encode("cp1252"),
-            Refused(("line 2: the byte 0xdf", "does not fit UTF-8")),
+            Refused(("line 2: byte 4 of the line, 0xdf", "does not fit UTF-8")),
             {"encoding": "utf-8"},
         ),
         Mess("two encodings, pasted together", "a.csv", mixed, Refused((f"line {N + 2}", "mixes encodings"))),
@@ -155,6 +155,9 @@ def _around() -> list[Mess]:
     index = [["", *NAMES], *([str(place), *row] for place, row in enumerate(ROWS))]
     merged: list[Sequence[object]] = [["Rückmeldung", None, "Wertung"], NAMES, *ROWS]
     twice = [["Kommentar", "Kategorie", "Kommentar"], *ROWS]
+    padded, units = [*title, "", ""], ["", "", "(1–5)"]
+    page, again = [padded, blank, NAMES, units], "the header again, in row"
+    footer = [["Durchschnitt", "", "3,1"], ["Min", "", "1"], ["Max", "", "5"]]
     above = "above the header, which is row"
     return [
         Mess("a title and an empty row above the header", "a.csv", table([title, [], NAMES, *ROWS]).encode(),
@@ -166,6 +169,18 @@ def _around() -> list[Mess]:
              Read(said=("left out: 1 row of units below the header: row 2 ('(1–5)')",))),
         Mess("totals at the end", "a.csv", table([NAMES, *ROWS, ["Summe", "", "25"]]).encode(),
              Read(said=(f"left out: 1 row at the end: row {N + 2} ('Summe')",))),
+        Mess("average, least and most at the end", "a.csv", table([NAMES, *ROWS, *footer], ";").encode(),
+             Read(said=(f"left out: 3 rows at the end: row {N + 2} ('Durchschnitt'), row {N + 3} ('Min')",))),
+        Mess("a title with a comma above semicolons", "a.csv", table([NAMES, *ROWS], ";").join(
+            ["Rückmeldungen, März 2024\n\n", ""]).encode(), Read(said=(f"left out: 1 row {above} 3", "semicolon"))),
+        Mess("a title in all columns, and the header again", "a.csv",
+             table([padded, blank, NAMES, *ROWS[:4], NAMES, *ROWS[4:]], ";").encode(),
+             Read(said=(f"left out: 1 row {above} 3", f"{again} 8"))),
+        Mess("pages with title, units and header, and totals at the end", "a.csv",
+             table([*page, *ROWS[:4], *page, *ROWS[4:], ["Summe", "", "25"]], ";").encode(),
+             Read(said=(f"left out: 1 row {above} 3", "1 row of units", f"{again} 11", "1 row at the end"))),
+        Mess("a title above columns without names", "a.csv", table([["Export", ""], ["Frage", "Art"], *(
+            row[:2] for row in ROWS)], ";").encode(), Refused(("'Export', and names no column for 'Art' in row 2",))),
         Mess("a note at the end", "a.csv", table([NAMES, *ROWS, [], ["Quelle: Kundendienst"]]).encode(),
              Read(said=(f"left out: 1 row at the end: row {N + 3} ('Quelle: Kundendienst')",))),
         Mess("the header again in the middle", "a.csv", table([NAMES, *ROWS[:4], NAMES, *ROWS[4:]]).encode(),
@@ -188,12 +203,20 @@ def _columns() -> list[Mess]:
         ["Datum", *NAMES[:2], "Preis"],
         *([f"0{i + 1}.03.2024", *row[:2], f"{i},5{i}"] for i, row in enumerate(ROWS)),
     ]
+    question = "Was können wir besser machen?"
     branches = ["Ware", "Ware", "Versand", "Versand"] * 2
     levels = [NAMES[:2], *([row[0], f"{branch} > {row[1]}"] for branch, row in zip(branches, ROWS, strict=True))]
     return [
         Mess("dates and decimal commas beside the text", "a.csv", table(days, ";").encode(), Read()),
         Mess("compound column names", "a.csv", table(compound).encode(),
              Read(text="Kunden_Kommentar", label="ticket category", said=("by its name and content",))),
+        Mess("a question above the texts", "a.csv", table([[question, *NAMES[1:]], *ROWS]).encode(),
+             Read(text=question)),
+        Mess("a column of labels beside another of categories", "a.csv", table(
+            [["Kommentar", "Stimmung", "Filiale"], *([*row[:2], place] for row, place in zip(ROWS, "ABAABBBA",
+             strict=True))]).encode(), Read(label="Stimmung", said=("'Stimmung' (by its name)",))),
+        Mess("a table in which no row has a label", "a.csv",
+             table([NAMES[:2], *([text, ""] for text in TEXTS)]).encode(), Refused(("`glassformer desk TABLE`",))),
         Mess("labels with levels", "a.csv", table(levels).encode(), Read(said=("levels",))),
         Mess("no header", "a.csv", table([row[:2] for row in ROWS]).encode(),
              Refused(("the first row looks like data",))),

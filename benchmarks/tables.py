@@ -29,6 +29,7 @@ from benchmarks.tables_labels import forecast_tables, labels_tables, next_tables
 from benchmarks.tables_language import language_model_tables, steering_tables
 from benchmarks.tables_matrix import matrix_table
 from benchmarks.tables_measured import attacks_table, measured_table
+from benchmarks.tables_messes import messes_tables
 from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
@@ -110,6 +111,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "answering-speed": from_file(results, answering_tables),
         "wall-time": from_file(results, wall_time_tables),
         "serving-load": from_file(results, serving_tables),
+        "messes": from_file(results, messes_tables),
         "minutes": from_file(results / "minutes", minutes_tables),
         "language-model": from_file(results / "language-model", language_model_tables),
         "steering": from_file(results / "steering", steering_tables),
