@@ -177,7 +177,7 @@ def _photograph_workbook(browser: Browser, url: str, truth: Mapping[str, str]) -
     page = browser.new_page(viewport=SIZE)
     page.goto(url)
     page.locator("#step-open").click()
-    page.get_by_text("Begin to label").wait_for()
+    page.locator("#text-column option").first.wait_for(state="attached")
     page.screenshot(path=HERE / "book-open.png", full_page=True)
     page.locator("#step-train").click()
     page.get_by_role("button", name="Train now").click()
