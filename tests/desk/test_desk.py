@@ -110,6 +110,20 @@ def test_texts_come_one_after_the_other_and_none_twice(client: TestClient) -> No
     assert client.get("/desk/next", params={"who": "me"}).json()["text"]["id"] == seen[-1]
 
 
+def test_what_somebody_skipped_comes_last_for_the_others(client: TestClient, project: Project) -> None:
+    def asked(who: str) -> int | None:
+        text = client.get("/desk/next", params={"who": who}).json()["text"]
+        return text and int(text["id"])
+
+    label(project, range(1, 59), "praise")
+    decided(client, [59], kind="skip", label=None, who="anna")
+    assert (asked("anna"), asked("ben")) == (60, 60)
+    decided(client, [60], kind="drop", label=None, who="ben")
+    assert (asked("anna"), asked("ben")) == (None, 59)
+    decided(client, [59], kind="skip", label=None, who="ben")
+    assert asked("ben") is None
+
+
 def test_a_round_begins_by_itself_and_its_model_chooses(
     opened: tuple[TestClient, Desk], project: Project, reviews: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:

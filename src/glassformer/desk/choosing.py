@@ -33,6 +33,10 @@ _CHOSEN_NEXT = (
     "SELECT t.id FROM suggestions s JOIN texts t ON t.id = s.text WHERE s.place IS NOT NULL AND t.decision IS NULL "
     "AND t.id <> ? ORDER BY s.place LIMIT 1"
 )
+_SKIPPED = (
+    "SELECT t.id FROM current c JOIN texts t ON t.id = c.text WHERE c.kind = 'skip' AND t.id <> ? AND t.id NOT IN "
+    "(SELECT text FROM decisions WHERE who = ? AND undone IS NULL) ORDER BY t.draw DESC LIMIT 1"
+)
 _SECOND = (
     "SELECT o.text FROM opinions o JOIN texts t ON t.id = o.text WHERE o.text NOT IN (SELECT text FROM decisions WHERE "
     "who = ? AND undone IS NULL) GROUP BY o.text HAVING count(*) = 1 ORDER BY t.draw LIMIT 1"
@@ -76,6 +80,8 @@ def suggestions(
 def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[str, Any] | None:
     """Return the id of the text to label next, and why (see `Decision.way`). None if all are decided.
 
+    Texts that only other people skipped come last.
+
     If two people label each text (the fact `twice`), those that another person has labelled come first.
 
     Args:
@@ -91,7 +97,8 @@ def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[
     for way, query in ways.items():
         if (text := store.value(query, leaving or 0)) is not None:
             return {"id": text, "way": way}
-    return None
+    skipped = store.value(_SKIPPED, leaving or 0, who)
+    return None if skipped is None else {"id": skipped, "way": "any"}
 
 
 def word_vectors(texts: Sequence[str]) -> sparse.csr_matrix:
