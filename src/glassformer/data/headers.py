@@ -91,12 +91,13 @@ def without_repeats(
         elif pages and len(held) < _MOST_HELD and _as_of_any_page(row) in pages:
             if not below:
                 held.append(row)
-        elif len(held) < _MOST_HELD and not any(map(str.strip, row.cells)):
+        elif not row.cells[0].strip() and len(held) < _MOST_HELD and not any(map(str.strip, row.cells)):
             held.append(row)
         else:
-            yield from held
+            if held or below:
+                yield from held
+                held, below = [], False
             yield row
-            held, below = [], False
     yield from held
     if again and on_note:
         places = listed([f"{row:,}" for row in again], _SHOWN)

@@ -190,7 +190,7 @@ class _End:
     def learn(self, row: Row) -> None:
         """Count a row of the table."""
         self.last = row.number
-        if not any(map(str.strip, row.cells)):
+        if not row.cells[0].strip() and not any(map(str.strip, row.cells)):
             return
         self._rows += 1
         if "" in row.cells:
