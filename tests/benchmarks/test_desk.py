@@ -17,7 +17,7 @@ def test_the_labels_that_are_needed_are_counted() -> None:
     ]
     shown = "\n".join(desk_tables({"sizes": [50, 100], "lines": lines}))
     assert "| `films` | random | .500 | .600 |  |" in shown
-    assert "| `films` | desk | .550 | .650 | 80 |" in shown
+    assert "| `films` | desk | .550 | .650 | 80 (75%) |" in shown
 
 
 def test_a_trial_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
