@@ -32,8 +32,7 @@ def desk_tables(found: Document) -> Iterator[str]:
     seeds = sorted({line["seed"] for line in lines})
     yield (
         f"Accuracy on held-out training rows after so many labels: means over {seeds_in_words(seeds)}, ± the standard "
-        "deviation. The last column, for each seed: the labels of the first round that is at least as accurate, and "
-        "which share of the time of the random ones they take."
+        "deviation. The last column, by seed: after how many labels, and in which share of their time."
     )
 
 
