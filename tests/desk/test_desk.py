@@ -1,5 +1,8 @@
 import json
+import shutil
 import sqlite3
+import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,15 +14,18 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.desk import project_routes
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
 from glassformer.desk.learning_chart import kept
 from glassformer.desk.page_words import in_page_words
 from glassformer.desk.project import Project
+from glassformer.desk.review import asked_of
 from glassformer.desk.rounds import FEWEST_LABELS, more_in_words
 from glassformer.desk.store import Store
 from glassformer.labels.check import check_labels
 from glassformer.labels.learning_curve import Gain, LearningCurve
+from glassformer.serving import reloading
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
 from tests.trained import NEGATIVE, POSITIVE, Trained
 from tests.workbooks import xlsx
@@ -746,10 +752,43 @@ def test_a_threshold_that_was_chosen_is_kept_and_used(
         assert "needs_review" not in client.post("/predict", json={"text": "film"}).json()["answers"][0]
         for wrong in ({"threshold": 1.1}, {"human": -1}, {"wrong": "much"}):
             assert refused(client, "/desk/settings", **wrong)
+        client.post("/desk/settings", json={"threshold": 0.9})
+    monkeypatch.setattr(reloading, "_LOOK_AGAIN", 0.05)
     again = create_desk(Project.open(project.folder), learn)
     with TestClient(again.app, base_url="http://127.0.0.1") as client:
         client.get(f"/{again.app.query}")
-        assert client.get("/desk/state").json()["review"] == {"threshold": 0, "wrong": 3, "human": None}
+        assert client.get("/desk/state").json()["review"] == {"threshold": 0.9, "wrong": 3, "human": None}
+        for number in (1, 2):
+            if number > 1:
+                round_of(client, again)
+            model = again.models["desk"]
+            assert model.folder == project.model(number)
+            assert model.asked == {"review_below": rule(share).below}
+            time.sleep(0.5)
+            assert again.models["desk"] is model, "nothing has changed"
+
+
+def test_a_choice_is_kept_if_a_round_ends_meanwhile(
+    project: Project, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(reviews.folder, project.model(1))
+    project.store.write_round(1, "done", {"labels": 20})
+    desk = create_desk(project, learn)
+    ends = threading.Thread(target=desk.rounds.on_model, args=(desk.models["desk"].predictor, project.model(2)))
+
+    def slowly(*about: Any) -> dict[str, float]:
+        if threading.current_thread() is not ends and ends.ident is None:
+            ends.start()
+            ends.join(timeout=0.5)
+        return asked_of(*about)
+
+    monkeypatch.setattr(project_routes, "asked_of", slowly)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        client.post("/desk/settings", json={"threshold": 0.9})
+        ends.join()
+    assert desk.models["desk"].folder == project.model(2)
+    assert desk.models["desk"].asked == asked_of({"threshold": 0.9}, desk.models["desk"].predictor) != {}
 
 
 def test_what_a_threshold_brings_for_numbers(client: TestClient, project: Project) -> None:

@@ -4,6 +4,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,27 @@ def test_a_folder_may_be_gone_for_a_while_or_be_a_link(tmp_path: Path, told: lis
         assert answer(client)["reading"] is None
         shutil.rmtree(versions[0])
     assert len(told) == 2
+
+
+def test_a_model_that_came_later_is_read_again_too_and_asked_the_same(
+    tmp_path: Path, folder: Path, told: list[str]
+) -> None:
+    with TestClient(create_app({}, tell=told.append)) as client:
+        models = client.app.state.models  # type: ignore[attr-defined]
+        time.sleep(0.2)
+        (model,) = load_models([folder], device="cpu").values()
+        models["reviews"] = replace(model, asked={"review_below": 2.0})
+        time.sleep(0.5)
+        assert told == [], "nothing has changed"
+        saved(folder, two_readers(transformer=0.0))
+        until(lambda: bool(told) and answer(client)["reading"] is None)
+        assert answer(client)["needs_review"]
+        saved(tmp_path / "next", two_readers())
+        (model,) = load_models([tmp_path / "next"], device="cpu").values()
+        models["reviews"] = replace(model, name="reviews")
+        time.sleep(0.5)
+        assert answer(client)["reading"] is not None
+        assert len(set(told)) == 1
 
 
 @pytest.mark.usefixtures("client")

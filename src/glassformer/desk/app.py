@@ -23,9 +23,10 @@ from glassformer.prediction.answering import Answering
 from glassformer.prediction.load_answering import load_answering
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
-from glassformer.serving.served_model import ServedModel
+from glassformer.serving.served_model import ServedModel, version_of
 
 START = "/desk"
+_DEVICE = "cpu"
 _MOST_BYTES = 200_000_000  # of a table that is dropped on the page
 
 
@@ -57,12 +58,15 @@ def create_desk(
     models: MutableMapping[str, ServedModel] = app.state.models
 
     def on_model(predictor: Answering, folder: Path) -> None:
-        asked = asked_of(project.store.facts, predictor)
-        models["desk"] = ServedModel(name="desk", folder=folder, predictor=predictor, asked=asked)
+        with project.store.change():  # nothing else is chosen meanwhile
+            asked, version = asked_of(project.store.facts, predictor), version_of(folder)
+            models["desk"] = ServedModel(
+                name="desk", folder=folder, predictor=predictor, version=version, device=_DEVICE, asked=asked
+            )
 
     rounds = Rounds(project=project, on_model=on_model, command=command)
     if (folder := rounds.take_up()) is not None:
-        on_model(load_answering(folder, device="cpu"), folder)
+        on_model(load_answering(folder, device=_DEVICE), folder)
     add_project(app, project, rounds, models)
     add_rounds(app, project, rounds, models)
     add_labelling(app, project, rounds)

@@ -95,9 +95,10 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     @app.post("/desk/settings")
     def settings(body: Settings) -> dict[str, Any]:
         """Change how the project is labelled, and which answers a person should see."""
-        project.store.note(**body.model_dump(exclude_none=True))
-        if (model := models.get("desk")) is not None:
-            models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
+        with project.store.change():  # no round puts its model in the place of another one meanwhile
+            project.store.note(**body.model_dump(exclude_none=True))
+            if (model := models.get("desk")) is not None:
+                models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
         return asked.state()
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from fastapi.concurrency import run_in_threadpool
 
 from glassformer.errors import GlassformerError
-from glassformer.serving.served_model import ServedModel, version_of
+from glassformer.serving.served_model import ServedModel, Version, version_of
 
 _LOOK_AGAIN = 1.0  # seconds
 
@@ -27,14 +28,14 @@ class Reloader:
 
     async def watch(self) -> None:
         """Look once a second, until this is cancelled."""
-        seen = {name: model.version for name, model in self.models.items()}
-        done = dict(seen)
+        seen, done = dict[Path, Version](), dict[Path, Version]()
         while True:
             await asyncio.sleep(_LOOK_AGAIN)
-            for name, model in list(self.models.items()):
-                before, seen[name] = seen[name], version_of(model.folder)
-                if seen[name] == before != done[name]:  # all of it has been copied, as nothing changes any more
-                    done[name] = seen[name]
+            for model in list(self.models.values()):
+                folder = model.folder
+                before, seen[folder] = seen.get(folder), version_of(folder)
+                if seen[folder] == before != done.setdefault(folder, model.version):  # all of it has been copied
+                    done[folder] = seen[folder]
                     await self._reload(model)
 
     async def _reload(self, model: ServedModel) -> None:
@@ -47,7 +48,9 @@ class Reloader:
                 f"the folder of {model.name} has changed and cannot be read; the model of before answers: {reason}"
             )
         else:
-            self.models[model.name] = new
+            if (now := self.models[model.name]).folder != model.folder:  # another one has taken its place meanwhile
+                return
+            self.models[model.name] = replace(new, asked=now.asked)
             self.failed.pop(model.name, None)
             self.tell(f"the folder of {model.name} has changed; the new model answers from now on")
 
