@@ -173,3 +173,35 @@ def test_a_question_may_be_a_name() -> None:
     columns, rows, _ = read(f'Umfrage 2024\n\nTag,"{question}",Filiale\n1.3.2024,gut,Bonn\n2.3.2024,so so,Köln\n')
     assert columns == ["Tag", question, "Filiale"]
     assert rows == [("1.3.2024", "gut", "Bonn"), ("2.3.2024", "so so", "Köln")]
+
+
+NUMBERED = "".join(f"wort {at},{at % 5}\n" for at in range(6))
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "rows"),
+    [
+        ("Export 2024,\n\ntext,label\nabc,\ndef,\nghi,\n", ["text", "label"], 3),
+        ("Export 2024,,\ntext,label,note\nabc,,\ndef,,\nghi,,\n", ["text", "label", "note"], 3),
+        (f",note\nKommentar x,k.A.\n{NUMBERED}", ["column_1", "note"], 7),
+        (",phrase,kind\na b,how?,x\nc,so,y\na b,how?,x\nd,so,y\n", ["column_1", "phrase", "kind"], 4),
+        ("beschr,gruppe,\na b,g,\na c,h,\na b,g,\n", ["beschr", "gruppe", "column_3"], 3),
+        (f"Umfrage\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
+        (f"Umfrage,\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
+        (f"von,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
+        ("von,Anna\n\ntext,label\nabc,x\ndef,y\n", ["text", "label"], 2),
+        ("wort,art\ntitle,tag\nabc,x\ndef,y\n", ["wort", "art"], 3),
+        ("english,german\ntext,label\nabc,x\ndef,y\n", ["english", "german"], 3),
+    ],
+)
+def test_a_row_is_taken_for_the_header_below_titles_alone(content: str, columns: list[str], rows: int) -> None:
+    found, kept, _ = read(content)
+    assert (found, len(kept)) == (columns, rows)
+
+
+@pytest.mark.parametrize(
+    "content", ["beschr\na,x\nb,y\nc,z\na,x\n", "beschr,\na,x\nb,y\nc,z\na,x\n", f"beschr,\na,n/a\n{NUMBERED}"]
+)
+def test_a_row_that_may_be_data_is_not_taken_for_the_header(content: str) -> None:
+    with pytest.raises(UsageError):
+        read(content)

@@ -84,7 +84,7 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     looked_at = seen[above + 1 + len(units) :]
     below = list(without_repeats(iter(looked_at), header, [*titles, *units]))
     again = len(below) < len(looked_at)
-    while below and len(_places(below[-1])) < 2:
+    while below and len(_places(below[-1])) < 2 and len(below[-1].cells) < len(header.cells):
         below.pop()
     body = [row for row in below if len(row.cells) == len(header.cells)]
     places = _places(header)
@@ -94,12 +94,14 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     known = sum(folded(name) in KNOWN_NAMES for name in names)
     known_above = sum(folded(row.cells[place]) in KNOWN_NAMES for row in titles for place in _places(row))
     gap = header.number - titles[-1].number > 1
-    sure = known > 1 or (gap and known > 0) or again or _is_above_numbers(header, body)
+    titled = _places(titles[0]) == [0]  # else it may be the header, whose other columns have no name
+    numbers = _is_above_numbers(header, body)
+    sure = known > 1 or (gap and known > 0) or (titled and (again or numbers))
     for row in titles:
         few = len(places) - 1 if sure or len(row.cells) != len(header.cells) else max(1, len(places) // 2 - 1)
-        if len(_places(row)) > (len(places) if known == len(places) else few):
+        if len(_places(row)) > (len(places) if known == len(places) and (gap or numbers) else few):
             return False
-    if known_above and known_above >= known:
+    if (known_above and known_above >= known) or (again and not titled):
         return False
     if any(place not in places for row in body for place in _places(row)):
         return False
@@ -107,12 +109,13 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
         return False
     if any(row.cells[place] == header.cells[place] for row in body for place in places):
         return False
-    return bool(gap or known or ((sure or len(places) > 2) and not any(name.startswith(" ") for name in names)))
+    told = len(places) > 2 or (titled and numbers and len(titles[0].cells) < len(header.cells))
+    return bool(gap or known or (told and not any(name.startswith(" ") for name in names)))
 
 
 def _is_above_numbers(header: Row, body: Sequence[Row]) -> bool:
-    """Whether nearly all rows hold a number or a date in a column where the header holds words."""
-    return any(_holds_numbers(body, place) for place in _places(header))
+    """Whether the first row and nearly all others hold a number or a date in a column where the header holds words."""
+    return any(is_number_or_date(body[0].cells[place]) and _holds_numbers(body, place) for place in _places(header))
 
 
 def _holds_numbers(rows: Sequence[Row], place: int) -> bool:
