@@ -34,7 +34,7 @@ from benchmarks.tables_minutes import minutes_tables
 from benchmarks.tables_new_words import new_words_tables
 from benchmarks.tables_processes import processes_tables
 from benchmarks.tables_reproduce import read_results, reproduced
-from benchmarks.tables_rows import rows_tables
+from benchmarks.tables_rows import million_rows_tables, rows_tables
 from benchmarks.tables_search import search_tables
 from benchmarks.tables_sentiment import sentiment_tables
 from benchmarks.tables_serving import serving_tables
@@ -80,6 +80,7 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "ways": from_file(results, ways_tables),
         "answers": from_file(results, answers_table),
         "rows": from_file(results, rows_tables),
+        "million-rows": from_file(results, million_rows_tables),
         "distil": from_file(results, distil_tables),
         "label-doctor": from_file(results, labels_tables),
         "learning-curve": from_file(results, forecast_tables),

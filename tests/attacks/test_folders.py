@@ -67,7 +67,8 @@ def kept(**values: Any) -> Tamper:
 
     def change(raw: Any) -> Any:
         found = raw["held_out_answers"]
-        return raw | {"held_out_answers": found | {"kept": found["kept"] | values}}
+        other = {"numbers": None} if "rows" in values else {}
+        return raw | {"held_out_answers": found | {"kept": found["kept"] | other | values}}
 
     return both(edited("metrics.json", change), target(costs=[{"truth": "very good", "cost": 3}]))
 
@@ -319,6 +320,7 @@ DAMAGED: dict[str, tuple[Tamper, tuple[str, ...]]] = {
     "kept-rows-1e30": (kept(rows=10**30), ("held_out_answers.kept.rows", "damaged")),
     "kept-rows-fewer": (kept(rows=1), ("metrics.json has held-out answers for", "different models")),
     "kept-rows-odd": (kept(rows=7), ("held_out_answers.kept", "7 rows", "damaged")),
+    "kept-numbers-of-other-rows": (kept(numbers=packed(bytes(2))), ("held_out_answers.kept", "damaged")),
     "kept-of-nothing": (kept(probs=""), ("held_out_answers.kept", "damaged")),
     "kept-of-no-letters": (kept(probs="\ud800"), ("held_out_answers.kept", "damaged")),
     "kept-of-half-a-byte": (kept(probs="a"), ("held_out_answers.kept", "damaged")),

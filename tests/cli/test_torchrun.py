@@ -22,6 +22,7 @@ SETTINGS = {
 }  # fmt: skip
 """Without anything random; AdamW, as Muon computes in bfloat16."""
 GIVEN = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+N_FOLDS = 4  # in this process as in those that it starts
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")
 
 

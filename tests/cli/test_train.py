@@ -16,7 +16,7 @@ FILES = {
 }  # fmt: skip
 COUNTING = (*QUICK[:2], *QUICK[-2:], "--epochs", "0")
 
-ACCURACY = r"validation accuracy [01]\.\d{4} \(95% interval 0\.\d\d to [01]\.\d\d\)"
+ACCURACY = r"validation accuracy [01]\.\d{4} \(95% interval 0\.\d{4} to [01]\.\d{4}\)"
 
 
 def names_in(folder: Path) -> set[str]:
@@ -105,7 +105,9 @@ def test_rows_left_out_are_counted_and_listed(tmp_path: Path) -> None:
     said = glassformer("train", table, "--out", tmp_path / "m", *QUICK)
     assert "left out: 2 × empty text (rows 31 and 32)" in said.err
     assert "left out: 1 × no label (row 33)" in said.err
-    assert re.search(r"cross-validated accuracy [01]\.\d{4} \(95% interval 0\.\d\d to [01]\.\d\d, 2 folds\)", said.out)
+    assert re.search(
+        r"cross-validated accuracy [01]\.\d{4} \(95% interval 0\.\d{4} to [01]\.\d{4}, 2 folds\)", said.out
+    )
 
 
 def test_rows_without_a_label_are_read_without_it(tmp_path: Path) -> None:

@@ -247,8 +247,8 @@ def test_no_more_labels_are_foretold_than_texts_are_left() -> None:
     assert said[500].startswith(f"{hundred}, and 500 more labels would add about 4.0 ")
     enough = replace(curve, gains=tuple(Gain(more=gain.more, value=0, low=0, high=0.006) for gain in gains))
     assert more_in_words(replace(check, curve=enough), 99).startswith("You can stop: even more labels than texts")
-    flat = replace(curve, errors=(0.3, 0.005), gains=tuple(replace(gain, value=0, low=0, high=0) for gain in gains))
-    assert more_in_words(replace(check, curve=flat), 292) == (
+    mended = tuple(Gain(more=gain.more, value=0.005, low=0.005, high=0.005) for gain in gains)
+    assert more_in_words(replace(check, curve=replace(curve, errors=(0.3, 0.005), gains=mended)), 292) == (
         "You can stop: more labels would add at most 0.5 percentage points of accuracy"
     )
 

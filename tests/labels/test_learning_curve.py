@@ -76,7 +76,14 @@ def test_what_is_learned_already_gains_nothing() -> None:
     assert found.in_words("labels") == "no held-out answer is wrong, so more labels have nothing left to mend here"
 
 
-def test_an_interval_without_a_width_is_no_forecast() -> None:
+def test_a_flat_curve_gains_nothing_though_errors_are_left() -> None:
+    gains = (Gain(more=100, value=0.0002, low=0.00018, high=0.00024),)
+    found = LearningCurve(rows=(8, 60), errors=(0.2, 0.2), gains=gains)
+    said = "100 more labels would add about 0.0 percentage points of accuracy (likely 0.0 to 0.0)"
+    assert found.in_words("labels") == said
+
+
+def test_where_all_errors_would_go_only_their_number_is_said() -> None:
     found = LearningCurve(rows=(8, 60), errors=(0.2, 0.01), gains=(Gain(more=100, value=0.01, low=0.01, high=0.01),))
     assert not found.is_enough
     assert found.in_words("labels") == "more labels would add at most 1.0 percentage points of accuracy"

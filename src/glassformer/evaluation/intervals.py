@@ -113,8 +113,8 @@ def cross_validated(share: float, rows: int, folds: int) -> Estimate:
     """Return the share of right answers in cross-validation, with Wilson's interval.
 
     The models of the folds share rows, so what they get right is not independent. The variance of the share is taken
-    times 1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. One fold is a part that was held
-    out once.
+    times 1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. If `folds` is 1, the rows were
+    held out, and this is Wilson's interval.
     """
     worth = rows if folds == 1 else rows / (1 + folds / (folds - 1))
     return wilson(share * worth, worth)

@@ -93,9 +93,11 @@ class LearningCurve:
     def in_words(self, rows: str = "rows of the same kind", gain: Gain | None = None) -> str:
         """Say what more rows would bring, by default the most that are foretold.
 
-        An interval without a width is no forecast: all curves take away every error that is left, and more.
+        If every curve takes away all errors that are left, only their number is said: it is no forecast.
         """
         gain = gain or self.gain
+        if gain.low >= self.errors[-1]:
+            return self._at_most(rows)
         figures = gain.value, gain.low, gain.high
         if self.of_numbers:
             value, low, high = (short(float(f"{figure:.2g}")) for figure in figures)
@@ -103,8 +105,6 @@ class LearningCurve:
         else:
             value, low, high = (f"{100 * figure:.1f}" for figure in figures)
             said = f"add about {value} percentage points of accuracy (likely {low} to {high})"
-        if low == high:
-            return self._at_most(rows)
         return f"{gain.more:,} more {rows} would {said}"
 
     def _at_most(self, rows: str) -> str:

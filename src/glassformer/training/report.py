@@ -144,7 +144,7 @@ def used_for(what: list[str], prepared: Prepared) -> str:
         chosen = " and ".join(what)
         said = (
             f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}. The "
-            "models share most of their rows, so the intervals below are too narrow, by up to a third (Nadeau & Bengio "
+            "models share most of their rows, so the intervals below are about a third too narrow (Nadeau & Bengio "
             "2003)."
         )
     else:

@@ -122,7 +122,7 @@ def _interval(trained: TrainedModel, accuracy: float) -> str:
 
     readers = trained.metrics.get("readers") or {"held_out_rows": trained.config.data["validation_rows"], "folds": 1}
     estimate = cross_validated(accuracy, readers["held_out_rows"], readers["folds"])
-    return f"95% interval {estimate.low:.2f} to {estimate.high:.2f}"
+    return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"
 
 
 PART = Said(

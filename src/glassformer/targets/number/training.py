@@ -257,7 +257,7 @@ def _held_out_metrics(
     if held_out is None or rows is None:
         return {}
     added = source is not None and bool(source.added)  # rows of several tables
-    kept = rows.kept(numbered=not added)
+    kept = None if prepared.record else rows.kept(numbered=not added)  # a teacher's table may have no numbers
     found: dict[str, Any] = {"held_out": held_out.model_copy(update={"kept": kept}).model_dump()}
     if held_out.r2 > 0 and not prepared.record and not added:
         doubts = rows.doubts()
