@@ -388,7 +388,7 @@ def test_what_the_slider_chose_is_kept_and_in_the_command(browser: Browser, tmp_
         expect(look).to_have_value("8")
         expect(slider).to_have_attribute("aria-valuetext", str(chosen))
         look.fill("0.001")
-        expect(page.get_by_text("So few texts do not tell which threshold costs clearly less.")).to_be_visible()
+        expect(page.get_by_text("There are too few texts to tell which threshold is cheapest.")).to_be_visible()
 
 
 def test_a_table_without_open_texts_is_told_so(browser: Browser, tmp_path: Path) -> None:
@@ -549,6 +549,13 @@ def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> No
     keys.press("2")
     page.locator("#step-why").click()
     expect(page.locator("tbody tr")).to_have_text(["praise11", "blame12"])
+    page.locator("#step-label").click()
+    page.get_by_label("Hide suggestions").click()
+    page.locator("#step-why").click()
+    expect(page.locator(".verdict")).to_have_text(
+        "5 answers cannot be seen here, as suggestions or other people's labels are hidden from you."
+    )
+    expect(page.locator("tbody tr")).to_have_count(0)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,7 @@ def test_labels_and_decisions_are_written_for_version_control(tmp_path: Path) ->
         (2, "a bad film", "praise", "me", ""),
         (2, "a bad film", "blame", "me", "sure"),
     ]
+    assert decisions["stands"].to_list() == [None] * 3
     assert [undone is None for undone in decisions["undone"]] == [True, False, True]
     before = (to / "decisions.csv").read_bytes()
     assert json.loads(glassformer(*desk, "--json").out)["files"] == [str(to / "labels.csv"), str(to / "decisions.csv")]

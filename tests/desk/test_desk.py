@@ -116,6 +116,19 @@ def test_texts_come_one_after_the_other_and_none_twice(client: TestClient) -> No
     assert client.get("/desk/next", params={"who": "me"}).json()["text"]["id"] == seen[-1]
 
 
+def test_what_others_do_in_my_name_does_not_change_when_a_text_measures_the_model(
+    client: TestClient, project: Project
+) -> None:
+    project.store.suggest(_suggestions(range(1, 61)), number=1)
+    ways = []
+    for number in range(8):
+        text = client.get("/desk/next", params={"who": "ann"}).json()["text"]
+        ways.append(text["way"])
+        decided(client, [text["id"]], label=f"c{number}", who="ann")
+        client.post("/desk/classes", json={"name": f"c{number}", "to": f"C{number}", "who": "ben"})
+    assert ways == ["random", "unsure", "unsure", "unsure"] * 2
+
+
 def test_what_somebody_skipped_comes_last_for_the_others(client: TestClient, project: Project) -> None:
     def asked(who: str) -> int | None:
         text = client.get("/desk/next", params={"who": who}).json()["text"]
@@ -748,7 +761,11 @@ def test_a_threshold_that_was_chosen_is_kept_and_used(
         assert "needs_review" in told
         taken = client.post("/table", params={"name": "t.csv"}, content=b"text,needs_review\na good film,1\n")
         assert "needs_review" in taken.json()["reason"], "so a column of the answers is called"
-        assert client.post("/desk/settings", json={"threshold": 0}).json()["automatic_share"] is None
+        state = client.post("/desk/settings", json={"threshold": 1}).json()
+        assert (state["automatic_share"], state["marks"]) == (None, True), "no held-out row is so sure"
+        assert desk.models["desk"].asked == {"review_below": 1}
+        state = client.post("/desk/settings", json={"threshold": 0}).json()
+        assert (state["automatic_share"], state["marks"]) == (None, False)
         assert "needs_review" not in client.post("/predict", json={"text": "film"}).json()["answers"][0]
         for wrong in ({"threshold": 1.1}, {"human": -1}, {"wrong": "much"}):
             assert refused(client, "/desk/settings", **wrong)

@@ -48,9 +48,9 @@ def suggestions(
 ) -> pl.DataFrame:
     """Return what a model says of each text, and which texts are most worth the time that labelling them takes.
 
-    Those whose doubt is largest for each second come first (see `Said`). Shorter texts than most count as long as
-    most: the shortest of all would come first, and they teach little. Of the chosen ones, each next one is as unlike
-    the ones before as possible (see `to_label`).
+    Texts come first whose doubt is largest for each second of reading (see `Said`). A text that is read in less than
+    the median time counts as if it took that: else the shortest would come first, and they teach little. The chosen
+    texts are put in an order in which each is as unlike all before it as possible (see `to_label`).
 
     Args:
         texts: the columns id, text, beside and draw.
@@ -89,7 +89,9 @@ def next_text(store: Store, who: str, *, leaving: int | None = None) -> Mapping[
     """
     if store.facts.get("twice") and (text := store.value(_SECOND, who)) is not None:
         return {"id": text, "way": "second"}
-    done = store.value("SELECT count(DISTINCT batch) FROM decisions WHERE who = ? AND undone IS NULL", who)
+    done = store.value(
+        "SELECT count(DISTINCT batch) FROM decisions WHERE who = ? AND giver IS NULL AND undone IS NULL", who
+    )
     has_model = store.value("SELECT count(*) FROM suggestions") > 0
     ways = {"random": _MEASURING, "unsure": _CHOSEN_NEXT, "any": _ANY}
     if not has_model or done % RANDOM_EVERY:  # what is set aside waits for a model that it can measure

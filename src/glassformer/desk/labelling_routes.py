@@ -15,7 +15,7 @@ from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Named, Search, SearchPage, Viewer
-from glassformer.desk.shown import found, labelled_for, number_found, repeats_for, text_for
+from glassformer.desk.shown import answers_shown, found, labelled_for, number_found, repeats_for, text_for
 from glassformer.desk.store import Decision, Store
 from glassformer.errors import UsageError
 
@@ -98,19 +98,9 @@ def add_looking(app: FastAPI, store: Store) -> None:
         }
 
     @app.get("/desk/unseen")
-    def unseen() -> dict[str, Any]:
-        """Count the texts with a label that the model of the last round had not learned, by label and answer.
-
-        If a text does not have one class, there are no `pairs`.
-        """
-        kept = "FROM unseen u JOIN current c ON c.text = u.text WHERE c.kind = 'label'"
-        pairs = store.rows(f"SELECT c.label, u.answered, count(*) AS texts {kept} GROUP BY c.label, u.answered")
-        one_class = store.labelling.panel == "class"
-        return {
-            "texts": store.value(f"SELECT count(*) {kept}"),
-            "wrong": store.value(f"SELECT count(*) {kept} AND loss(c.label, u.answered) > 0"),
-            "pairs": [dict(pair) for pair in pairs] if one_class else [],
-        }
+    def unseen(who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
+        """Count the answers to texts with a label that the model of the last round had not learned."""
+        return answers_shown(store, Viewer(who=who, blind=blind))
 
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:

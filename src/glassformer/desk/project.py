@@ -245,7 +245,7 @@ class Project:
     def _decisions(self) -> pl.DataFrame:
         kept = (
             "id", "kind", "label", "note", "who", "at", "way", "round", "suggested", "probability", "shown", "undone",
-            "giver",
+            "giver", "stands",
         )  # fmt: skip
         columns = ", ".join(f"d.{name}" for name in kept)
         found = self.store.rows(

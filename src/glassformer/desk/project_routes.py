@@ -193,6 +193,7 @@ class _Project:
             "mistake": store.labelling.mistake,
             "review": {name: facts.get(name) for name in ("threshold", "wrong", "human")},
             "automatic_share": None if model is None else automatic_share(facts, model.predictor),
+            "marks": model is not None and "review_below" in model.asked,
             "people": people_of(store),
             "blind": facts.get("blind", []),
             "twice": facts.get("twice", False),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glassformer.errors import UsageError
@@ -10,20 +10,25 @@ from glassformer.prediction.answering import Answering
 
 
 def automatic_share(facts: Mapping[str, Any], predictor: Answering) -> float | None:
-    """Return the share of held-out rows whose answers reach the threshold of a project, in whole percents, at least 1%.
+    """Return the share of held-out rows whose answers reach the threshold of a project, in whole percents.
 
-    None if no threshold was chosen, or if the model does not know how sure it was of held-out rows.
+    None if no answer does, if no threshold was chosen, or if the model does not know how sure it was of held-out rows.
     """
-    if not (threshold := facts.get("threshold")):
-        return None
-    try:
-        confidence = predictor.thresholds.confidence  # of 1%, 2%, … of the rows, the surest ones
-    except UsageError:
-        return None
-    return max(1, sum(each >= threshold for each in confidence)) / 100
+    reached = sum(each >= facts["threshold"] for each in _confidences(facts, predictor))
+    return reached / 100 if reached else None
 
 
 def asked_of(facts: Mapping[str, Any], predictor: Answering) -> dict[str, float]:
     """Return what is asked of the answers of a model then (see `Target.answers`)."""
+    if not _confidences(facts, predictor):
+        return {}
     share = automatic_share(facts, predictor)
-    return {} if share is None else {"review_below": predictor.thresholds.rule(share).below}
+    return {"review_below": facts["threshold"] if share is None else predictor.thresholds.rule(share).below}
+
+
+def _confidences(facts: Mapping[str, Any], predictor: Answering) -> Sequence[float]:
+    """Return the lowest confidence of the surest 1%, 2%, … of held-out rows. Empty if no threshold can be told."""
+    try:
+        return predictor.thresholds.confidence if facts.get("threshold") else ()
+    except UsageError:
+        return ()

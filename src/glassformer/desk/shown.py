@@ -79,6 +79,27 @@ def labelled_for(store: Store, viewer: Viewer | None, texts: Sequence[int]) -> l
     )
 
 
+def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
+    """Count the texts with a label that the model of the last round had not learned, by label and answer.
+
+    Those that a person is not shown are `hidden`. If a text does not have one class, there are no `pairs`.
+    """
+    found = store.rows(
+        f"SELECT label, answered, count(*) AS texts, loss(label, answered) > 0 AS wrong FROM ({_SHOWN} "
+        "WHERE c.kind = 'label' AND u.answered IS NOT NULL) GROUP BY label, answered",
+        *_seen_by(store, viewer),
+    )
+    texts = sum(pair["texts"] for pair in found)
+    kept = store.value("SELECT count(*) FROM unseen u JOIN current c ON c.text = u.text WHERE c.kind = 'label'")
+    pairs = [{name: pair[name] for name in ("label", "answered", "texts")} for pair in found]
+    return {
+        "texts": texts,
+        "hidden": kept - texts,
+        "wrong": sum(pair["texts"] for pair in found if pair["wrong"]),
+        "pairs": pairs if store.labelling.panel == "class" else [],
+    }
+
+
 def _rows(store: Store, viewer: Viewer | None, where: str, *values: Any) -> list[dict[str, Any]]:
     rows = store.rows(f"{_SHOWN} WHERE {where}", *_seen_by(store, viewer), *values)
     return [{**row, "beside": row["beside"] and json.loads(row["beside"])} for row in rows]

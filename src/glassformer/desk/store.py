@@ -85,6 +85,9 @@ class Store:
                     for statement in filter(str.strip, statements.split(";")):
                         change.execute(statement)
                     change.execute(f"PRAGMA user_version = {VERSION}")
+                    check_facts(facts := self.facts)
+                    self.labelling = labelling_of(facts)
+                    _add_classes(change, sorted(self._named("current")))  # labels that had been taken away are back
             if version > VERSION:
                 raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
             check_facts(facts := self.facts)

@@ -20,8 +20,8 @@ export function using(desk) {
     none.hidden = Boolean(last);
     done.hidden = !last;
     if (!last) return;
-    const { task, automatic_share: share, review } = desk.state, automatic = share === null ? [] : ["--automatic", String(share)];
-    kept.textContent = share !== null ? `The answers of the desk, the table that it answers and the command above mark with needs_review what a person should see, from ${percent(review.threshold)} on.`
+    const { task, automatic_share: share, marks, review } = desk.state, automatic = share === null ? [] : ["--automatic", String(share)];
+    kept.textContent = marks ? `The answers of the desk, ${share === null ? "and" : "the command above, and"} the table that it answers, say needs_review below ${percent(review.threshold)}.${share === null ? " No answer to held-out rows is so sure, so there is no command for it." : ""}`
       : task === "number" || review.threshold === 0 ? "" : "Move the slider: the answers of the desk and the command above then mark what a person should see.";
     const folder = `${desk.state.project}/models/round-${String(last.number).padStart(4, "0")}`;
     const command = (said, ...parts) => [el("dt", {}, said), el("dd", {}, typed(...parts))];
@@ -47,7 +47,7 @@ export function using(desk) {
     const cheapest = lines.reduce((least, each) => (cost(each, each.lost) < cost(least, least.lost) ? each : least)), alone = 100 * human.value;
     const told = cheapest.most !== null && cost(cheapest, cheapest.most) < alone;
     best.textContent = `Measured on ${counted(line.of, "text")} drawn at random. A person alone costs ${alone.toLocaleString("en")} per 100 texts. ${told
-      ? `The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest, cheapest.lost).toFixed(0)}${likely(cheapest)}).` : "So few texts do not tell which threshold costs clearly less."}`;
+      ? `The cheapest threshold is ${percent(cheapest.threshold)} (about ${cost(cheapest, cheapest.lost).toFixed(0)}${likely(cheapest)}).` : "There are too few texts to tell which threshold is cheapest."}`;
   }
 
   function measure() {

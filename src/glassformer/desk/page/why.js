@@ -21,7 +21,7 @@ export function why(desk) {
   async function enter() {
     drawn = lastRound()?.number;
     const asked = me({ state: "wrong" });
-    const [found, wrong] = await Promise.all([get("/desk/unseen"), get(`/desk/texts?${asked}`)].map((each) => desk.ask(() => each, { aside: true })));
+    const [found, wrong] = await Promise.all([get(`/desk/unseen?${me()}`), get(`/desk/texts?${asked}`)].map((each) => desk.ask(() => each, { aside: true })));
     if (!found || !wrong) return;
     about.textContent = said(found);
     report.replaceChildren(...(drawn ? [el("a", { href: `/desk/report/${drawn}`, target: "_blank" }, `The report of round ${drawn}`), ": more figures, and groups of texts with many errors. Its rows are those of labels.csv."] : []));
@@ -31,11 +31,13 @@ export function why(desk) {
     all.replaceChildren(...(wrong.total > SHOWN ? [leading(desk.state.task === "number" ? `All ${counted(wrong.total, "answer")}, farthest off first` : `All ${counted(wrong.total, "wrong answer")}, surest first`, { state: "wrong" })] : []));
   }
 
-  function said({ texts, wrong }) {
+  function said({ texts, hidden, wrong }) {
     if (!drawn) return "There is no model yet.";
+    const more = hidden ? ` ${counted(hidden, "answer")} cannot be seen here, as suggestions or other people's labels are hidden from you.` : "";
+    if (!texts && hidden) return more.trim();
     if (!texts) return "The model keeps no answers to texts that it had not learned. The next round will.";
     const numbers = desk.state.task === "number" ? "" : ` ${wrong.toLocaleString("en")} of them differ from the label.`;
-    return `Round ${drawn} answered ${counted(texts, "text")} with a label by models that had not learned them.${numbers}`;
+    return `Round ${drawn} answered ${counted(texts, "text")} with a label by models that had not learned them.${numbers}${more}`;
   }
 
   /** How many texts of each label got each answer: as a table, or of many classes as a list of what is confused. */
