@@ -116,7 +116,7 @@ _MEANT = "Ihre Meinung zu unserem Service", "Stimmung"
         ("text: messages, shop: states, Estrellas: stars", "text", "Estrellas"),
         ("Ihre Meinung zu unserem Service: messages, shop: states, Stimmung: classes", *_MEANT),
         ("How was your stay?: messages, shop: states, Kategorie: classes", "How was your stay?", "Kategorie"),
-        ("What should we do better for you: messages, kind: classes", "What should we do better for you", "kind"),
+        ("What should we do better for you: messages, topic: classes", "What should we do better for you", "topic"),
         (
             "What should we do better for you: messages, 1: classes, score: stars",
             "What should we do better for you",
@@ -153,11 +153,13 @@ def test_of_several_columns_that_are_named_as_labels_the_others_are_said() -> No
     ("names", "header"),
     [
         (["the parcel came late and broke", "billing"], False),  # a class that recurs
-        (["the parcel came late and broke", "kind"], True),  # a class never recurs
+        (["the parcel came late and broke", "topic"], True),  # a known name
+        (["the parcel came late and broke", "kind"], False),  # perhaps a class that is rare
         (["the parcel came late and broke", "2024-01-31", "kind"], False),
         (["the parcel came late and broke", "day", "kind"], True),
         (["Where is the parcel?", "nothing"], True),
         (["快递太慢了东西还坏了怎么办", "billing"], False),
+        (["the parcel came late and broke", "n/a", "neither"], False),
     ],
 )
 def test_the_first_row_is_a_header_if_it_differs_from_the_rows_below(names: list[str], header: bool) -> None:

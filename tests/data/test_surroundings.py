@@ -186,6 +186,8 @@ NUMBERED = "".join(f"wort {at},{at % 5}\n" for at in range(6))
         (f",note\nKommentar x,k.A.\n{NUMBERED}", ["column_1", "note"], 7),
         (",phrase,kind\na b,how?,x\nc,so,y\na b,how?,x\nd,so,y\n", ["column_1", "phrase", "kind"], 4),
         ("beschr,gruppe,\na b,g,\na c,h,\na b,g,\n", ["beschr", "gruppe", "column_3"], 3),
+        ("beschr,gruppe,\na b,g,\na c,h,stray\na d,h,\n", ["beschr", "gruppe", "column_3"], 3),
+        ("beschr,gruppe,\n" + "a b,g,\n" * 59 + "a c,h,stray\n", ["beschr", "gruppe", "column_3"], 60),
         (f"Umfrage\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
         (f"Umfrage,\nvon,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),
         (f"von,Anna\ntext,label\n{NUMBERED}", ["text", "label"], 6),

@@ -30,6 +30,7 @@ _WHOLE = r"^[-+]?\d+([.,]0*)?$"
 _EMAIL = r"^[^\s@/]+@[^\s@]+\.[^\s@]+$"
 _LINK = rf"^(https?://|ftp://|www\.)\S+$|{_EMAIL}"
 _CODE = r"^[a-z0-9_\-.:/#+]{1,64}$"
+_NO_VALUE = re.compile(r"[\W_]*|n\.?/? ?a\.?|k\. ?a\.|nan|null|none", re.IGNORECASE)
 _ID_NAMES = {"id", "ids", "uuid", "guid", "index", "idx", "url", "uri", "link", "href", "email", "unnamed"}
 
 
@@ -89,6 +90,11 @@ def is_number_or_date(cell: str) -> bool:
     """Whether a cell is spelled as a number or a date."""
     found = cell.strip().lower()
     return bool(re.search(_NUMBER, found) or re.search(_DATE, found))
+
+
+def is_no_value(cell: str) -> bool:
+    """Whether a cell is blank, or says that there is no value: n/a, k. A., a dash."""
+    return _NO_VALUE.fullmatch(cell.strip()) is not None
 
 
 def _most(values: pl.Series, pattern: str) -> bool:

@@ -5,13 +5,13 @@ from typing import Literal
 
 import polars as pl
 
-from glassformer.data.column_kinds import is_number_or_date, kind_of
+from glassformer.data.column_kinds import is_no_value, is_number_or_date, kind_of
 from glassformer.data.column_names import KNOWN_NAMES, folded
 
 _WORDS_OF_DATA, _SIGNS_OF_DATA = 4, 10  # a name with so many words, or signs of Chinese, may be a text
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 _QUESTION = r"[?？]\s*$"
-_FEWEST_ROWS, _OFTEN = 10, 5  # in so many rows, a class occurs so often that one which never does is no class
+_MOST_QUESTIONS = 0.2  # share of the values below a name that is a question
 _MOST_COLUMNS = 100
 _TOLD = ("dates", "decimal numbers", "whole numbers", "e-mail addresses", "links")
 
@@ -26,7 +26,7 @@ def looks_like_data(sample: pl.DataFrame, column: str) -> bool:
     if own == "data" or (len(column.split()) < _WORDS_OF_DATA and len(_WIDE.findall(column)) < _SIGNS_OF_DATA):
         return own == "data"
     asked = sample[column].drop_nulls().cast(pl.String, strict=False).str.contains(_QUESTION).mean()
-    if re.search(_QUESTION, column) and float(asked or 0) < 1 / _OFTEN:  # type: ignore[arg-type]
+    if re.search(_QUESTION, column) and float(asked or 0) < _MOST_QUESTIONS:  # type: ignore[arg-type]
         return False
     others = {_of(sample[name]) for name in sample.columns[:_MOST_COLUMNS] if name.strip()}
     return "data" in others or "names" not in others
@@ -38,8 +38,7 @@ def _of(values: pl.Series) -> Literal["data", "names"] | None:
     name = values.name.strip()
     if name in present:
         return "data"
-    if kind in _TOLD:
+    if kind in _TOLD and not is_no_value(name):
         is_alike = is_number_or_date(name) if kind in _TOLD[:3] else kind_of(pl.Series([name])) == kind
         return "data" if is_alike else "names"
-    often = len(present) >= _FEWEST_ROWS and present.n_unique() * _OFTEN <= len(present)
-    return "names" if often or folded(name) in KNOWN_NAMES else None
+    return "names" if folded(name) in KNOWN_NAMES else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from glassformer.data.lines import OnNote
@@ -27,16 +27,21 @@ class Row(NamedTuple):
     line: int = 0
 
 
-def check_named(header: Row, row: Row, name: str) -> None:
-    """Raise `UsageError` if a row has a value in a column without a name: what is taken for the header may be a title.
+def all_named(rows: Iterable[Row], header: Row, name: str) -> Iterator[Row]:
+    """Yield the rows below a header.
 
     Args:
         name: of the file.
+
+    Raises:
+        UsageError: a row has a value in a column without a name. What is taken for the header may be a title.
     """
-    value = next(
-        (row.cells[at] for at, cell in enumerate(header.cells) if not cell.strip() and row.cells[at].strip()), None
-    )
-    if value is not None:
+    nameless = [place for place, cell in enumerate(header.cells) if not cell.strip()]
+    for row in rows:
+        value = next((row.cells[place] for place in nameless if row.cells[place].strip()), None)
+        if value is None:
+            yield row
+            continue
         above = ", ".join(quoted(cell) for cell in [cell for cell in header.cells if cell.strip()][:_SHOWN])
         raise UsageError(
             f"{name}: the first row that is not blank is {above}, and names no column for {quoted(value)} in row "

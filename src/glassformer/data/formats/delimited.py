@@ -14,7 +14,7 @@ import polars as pl
 from glassformer.data.column_names import may_be_known
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
-from glassformer.data.headers import Row, check_named, unique_names
+from glassformer.data.headers import Row, all_named, unique_names
 from glassformer.data.lines import LONGEST, OnNote
 from glassformer.data.surroundings import rows_above, table_in
 from glassformer.data.wording import counted
@@ -172,16 +172,16 @@ def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
     """Yield the rows, without blank ones.
 
     Raises:
-        UsageError: a row has not as many fields as the header; or the header is perhaps a title, as only its first
-            cells are names, and none of them is known.
+        UsageError: a row has not as many fields as the header, or the header may be a title.
     """
     header = next(rows, None)
     if header is None:
         return
     yield header
-    width, names = len(header.cells), [cell for cell in header.cells if cell.strip()]
-    is_odd = 0 < len(names) < width and header.cells[: len(names)] == names and not any(map(may_be_known, names))
-    for row in rows:
+    width, first = len(header.cells), list(itertools.islice(rows, _SNIFFED_LINES))
+    if _may_be_title(header, first):
+        list(all_named((row for row in first if len(row.cells) == width), header, name))
+    for row in itertools.chain(first, rows):
         fields = len(row.cells)
         if fields != width:
             if not any(map(str.strip, row.cells)):
@@ -190,9 +190,16 @@ def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
                 f"{_place(name, row.number, row.line)} has {counted(fields, 'field')} where the header has {width:,}. "
                 f"A field that contains the separator or a line break must be in double quotes."
             )
-        if is_odd:
-            check_named(header, row, name)
         yield row
+
+
+def _may_be_title(header: Row, first: Sequence[Row]) -> bool:
+    """Whether only the first cells of a header are names, none of them is known, and most rows below have more."""
+    names = [cell for cell in header.cells if cell.strip()]
+    if not 0 < len(names) < len(header.cells) or header.cells[: len(names)] != names or any(map(may_be_known, names)):
+        return False
+    more = [any(map(str.strip, row.cells[len(names) :])) for row in first if any(map(str.strip, row.cells))]
+    return 2 * sum(more) > len(more)
 
 
 def _place(name: str, number: int, line: int) -> str:

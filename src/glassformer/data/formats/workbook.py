@@ -19,7 +19,7 @@ import polars as pl
 
 from glassformer.data.formats.delimited import frames_of
 from glassformer.data.formats.format import Format, Place
-from glassformer.data.headers import Row, check_named
+from glassformer.data.headers import Row, all_named
 from glassformer.data.installed import is_installed, pip_install
 from glassformer.data.lines import LONGEST
 from glassformer.data.parts import MARK, PartError
@@ -162,6 +162,5 @@ def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
     if header is None:
         raise UsageError(f"{name} is empty.")
     named = [place for place, cell in enumerate(header.cells) if cell.strip()]
-    for row in itertools.chain([header], rows):
-        check_named(header, row, name)
+    for row in itertools.chain([header], all_named(rows, header, name)):
         yield Row(row.number, [row.cells[place] for place in named])
