@@ -60,6 +60,9 @@ def test_what_stands_around_a_table_is_left_out_and_said(content: str, left_out:
         "text,label\na,1\nb,0\nc,1\ntotal,1\n",
         "text,label\na,1\nb,0\nc,1\nd,\n",
         "text,label\na,x\nb,y\nc,x\nTotal,x\n",
+        "text,n\na,1\nb,n/a\nc,\nd,4\nmedia,9\nminimal,4\n",
+        "text,label\na,\nb,0\nc,1\nd,1\nMin,1\n",
+        "name,text,stars\nAnna,a,3\nBert,b,4\nKim,c,4\nMax,,5\n",
         "text,a,b\nx,,\ny,1,2\nz,,\n",
         "text,a,b\nx,,\nTotal,1,\nz,1,2\n",
         "text,unit\ngood,kg\nbad,m\n",
@@ -155,6 +158,7 @@ def test_a_sheet_is_read_as_a_text_is(titles: int, again: str, end: str, tmp_pat
             "'Export 2024', and names no column for 'Art' in",
         ),
         ("Umfrage,\nFrage,Art\ngut,a\nso,b\n", "'Umfrage', and names no column for 'Art' in row 2 of the file"),
+        ("Umfrage,\nFrage,Art\ngut,\nso,\nna,\n", "'Umfrage', and names no column for 'Art' in row 2 of the file"),
     ],
 )
 def test_a_title_is_not_taken_for_the_header_without_a_word(content: str, named: str) -> None:
@@ -207,3 +211,21 @@ def test_a_row_is_taken_for_the_header_below_titles_alone(content: str, columns:
 def test_a_row_that_may_be_data_is_not_taken_for_the_header(content: str) -> None:
     with pytest.raises(UsageError):
         read(content)
+
+
+PAGES = (
+    "Feedback 2024{0}\ntext,label\nabc,x\ndef,y\nFeedback 2024{0}\ntext,label\nFeedback 2025,\nFeedback 2026,\nghi,x\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("pad", "kept", "named"),
+    [
+        ("", ["Feedback 2025", "Feedback 2026"], "row 5 ('Feedback 2024')"),
+        (",", ["Feedback 2026"], "row 5 ('Feedback 2024'), row 7 ('Feedback 2025')"),
+    ],
+)
+def test_what_is_left_out_with_a_header_that_stands_again_is_named(pad: str, kept: list[str], named: str) -> None:
+    _, rows, notes = read(PAGES.format(pad))
+    assert [text for text, _ in rows] == ["abc", "def", *kept, "ghi"]
+    assert f"left out: 1 × the header again, in row 6 of the file, and what stands around it: {named}" in notes

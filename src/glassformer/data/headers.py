@@ -10,7 +10,7 @@ from glassformer.data.lines import OnNote
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 
-_SHOWN = 5
+_SHOWN, _LETTERS = 5, 40
 _MOST_HELD = 40  # blank rows, and titles that may stand above the header again
 
 
@@ -85,33 +85,53 @@ def without_repeats(
     A table of one column keeps such a row, which may be a text.
 
     Args:
-        around: the titles above the header and the units below it. Where the header stands again, they may too.
+        around: the titles above the header and the units below it. Where the header stands again, they may too. A title
+            stands right below it only if no row lies between two pages, and nothing stands beside it.
     """
-    pages, held, again = {_as_of_any_page(row) for row in around}, list[Row](), list[int]()
-    below = False  # whether the header, or what belongs to it, was the row before
+    pages, begins = {_as_of_any_page(row) for row in around}, {_begin(row) for row in around}
+    alone = {_as_of_any_page(row) for row in around if row.number > header.number or not any(row.cells[1:])}
+    held, again, others = list[Row](), list[int](), list[Row]()
+    below = 0  # how many rows may yet belong to the header right above
     for row in rows:
         if row.cells == header.cells and len(row.cells) > 1:
             again.append(row.number)
-            held, below = [], True
-        elif pages and len(held) < _MOST_HELD and _as_of_any_page(row) in pages:
-            if not below:
-                held.append(row)
+            others += [each for each in held if any(map(str.strip, each.cells))]
+            held, below = [], len(around)
+        elif (
+            begins
+            and _begin(row) in begins
+            and len(held) < _MOST_HELD
+            and _as_of_any_page(row) in (alone if below else pages)
+        ):
+            (others if below else held).append(row)
+            below = max(0, below - 1)
         elif not row.cells[0].strip() and len(held) < _MOST_HELD and not any(map(str.strip, row.cells)):
             held.append(row)
         else:
             if held or below:
                 yield from held
-                held, below = [], False
+                held, below = [], 0
             yield row
     yield from held
     if again and on_note:
         places = listed([f"{row:,}" for row in again], _SHOWN)
+        shown = [
+            f"row {row.number:,} ({quoted(next(filter(str.strip, row.cells)).strip(), most=_LETTERS)})"
+            for row in others
+        ]
+        more = f", and what stands around it: {listed(shown, _SHOWN)}" if shown else ""
         on_note(
             f"left out: {len(again):,} × the header again, in {'row' if len(again) == 1 else 'rows'} {places} "
-            "of the file"
+            f"of the file{more}"
         )
 
 
 def _as_of_any_page(row: Row) -> str:
-    """Return a row without its numbers, such as that of a page, and without the empty cells at its end."""
-    return re.sub(r"\d+", "0", "\0".join(map(str.strip, row.cells)).rstrip("\0"))
+    """Return a row without its numbers, such as that of a page."""
+    return re.sub(r"\d+", "0", "\0".join(map(str.strip, row.cells)))
+
+
+def _begin(row: Row) -> str:
+    """Return the first sign of a row, so that most rows are known at once to be none of some others."""
+    sign = row.cells[0].strip()[:1]
+    return "0" if sign.isdecimal() else sign

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from glassformer.data.column_kinds import is_number_or_date
+from glassformer.data.column_kinds import is_no_value, is_number_or_date
 from glassformer.data.column_names import KNOWN_NAMES, folded
 from glassformer.data.headers import Row, without_repeats
 from glassformer.data.lines import OnNote
@@ -29,11 +29,15 @@ _UNIT = re.compile(
 )
 _TOTAL = re.compile(
     r"((grand |sub)?totals?|total g[ée]n[ée]ral|totale|sums?|summe|gesamt(summe)?|insgesamt|somme|suma|soma|"
-    r"averages?|mean|median|mittelwert|mittel|durchschnitt|moyenne|media|média|mediana|médiane|promedio|"
+    r"averages?|mean|mittelwert|durchschnitt|moyenne|media|média|promedio|合計|合计|总计|小计|小計|平均值?|"
+    r"tổng( cộng)?|trung bình)\b\W*",
+    re.IGNORECASE,
+)
+_BESIDE_TOTAL = re.compile(  # names and common words: they are totals only beside another
+    r"(median|mittel|mediana|médiane|"
     r"min(imum)?|max(imum)?|m[íi]nimo|m[áa]ximo|minimal|maximal|kleinster( wert)?|größter( wert)?|count|anzahl|nombre|"
     r"std|stdev|standard deviation|standardabweichung|[ée]cart[ -]type|desviación( estándar)?|desvio( padrão)?|"
-    r"合計|合计|总计|小计|小計|平均值?|最小值?|最大值?|中位数|中央値|计数|件数|"
-    r"tổng( cộng)?|trung bình|nhỏ nhất|lớn nhất|số lượng)\b\W*",
+    r"最小值?|最大值?|中位数|中央値|计数|件数|nhỏ nhất|lớn nhất|số lượng)\b\W*",
     re.IGNORECASE,
 )
 _NOTE = re.compile(
@@ -156,7 +160,7 @@ def _without_end(rows: Iterable[Row], header: Row, on_note: OnNote | None) -> It
         if len(cells) < width and not any(map(str.strip, cells)):
             continue
         empty = cells.count("") + max(0, width - len(cells))
-        if 2 * empty >= width > 1 or (len(cells[0]) < _LETTERS and _TOTAL.match(cells[0])):
+        if 2 * empty >= width > 1 or (len(cells[0]) < _LETTERS and _of_total(cells[0])):
             held.append(row)
             if len(held) <= _MOST_BELOW:
                 continue
@@ -168,7 +172,10 @@ def _without_end(rows: Iterable[Row], header: Row, on_note: OnNote | None) -> It
         held = []
     filled = [row for row in held if _places(row)]
     kept = len(filled)
-    while kept and end.is_part(filled[kept - 1], filled[kept - 2].number if kept > 1 else end.last):
+    while kept:
+        beside = [filled[at] for at in (kept - 2, kept) if 0 <= at < len(filled)]
+        if not end.is_part(filled[kept - 1], filled[kept - 2].number if kept > 1 else end.last, beside):
+            break
         kept -= 1
     if kept == len(filled):
         yield from held
@@ -188,7 +195,7 @@ class _End:
         self._rows = 0
         self._sometimes_empty: set[int] = set()
         self._letters = [0] * width
-        self._numbers = [True] * width  # whether the first rows hold numbers in this column
+        self._numbers, self._words = [False] * width, [False] * width  # whether the first rows hold such in a column
 
     def learn(self, row: Row) -> None:
         """Count a row of the table."""
@@ -200,24 +207,29 @@ class _End:
             self._sometimes_empty.update(place for place, cell in enumerate(row.cells) if not cell)
         if self._rows <= _LOOKED_AT and len(row.cells) == self._width:
             self._letters = [sum(both) for both in zip(self._letters, map(len, row.cells), strict=True)]
-            self._numbers = [
-                held and is_number_or_date(cell) for held, cell in zip(self._numbers, row.cells, strict=True)
-            ]
+            for place, cell in enumerate(row.cells):
+                if is_number_or_date(cell):
+                    self._numbers[place] = True
+                elif not is_no_value(cell):
+                    self._words[place] = True
 
-    def is_part(self, row: Row, before: int) -> bool:
+    def is_part(self, row: Row, before: int, beside: Sequence[Row]) -> bool:
         """Whether a row is a note or a total.
 
         Args:
             before: the number of the row before it that is not blank.
+            beside: the rows before and after it that are not blank.
         """
         places = _places(row)
         if not places or self._rows < _FEWEST or len(row.cells) > self._width:
             return False
         missing = sum(place not in places and place not in self._sometimes_empty for place in range(self._width))
         first = row.cells[places[0]].strip()
-        if found := _TOTAL.match(first):
+        others = [each.cells[0] for each in beside if each.cells[0] != row.cells[0]]
+        among = missing and any(map(_of_total, others))
+        if found := _of_total(first) if among else _TOTAL.match(first):
             rest = [first[found.end() :], *(row.cells[place] for place in places[1:])]
-            odd = missing or any(not self._numbers[place] for place in places[1:])
+            odd = missing or any(self._words[place] or not self._numbers[place] for place in places[1:])
             if odd and any(map(str.strip, rest)) and all(is_number_or_date(cell) for cell in rest if cell.strip()):
                 return True
         narrow = missing or len(row.cells) < self._width
@@ -225,6 +237,10 @@ class _End:
             return True
         text = self._letters.index(max(self._letters))  # with it, the row may be a text that has no label yet
         return len(row.cells) == self._width > 2 and 2 * missing > self._width and text not in places
+
+
+def _of_total(cell: str) -> re.Match[str] | None:
+    return _TOTAL.match(cell) or _BESIDE_TOTAL.match(cell)
 
 
 def _places(row: Row) -> list[int]:

@@ -194,12 +194,12 @@ def _of_one_width(rows: Iterator[Row], name: str) -> Iterator[Row]:
 
 
 def _may_be_title(header: Row, first: Sequence[Row]) -> bool:
-    """Whether only the first cells of a header are names, none of them is known, and most rows below have more."""
+    """Whether only the first cells of a header are names, none is known, and the row below or most rows have more."""
     names = [cell for cell in header.cells if cell.strip()]
     if not 0 < len(names) < len(header.cells) or header.cells[: len(names)] != names or any(map(may_be_known, names)):
         return False
     more = [any(map(str.strip, row.cells[len(names) :])) for row in first if any(map(str.strip, row.cells))]
-    return 2 * sum(more) > len(more)
+    return more[:1] == [True] or 2 * sum(more) > len(more)
 
 
 def _place(name: str, number: int, line: int) -> str:
