@@ -177,6 +177,14 @@ def test_the_first_row_is_a_header_if_it_differs_from_the_rows_below(names: list
         find_columns(sample, "t.csv", labelled=True)
 
 
+def test_a_number_may_name_labels_beside_a_known_name() -> None:
+    labels = ["0", "1"] * (ROWS // 2)
+    named = pl.DataFrame({"text": VALUES["messages"][: len(labels)], "2024": labels})
+    assert find_columns(named, "t.csv", labelled=True).label == "2024"
+    with pytest.raises(UsageError, match="the first row looks like data: '2024'"):
+        find_columns(named.rename({"text": "a film"}), "t.csv", labelled=True)
+
+
 def test_a_question_among_questions_is_data() -> None:
     questions = [f"Where is parcel {n} from last week?" for n in range(ROWS)]
     with pytest.raises(UsageError, match="the first row looks like data: 'Where is my parcel\\?'"):

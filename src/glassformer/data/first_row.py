@@ -19,25 +19,25 @@ _TOLD = ("dates", "decimal numbers", "whole numbers", "e-mail addresses", "links
 def looks_like_data(sample: pl.DataFrame, column: str) -> bool:
     """Whether the name of a column that was found by its content seems to be a value of a first row of data.
 
-    A name that occurs among the values does, and so does a number above numbers. A long name does unless it is a
-    question and the values are none, or the first row differs from the others in what it holds.
+    A name that occurs among the values does, and so does a number above numbers unless a name beside it is surely none.
+    A long name does unless it is a question and the values are none, or the first row differs from the others in what
+    it holds.
     """
-    own = _of(sample[column])
-    if own == "data" or (len(column.split()) < _WORDS_OF_DATA and len(_WIDE.findall(column)) < _SIGNS_OF_DATA):
-        return own == "data"
+    own, shown = _of(sample[column]), {_of(sample[name]) for name in sample.columns[:_MOST_COLUMNS] if name.strip()}
+    if own == "value" or (len(column.split()) < _WORDS_OF_DATA and len(_WIDE.findall(column)) < _SIGNS_OF_DATA):
+        return own == "value" or (own == "data" and "names" not in shown)
     asked = sample[column].drop_nulls().cast(pl.String, strict=False).str.contains(_QUESTION).mean()
     if re.search(_QUESTION, column) and float(asked or 0) < _MOST_QUESTIONS:  # type: ignore[arg-type]
         return False
-    others = {_of(sample[name]) for name in sample.columns[:_MOST_COLUMNS] if name.strip()}
-    return "data" in others or "names" not in others
+    return bool(shown & {"value", "data"}) or "names" not in shown
 
 
-def _of(values: pl.Series) -> Literal["data", "names"] | None:
-    """What the name of a column shows of the first row, by the values below it."""
+def _of(values: pl.Series) -> Literal["value", "data", "names"] | None:
+    """What the name of a column shows of the first row, by the values below it: it is one of them, or is like them."""
     present, kind = values.drop_nulls().cast(pl.String, strict=False).str.strip_chars(), kind_of(values)
     name = values.name.strip()
     if name in present:
-        return "data"
+        return "value"
     if kind in _TOLD and not is_no_value(name):
         is_alike = is_number_or_date(name) if kind in _TOLD[:3] else kind_of(pl.Series([name])) == kind
         return "data" if is_alike else "names"
