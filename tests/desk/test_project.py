@@ -8,6 +8,7 @@ from glassformer.data.encodings import reading_as
 from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.desk.inputs_read import InputsRead
+from glassformer.desk.people import labels_by_person
 from glassformer.desk.project import Project
 from glassformer.desk.store import Decision
 from glassformer.errors import UsageError
@@ -106,6 +107,9 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     project.store.rows("DROP INDEX repeats")
     for table in ("renames", "unseen"):
         project.store.rows(f"DROP TABLE {table}")
+    for view in ("disputed", "opinions"):
+        project.store.rows(f"DROP VIEW {view}")
+        project.store.rows(f"CREATE VIEW {view} AS SELECT text FROM decisions")
     columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same")
     for column in (*columns, "decisions DROP COLUMN giver", "decisions DROP COLUMN stands"):
         project.store.rows(f"ALTER TABLE {column}")
@@ -116,6 +120,7 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     assert again.store.classes == ["good", "praise"]
     assert again.store.value("SELECT count(beside) FROM texts") == 0
     assert again.store.repeats([1]) == []
+    assert labels_by_person(again.store) == {}
     again.store.undo("me")
     assert again.store.classes == ["good"], "it may have been added by hand"
 

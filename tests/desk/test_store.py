@@ -124,6 +124,29 @@ def test_another_name_brings_back_nothing_that_was_left_out(tmp_path: Path) -> N
     assert (store.counts(), store.classes) == ({"praise": 4}, ["praise"])
 
 
+def test_what_a_person_takes_back_has_the_present_name(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(3))
+    store = project.store
+    label(project, [1, 2, 3], "c", who="ann")
+    label(project, [1], "d", who="ann")
+    drop(project, [2], "ann")
+    drop(project, [3], "ann", "unsure")
+    label(project, [1, 3], "d", who="cleo", way="second")
+    move_class(store, "c", "C", "ben")
+    assert store.counts() == {"d": 2}
+    assert disagreements(store) == [], "a label that was changed since is none of hers"
+    store.undo("cleo")
+    assert (store.counts(), store.left()) == ({"d": 1}, 0)
+    for counts in ({"d": 1, "C": 1}, {"d": 1, "C": 2}, {"C": 3}):
+        store.undo("ann")
+        assert store.counts() == counts
+    assert store.classes == ["C"]
+    move_class(store, "C", "c", "cleo")
+    assert store.counts() == {"c": 3}
+    store.undo("ann")
+    assert store.counts() == {}
+
+
 def test_a_later_label_of_another_person_stays_the_one_that_holds(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(3))
     store = project.store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 LAST_FIRST = "ORDER BY kind = 'skip', coalesce(stands, id) DESC, id DESC LIMIT 1"
 """Which of several decisions holds. A skip decides nothing where somebody has decided, and another name of a class
 stands where the label stood that had the old one."""
@@ -37,8 +37,8 @@ CREATE TABLE renames (
 _OPINIONS = """
 CREATE VIEW opinions AS
     SELECT * FROM decisions WHERE kind = 'label' AND id IN (
-        SELECT max(id) FROM decisions WHERE undone IS NULL AND batch > 0 AND kind <> 'skip'
-        AND way NOT IN ('settle', 'doubt', 'class', 'table') GROUP BY text, who
+        SELECT max((coalesce(stands, id) << 31) + id) & 0x7fffffff FROM decisions WHERE undone IS NULL AND batch > 0
+        AND kind <> 'skip' AND way NOT IN ('settle', 'doubt', 'class', 'table') GROUP BY text, who
     );
 CREATE VIEW disputed AS
     SELECT o.text FROM opinions o JOIN current c ON c.text = o.text
@@ -63,10 +63,9 @@ GIVEN = "(SELECT value FROM json_each(?1))"
 """A list of any length as one value."""
 STANDING = (
     "SELECT * FROM decisions WHERE kind = 'label' AND is_of(label, ?2) AND (?1 IS NULL OR text IN "
-    f"{GIVEN}) AND id IN (SELECT max(id) FROM decisions WHERE undone IS NULL AND kind <> 'skip' "
-    "GROUP BY text, who, way IN ('settle', 'doubt', 'class')) ORDER BY id"
+    f"{GIVEN}) AND id IN (SELECT max(id) FROM decisions WHERE undone IS NULL GROUP BY coalesce(stands, id)) ORDER BY id"
 )
-"""Labels of a class that hold, or would hold if another person's decision were undone."""
+"""Labels of a class that hold, or would hold if later decisions were undone."""
 
 # From version 1, the next round fills the suggestions again.
 CHANGES = {
@@ -85,5 +84,6 @@ CHANGES = {
     + "INSERT INTO suggestions SELECT text, label, probability, place, round, label FROM before; DROP TABLE before;"
     + f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST});",
     5: _UNSEEN,
+    6: "DROP VIEW disputed; DROP VIEW opinions;" + _OPINIONS,
 }
 """What brings a file of each version to the next one; a new file gets all at once."""
