@@ -776,7 +776,9 @@ def test_a_number_is_typed(browser: Browser, tmp_path: Path) -> None:
         keys.press("Enter")
         expect(page.locator("#alert")).to_contain_text("'many' is not a number")
         keys.press("Escape")
+        text = str(given.text_content())
         keys.press("Delete")
+        expect(given).not_to_have_text(text)
         expect(page.locator("#alert")).to_be_hidden()
         decided = project.store.rows("SELECT kind, label FROM decisions WHERE batch > 0 ORDER BY id")
         assert [tuple(row) for row in decided] == [("label", "-2.5"), ("drop", None)]
