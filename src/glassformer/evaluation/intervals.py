@@ -103,6 +103,7 @@ def share_right(
 
 def wilson(right: float, rows: float) -> Estimate:
     """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
+    # SciPy's takes whole numbers alone, and rows of cross-validation count as a fraction of a row each.
     share, z = right / rows, float(norm.ppf((1 + LEVEL) / 2))
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z**2 / rows)
