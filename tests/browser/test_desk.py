@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, Browser, Locator, Page, Route, expect
 
 from glassformer.desk import learning_chart
 from glassformer.desk.app import Desk, create_desk
@@ -844,6 +844,31 @@ def test_a_label_of_one_tab_is_seen_in_another(page: Page, desk: Desk, browser: 
     expect(page.get_by_text("2 labels, 398 texts left")).to_be_visible()
     assert project.store.counts() == {"praise": 1, "blame": 1}
     assert project.store.value("SELECT count(*) FROM decisions") == 3, "no decision is lost"
+    other.close()
+
+
+def test_an_answer_from_before_a_label_of_another_tab_is_not_shown(page: Page, browser: Browser) -> None:
+    given, late = page.locator("#given"), list[tuple[Route, APIResponse]]()
+    other = browser.new_page()
+    other.goto(page.url)
+    first = str(given.text_content())
+    expect(other.locator("#given")).to_have_text(first)
+    other.route("**/desk/next*", lambda route: late.append((route, route.fetch())), times=1)
+    with other.expect_request("**/desk/next*"):
+        other.locator("#person").fill("ben")
+        other.keyboard.press("Tab")
+    while not late:
+        other.wait_for_timeout(10)
+    page.keyboard.type("praise")
+    page.keyboard.press("Enter")
+    expect(given).not_to_have_text(first)
+    second = str(given.text_content())
+    expect(other.locator("#given")).to_have_text(second)
+    [(route, answer)] = late
+    with other.expect_response("**/desk/next*"):
+        route.fulfill(response=answer)
+    other.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(other.locator("#given")).to_have_text(second)
     other.close()
 
 

@@ -7,7 +7,7 @@ import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
 import { ofLabels, showCommand, tableOf } from "./commands.js";
 import { ofRepeats, REPLACES } from "./repeats.js";
-import { ask, get, labelOf, me, once, person, post } from "./server.js";
+import { ask, get, labelOf, latest, me, once, person, post } from "./server.js";
 
 const LONGEST_EXPLAINED = 5000;
 const SURE = 0.9;
@@ -16,6 +16,7 @@ const PANELS = { class: givingClass, classes: givingClasses, number: givingNumbe
 export function labelling(desk) {
   let shown = null; // the text on the screen
   let panel = null, panelName = null; // what labels are given by
+  const newest = latest();
 
   const text = el("p", { className: "words given", dir: "auto", tabIndex: 0, id: "given" });
   const why = el("p", { className: "soft" });
@@ -65,7 +66,7 @@ export function labelling(desk) {
   }
 
   async function next(leaving) {
-    const found = await desk.ask(() => get(`/desk/next?${me(leaving === undefined ? {} : { leaving })}`));
+    const found = await newest(desk.ask(() => get(`/desk/next?${me(leaving === undefined ? {} : { leaving })}`)));
     if (found) show(found.text);
   }
 
@@ -73,7 +74,8 @@ export function labelling(desk) {
   async function changed() {
     if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
     const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`), { aside: true })];
-    if (!now || shown !== before) return;
+    if (shown !== before) return void await changed(); // what came meanwhile may have been asked for before the change
+    if (!now) return;
     if (now.text.decision !== before.decision) await next();
     else if (now.text.suggested !== before.suggested) show({ ...now.text, way: before.way });
   }
