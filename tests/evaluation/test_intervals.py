@@ -80,6 +80,20 @@ def test_a_share_of_rows_that_differ_is_bootstrapped_as_before() -> None:
     assert share_right(right, seed=3) == bootstrap_mean(right, seed=3) == bootstrap_mean(right.astype(int), seed=3)
 
 
+def test_an_interval_of_rows_that_share_models_is_that_of_fewer_rows() -> None:
+    right = np.arange(7_000) % 4 > 0
+    whole, fewer = share_right(right, seed=3, worth=3 / 7), share_right(right[:3_000], seed=3)
+    assert whole == fewer
+    assert whole.high - whole.low == pytest.approx(2 * 1.96 * np.sqrt(0.75 * 0.25 / 3_000), rel=0.06)
+    assert share_right(right[:70] | True, worth=3 / 7).low == pytest.approx(0.025 ** (1 / 30))
+
+
+def test_mcnemars_p_of_rows_that_share_models_is_that_of_fewer_rows() -> None:
+    a, b = np.repeat([True, False], [14, 7]), np.repeat([False, True], [14, 7])
+    assert mcnemar(a, b, worth=3 / 7) == (14, 7, mcnemar(a[8:17], b[8:17])[2])  # 6 and 3 of them
+    assert mcnemar(a[:1], b[:1], worth=3 / 7) == (1, 0, 1.0)
+
+
 def test_twenty_five_thousand_rows_are_quick_enough() -> None:
     values = np.random.default_rng(0).random(25_000) < 0.9
     started = time.perf_counter()

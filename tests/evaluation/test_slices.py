@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from glassformer.evaluation import slices
-from glassformer.evaluation.intervals import cross_validated, wilson
+from glassformer.evaluation.intervals import wilson, worth_of_folds
 from glassformer.evaluation.report import render
 from glassformer.evaluation.slices import FEWEST_ROWS, NO_NUMBER, NO_VALUE, find_slices
 from glassformer.evaluation.verdict import slice_name, where_worse
@@ -62,9 +62,12 @@ def test_wilson_by_hand() -> None:
 
 
 def test_answers_of_cross_validation_count_as_fewer_rows() -> None:
-    found, of_fewer = cross_validated(0.6, 70, 4), wilson(18, 30)  # 70 / (1 + 4/3)
-    assert [found.low, found.high] == pytest.approx([of_fewer.low, of_fewer.high])
-    assert cross_validated(0.6, 70, 1) == wilson(42, 70)
+    texts, right = [f"fine number {'a' if n % 2 else 'b'}" for n in range(140)], np.arange(140) % 4 > 0
+    assert [worth_of_folds(1), worth_of_folds(4)] == pytest.approx([1, 30 / 70])  # 1 / (1 + 4/3)
+    few = next(each for each in find_slices(texts, right, worth=worth_of_folds(4)).listed if each.value == "b")
+    as_many = wilson(15, 30)
+    assert few.rows == 70
+    assert [few.accuracy.low, few.accuracy.high] == pytest.approx([as_many.low, as_many.high])
 
 
 def test_a_planted_keyword_is_found_among_many() -> None:

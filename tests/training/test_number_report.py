@@ -12,6 +12,7 @@ from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
 from glassformer.prediction.answering_config import named
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.evaluation_metrics import measure_numbers
 from glassformer.targets.number.evaluation_result import NumberEvaluation
 from glassformer.targets.number.target import number_of
 from glassformer.targets.number.training import train_number
@@ -55,6 +56,14 @@ def test_held_out_rows_are_measured_without_baselines_or_texts(tmp_path: Path) -
     assert figures.kept is not None
     assert figures.kept.row_numbers is not None
     assert sorted(figures.kept.row_numbers) == list(range(1, 81))
+    truth = extreme(80).frame["label"].cast(pl.Float64).to_numpy()[figures.kept.row_numbers - 1]
+    alone = measure_numbers(figures.kept.answered, truth, seed=trained.config.seed)
+    for ours, narrow in (
+        (found.metrics.r2, alone.r2),
+        (found.metrics.mae, alone.mae),
+        (found.metrics.rmse, alone.rmse),
+    ):
+        assert 1.2 < (ours.high - ours.low) / (narrow.high - narrow.low) < 1.9
     worst = found.worst_errors[0]
     assert figures.kept.answered[figures.kept.row_numbers == worst.row] == pytest.approx(worst.prediction)
     assert worst.row == EXTREME

@@ -5,11 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from glassformer.data.sources import SourceConfig, Sources
 from glassformer.data.table import Table
+from glassformer.evaluation.intervals import share_right, worth_of_folds
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
 from glassformer.targets.labels.training import train_classifier
@@ -48,12 +50,16 @@ def test_the_rows_of_a_small_table_are_measured_and_named_by_number(tmp_path: Pa
     assert (found.data.source, found.data.split, found.data.rows) == ("reviews.csv", "cross-validation", 60)
     assert set(found.data.languages) == {"English"}
     assert found.metrics.accuracy.value == pytest.approx(trained.metrics["readers"]["accuracy"])
+    accuracy, folds = found.metrics.accuracy, trained.metrics["readers"]["folds"]
+    right = np.arange(60) < round(60 * accuracy.value)
+    assert accuracy == share_right(right, seed=trained.config.seed, worth=worth_of_folds(folds))
     assert {each.row for each in found.worst_errors[:3]} == WRONG
     assert found.label_doubts is not None
     assert {each.row for each in found.label_doubts.listed} >= WRONG
     for words in (
         "Each row was answered by a model that had not learned it, but all rows together chose the weights of the",
         "the honest figure",
+        "the intervals are wider than those of as many validation rows (Nadeau &amp; Bengio 2003)",
         "glassformer train &lt;reviews&gt;",
         "Their texts are not in this page",
         "row 30 · truth <b>",

@@ -33,9 +33,10 @@ def labels_by_person(store: Store) -> dict[int, dict[str, str]]:
 
 def disagreements(store: Store) -> list[dict[str, Any]]:
     """Return the texts with different labels that nobody has settled: id, text, and each person's label and note."""
-    rows = store.rows(
-        "SELECT t.id, t.text, t.same, o.who, o.label, o.note FROM disputed d JOIN texts t ON t.id = d.text "
-        "JOIN opinions o ON o.text = t.id ORDER BY t.id, o.who"
+    rows = store.rows(  # SQLite would compare each text with all opinions
+        "WITH given AS MATERIALIZED (SELECT text, who, label, note FROM opinions) "
+        "SELECT t.id, t.text, t.same, o.who, o.label, o.note FROM given o JOIN texts t ON t.id = o.text "
+        "WHERE t.id IN (SELECT text FROM disputed) ORDER BY t.id, o.who"
     )
     found: dict[int, dict[str, Any]] = {}
     for row in rows:

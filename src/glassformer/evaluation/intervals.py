@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import TypedDict, Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -14,6 +15,19 @@ RESAMPLES = 2_000
 LEVEL = 0.95
 CHUNK_CELLS = 8_000_000  # keeps one chunk of resampled counts near 64 MB
 
+
+class Draws(TypedDict, total=False):
+    """How rows are drawn anew for an interval.
+
+    `seed` is 0 and `resamples` `RESAMPLES` if they are not given. `worth` is the share of the rows that tell something
+    of their own (see `worth_of_folds`): so many are drawn. It is 1 if all of them do.
+    """
+
+    seed: int
+    resamples: int
+    worth: float
+
+
 Statistic = Callable[[Float[np.ndarray, "resamples k"]], Float[np.ndarray, " resamples"]]
 
 
@@ -22,28 +36,32 @@ def bootstrap(
     counts: Int[np.ndarray, " m"],
     statistic: Statistic,
     *,
-    seed: int,
+    seed: int = 0,
     resamples: int = RESAMPLES,
+    worth: float = 1.0,
 ) -> Estimate:
     """Return the 95% percentile bootstrap interval (Efron 1979) of a statistic that is a function of sums over rows.
 
     Accuracy, F1, log loss and their differences are such functions. Rows with the same values form one `pattern`, which
     occurs `counts` times. Drawing n rows with replacement is then one multinomial draw over the patterns. It has the
-    same distribution as drawing row numbers, and is much faster.
+    same distribution as drawing row numbers, and is much faster. With a `worth` below 1, fewer rows are drawn (Bickel,
+    Götze & van Zwet 1997).
 
     Args:
         patterns: the distinct rows, k numbers each (see `distinct_rows`).
         counts: how often each pattern occurs. Their sum is the number of rows.
-        statistic: maps the sums over rows, one line per resample, to one number per line. Undefined values (NaN) are
-            left out of the interval.
+        statistic: maps the sums over rows, one line per resample, to one number per line. It is the same for sums
+            over any number of such rows. Undefined values (NaN) are left out of the interval.
+        seed, resamples, worth: see `Draws`.
     """
     values = patterns.astype(np.float64)
     rows = int(counts.sum())
+    drawn = max(1, round(rows * worth))
     rng = np.random.default_rng(seed)
     per_chunk = max(1, CHUNK_CELLS // len(counts))
     draws = np.concatenate(
         [
-            statistic(rng.multinomial(rows, counts / rows, size=min(per_chunk, resamples - done)) @ values)
+            statistic(rng.multinomial(drawn, counts / rows, size=min(per_chunk, resamples - done)) @ values)
             for done in range(0, resamples, per_chunk)
         ]
     )
@@ -63,9 +81,8 @@ def distinct_rows(values: Shaped[np.ndarray, "n k"]) -> tuple[NDArray[np.generic
 def bootstrap_mean(
     values: Shaped[np.ndarray, " n"],
     *,
-    seed: int,
-    resamples: int = RESAMPLES,
     groups: Int[np.ndarray, " n"] | None = None,
+    **draws: Unpack[Draws],
 ) -> Estimate:
     """Return the mean of one number per row, with its interval. For right answers, use `share_right`.
 
@@ -78,15 +95,14 @@ def bootstrap_mean(
     _, of_row = np.unique(np.arange(len(values)) if groups is None else groups, return_inverse=True)
     sums, sizes = np.bincount(of_row, weights=values), np.bincount(of_row)
     patterns, counts = distinct_rows(np.stack([sums, sizes], axis=1))
-    return bootstrap(patterns, counts, lambda drawn: drawn[:, 0] / drawn[:, 1], seed=seed, resamples=resamples)
+    return bootstrap(patterns, counts, lambda drawn: drawn[:, 0] / drawn[:, 1], **draws)
 
 
 def share_right(
     right: Bool[np.ndarray, " n"],
     *,
-    seed: int,
-    resamples: int = RESAMPLES,
     groups: Int[np.ndarray, " n"] | None = None,
+    **draws: Unpack[Draws],
 ) -> Estimate:
     """Return the share of right answers, with the interval of `bootstrap_mean`.
 
@@ -95,8 +111,8 @@ def share_right(
     """
     count = int(right.sum())
     if 0 < count < len(right):
-        return bootstrap_mean(right, seed=seed, resamples=resamples, groups=groups)
-    drawn = len(right) if groups is None else len(np.unique(groups))
+        return bootstrap_mean(right, groups=groups, **draws)
+    drawn = max(1, round(draws.get("worth", 1) * (len(right) if groups is None else len(np.unique(groups)))))
     exact = binomtest(drawn if count else 0, drawn).proportion_ci(LEVEL, method="exact")
     return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
 
@@ -110,15 +126,14 @@ def wilson(right: float, rows: float) -> Estimate:
     return Estimate(value=share, low=max(0.0, middle - half), high=min(1.0, middle + half))
 
 
-def cross_validated(share: float, rows: int, folds: int) -> Estimate:
-    """Return the share of right answers in cross-validation, with Wilson's interval.
+def worth_of_folds(folds: int) -> float:
+    """Return the share of rows of their own that rows of cross-validation are worth.
 
-    The models of the folds share rows, so what they get right is not independent. The variance of the share is taken
-    times 1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. If `folds` is 1, the rows were
-    held out, and this is Wilson's interval.
+    The models of the folds share rows, so what they get right is not independent. The variance of a mean is taken times
+    1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. If `folds` is 1, the rows were held out
+    from one model, and all of them count.
     """
-    worth = rows if folds == 1 else rows / (1 + folds / (folds - 1))
-    return wilson(share * worth, worth)
+    return 1.0 if folds == 1 else 1 / (1 + folds / (folds - 1))
 
 
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
@@ -127,13 +142,15 @@ def normal(value: float, standard_error: float, *, lowest: float = -math.inf, hi
     return Estimate(value=value, low=max(lowest, value - half), high=min(highest, value + half))
 
 
-def mcnemar(correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"]) -> tuple[int, int, float]:
+def mcnemar(
+    correct_a: Bool[np.ndarray, " n"], correct_b: Bool[np.ndarray, " n"], *, worth: float = 1.0
+) -> tuple[int, int, float]:
     """McNemar's exact test (McNemar 1947): is one of two classifiers right more often on the same rows?
 
     Returns the number of rows that only `a` got right, the number that only `b` got right, and the two-sided binomial p
-    of this split under chance. p is 1.0 if both numbers are 0.
+    of this split under chance; with a `worth` (see `Draws`) it is that of fewer rows. p is 1.0 if both numbers are 0.
     """
     only_a = int((correct_a & ~correct_b).sum())
     only_b = int((correct_b & ~correct_a).sum())
-    discordant = only_a + only_b
-    return only_a, only_b, float(binomtest(only_a, discordant).pvalue) if discordant else 1.0
+    counted = round(worth * only_a), round(worth * only_b)
+    return only_a, only_b, float(binomtest(counted[0], sum(counted)).pvalue) if any(counted) else 1.0

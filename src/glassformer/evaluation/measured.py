@@ -16,7 +16,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.drift import LabelFigures
-from glassformer.evaluation.intervals import RESAMPLES
+from glassformer.evaluation.intervals import RESAMPLES, Draws
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
@@ -99,6 +99,15 @@ class MeasuredRows(ABC):
     columns: pl.DataFrame | None = None
     seed: int = 0
     resamples: int = RESAMPLES
+    worth: float = 1.0
+
+    @property
+    def draws(self) -> Draws:
+        """How intervals are drawn."""
+        return self.draws_from(self.seed)
+
+    def draws_from(self, seed: int) -> Draws:
+        return {"seed": seed, "resamples": self.resamples, "worth": self.worth}
 
     @property
     @abstractmethod

@@ -1,13 +1,14 @@
 """Metrics of a table of probabilities, with one label per text or several: also their calibration."""
 
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, confusion_matrix, roc_auc_score
 
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
+from glassformer.evaluation.intervals import Draws, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import ClassScores, Metrics, Reliability, ReliabilityBin, Scores
 from glassformer.targets.costs import Costs
@@ -23,8 +24,7 @@ def measure(
     *,
     multilabel: bool,
     costs: Costs | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    **draws: Unpack[Draws],
 ) -> Metrics:
     """Return all metrics of a classifier on a table.
 
@@ -48,10 +48,8 @@ def measure(
     auc, reason = roc_auc(probs, labels, class_names, multilabel=multilabel)
     return Metrics(
         rows=len(labels),
-        accuracy=share_right(
-            correct_rows(probs, labels, multilabel=multilabel, costs=costs), seed=seed, resamples=resamples
-        ),
-        macro_f1=_macro_f1(patterns, row_counts, seed=seed, resamples=resamples),
+        accuracy=share_right(correct_rows(probs, labels, multilabel=multilabel, costs=costs), **draws),
+        macro_f1=_macro_f1(patterns, row_counts, **draws),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
         weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
         micro=_as_scores(_scores(counts.sum(axis=2, keepdims=True))[:, 0, 0]) if multilabel else None,
@@ -74,22 +72,20 @@ def measure(
 
 
 def macro_f1(
-    answers: Int[np.ndarray, " n"], labels: Int[np.ndarray, " n"], n_classes: int, *, seed: int, resamples: int
+    answers: Int[np.ndarray, " n"], labels: Int[np.ndarray, " n"], n_classes: int, **draws: Unpack[Draws]
 ) -> Estimate:
     """Return the macro F1 of answers that are class numbers."""
     confusion = confusion_matrix(labels, answers, labels=np.arange(n_classes))
-    return _macro_f1(*_confusion_patterns(confusion), seed=seed, resamples=resamples)
+    return _macro_f1(*_confusion_patterns(confusion), **draws)
 
 
-def _macro_f1(
-    patterns: Shaped[np.ndarray, "m k"], counts: Int[np.ndarray, " m"], *, seed: int, resamples: int
-) -> Estimate:
+def _macro_f1(patterns: Shaped[np.ndarray, "m k"], counts: Int[np.ndarray, " m"], **draws: Unpack[Draws]) -> Estimate:
 
     def of(sums: Float[np.ndarray, "resamples k"]) -> NDArray[np.float64]:
         by_class = sums.reshape(len(sums), 3, -1)
         return _macro(_scores(by_class)[2], by_class)
 
-    return bootstrap(patterns, counts, of, seed=seed, resamples=resamples)
+    return bootstrap(patterns, counts, of, **draws)
 
 
 def correct_rows(

@@ -1,12 +1,13 @@
 """Measures of ordered classes: an answer that is one class off is better than one that is three classes off."""
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 from numpy.typing import NDArray
 
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap
+from glassformer.evaluation.intervals import Draws, bootstrap
 from glassformer.evaluation.metrics import confusion_counts
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import RankMeasures
@@ -18,8 +19,7 @@ def ranks_of(
     labels: Int[np.ndarray, " n"],
     *,
     costs: Costs | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    **draws: Unpack[Draws],
 ) -> tuple[RankMeasures, ...]:
     """Measure the answer to each row, for several contestants by name.
 
@@ -27,10 +27,10 @@ def ranks_of(
         labels: class numbers, lowest class first.
     """
     counts = {name: confusion_counts(probs, labels, costs) for name, probs in answers.items()}
-    return tuple(_measure(name, confusion, seed, resamples) for name, confusion in counts.items())
+    return tuple(_measure(name, confusion, draws) for name, confusion in counts.items())
 
 
-def _measure(name: str, confusion: Int[np.ndarray, "c c"], seed: int, resamples: int) -> RankMeasures:
+def _measure(name: str, confusion: Int[np.ndarray, "c c"], draws: Draws) -> RankMeasures:
     truth, answer = np.nonzero(confusion)
     counts = confusion[truth, answer]
     off = np.abs(truth - answer)
@@ -39,11 +39,11 @@ def _measure(name: str, confusion: Int[np.ndarray, "c c"], seed: int, resamples:
     spread = len(set(truth.tolist())) > 1 and len(set(answer.tolist())) > 1
 
     def estimate(patterns: Shaped[np.ndarray, "m k"], statistic: object) -> Estimate:
-        return bootstrap(patterns, counts, statistic, seed=seed, resamples=resamples)  # type: ignore[arg-type]
+        return bootstrap(patterns, counts, statistic, **draws)  # type: ignore[arg-type]
 
     return RankMeasures(
         name=name,
-        mae=estimate(off[:, None], lambda sums: sums[:, 0] / counts.sum()),
+        mae=estimate(np.stack([off, np.ones_like(off)], axis=1), lambda sums: sums[:, 0] / sums[:, 1]),
         spearman=estimate(by_place, correlation) if spread else None,
         kappa=estimate(by_rank, _kappa) if len(set(truth.tolist()) | set(answer.tolist())) > 1 else None,
         off_by=tuple(np.bincount(off, weights=counts).astype(int).tolist()),

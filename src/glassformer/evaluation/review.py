@@ -1,12 +1,12 @@
 """Which answers can be given automatically: the error among the surest ones, and label sets."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from glassformer.evaluation.intervals import RESAMPLES, share_right
+from glassformer.evaluation.intervals import Draws, share_right
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.ranking import thinned
 from glassformer.evaluation.record import Estimate
@@ -36,8 +36,7 @@ def review(
     multilabel: bool,
     thresholds: Thresholds | None,
     costs: Costs | None = None,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    **draws: Unpack[Draws],
 ) -> Review:
     """Measure what remains wrong if a person sees the least sure answers.
 
@@ -52,7 +51,7 @@ def review(
     wrong = ~correct_rows(probs, labels, multilabel=multilabel, costs=costs)
 
     def estimate(which: Bool[np.ndarray, " m"]) -> Estimate:
-        return share_right(which, seed=seed, resamples=resamples)
+        return share_right(which, **draws)
 
     def applied(asked: float) -> AppliedThreshold | None:
         if thresholds is None or asked == 1:
@@ -78,8 +77,7 @@ def review(
         more["by_class"] = _by_class(answered, confidence >= thresholds.rule(BY_CLASS).below, wrong, class_names)
     if thresholds is not None and thresholds.label_probability is not None:
         held = [(asked, float(_covered(probs, labels, thresholds.label_threshold(asked)).mean())) for asked in _DRAWN]
-        how: dict[str, Any] = {"seed": seed, "resamples": resamples}
-        sets = [label_sets(probs, labels, class_names, asked, thresholds, **how) for asked in ASKED_OF_SETS]
+        sets = [label_sets(probs, labels, class_names, asked, thresholds, **draws) for asked in ASKED_OF_SETS]
         more |= {"sets_got": tuple(held), "sets": tuple(sets)}
     return Review(
         curve=_curve(confidence, wrong),
@@ -102,9 +100,7 @@ def label_sets(
     class_names: Sequence[str],
     asked: float,
     thresholds: Thresholds,
-    *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    **draws: Unpack[Draws],
 ) -> LabelSets:
     """Measure the sets of labels that should hold the right one in this share of the rows."""
     least = thresholds.label_threshold(asked)
@@ -112,7 +108,7 @@ def label_sets(
     return LabelSets(
         asked=asked,
         probability=least,
-        coverage=share_right(covered, seed=seed, resamples=resamples),
+        coverage=share_right(covered, **draws),
         mean_size=float(sizes.mean()),
         sizes=tuple(np.bincount(sizes).tolist()),
         per_class=tuple(

@@ -40,25 +40,28 @@ class _Counted:
     right: int
 
 
-def find_slices(texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl.DataFrame | None = None) -> Slices:
+def find_slices(
+    texts: Sequence[str], right: Bool[np.ndarray, " n"], columns: pl.DataFrame | None = None, *, worth: float = 1.0
+) -> Slices:
     """Compare the rows of each slice with all other rows.
 
     A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
-    column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each.
+    column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each. For `worth`, see
+    `Draws`.
     """
     lengths, keywords = _words_in(pl.DataFrame({"text": texts, "right": right}))
     found = [_counted("length", None, value, right[which]) for value, which in quarters(lengths)]
     for column in [] if columns is None else columns.iter_columns():
         found += [_counted("column", column.name, value, right[which]) for value, which in _parts(column)]
     found += keywords
-    return _compared([each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS], right)
+    return _compared([each for each in found if FEWEST_ROWS <= each.rows <= len(right) - FEWEST_ROWS], right, worth)
 
 
 def _counted(kind: Kind, column: str | None, value: str, right: Bool[np.ndarray, " rows"]) -> _Counted:
     return _Counted(kind=kind, column=column, value=value, rows=len(right), right=int(right.sum()))
 
 
-def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"]) -> Slices:
+def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"], worth: float) -> Slices:
     """Test each slice against the rest (Fisher 1935), and correct for their number (Benjamini & Hochberg 1995)."""
     if not found:
         return Slices(looked_at=0, significantly_worse=0, columns=(), listed=())
@@ -76,7 +79,7 @@ def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"]) -> Slice
                 column=each.column,
                 value=each.value,
                 rows=each.rows,
-                accuracy=wilson(each.right, each.rows),
+                accuracy=wilson(worth * each.right, worth * each.rows),
                 accuracy_of_rest=(all_right - each.right) / (n - each.rows),
                 p=p_of_slice,
                 corrected_p=corrected_p,

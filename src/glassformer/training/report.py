@@ -15,6 +15,7 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
+from glassformer.evaluation.intervals import worth_of_folds
 from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
@@ -35,6 +36,7 @@ class HeldOut(ABC):
 
     Attributes:
         places: their places in `table`, in the order of the answers.
+        folds: how many models answered them. 1 if they are validation rows.
     """
 
     known: ClassVar[bool] = True
@@ -42,6 +44,12 @@ class HeldOut(ABC):
 
     table: Table
     places: Array
+    folds: int = 1
+
+    @property
+    def worth(self) -> float:
+        """The share of them that tells something of its own (see `Draws`)."""
+        return worth_of_folds(self.folds)
 
     @abstractmethod
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:
@@ -144,8 +152,8 @@ def used_for(what: list[str], prepared: Prepared) -> str:
         chosen = " and ".join(what)
         said = (
             f"Each row was answered by a model that had not learned it, but all rows together chose {chosen}. The "
-            "models share most of their rows, so the intervals below are about a third too narrow (Nadeau & Bengio "
-            "2003)."
+            "models share most of their rows, so the intervals are wider than those of as many validation rows (Nadeau "
+            "& Bengio 2003)."
         )
     else:
         parts = what if prepared.recipe.training.without_transformer else ["the epoch", *what]

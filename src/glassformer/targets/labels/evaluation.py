@@ -126,7 +126,7 @@ class LabelledRows(MeasuredRows):
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         about: Any = (outcome.answers, self.truth, self.class_names)
         return {
-            "metrics": measure(*about, **self._decided, seed=self.seed, resamples=self.resamples),
+            "metrics": measure(*about, **self._decided, **self.draws),
             "ranking": ranking(*about, multilabel=self.multilabel),
         }
 
@@ -134,10 +134,8 @@ class LabelledRows(MeasuredRows):
         self, model: LabelContestant, other: LabelContestant, answers: Array, *, alike: bool
     ) -> LabelComparison:
         correct, other_correct = self.right(self.answers), self.right(answers)
-        difference = bootstrap_mean(
-            correct.astype(np.int8) - other_correct.astype(np.int8), seed=self.seed, resamples=self.resamples
-        )
-        only_model, only_other, p = mcnemar(correct, other_correct)
+        difference = bootstrap_mean(correct.astype(np.int8) - other_correct.astype(np.int8), **self.draws)
+        only_model, only_other, p = mcnemar(correct, other_correct, worth=self.worth)
         return LabelComparison(
             baseline=other.name,
             difference=difference,
@@ -149,7 +147,6 @@ class LabelledRows(MeasuredRows):
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         kind, probs, names = {"multilabel": self.multilabel}, self.answers, self.class_names
-        drawn: Any = {"seed": self.seed, "resamples": self.resamples}
         confusion = None if self.multilabel else confusion_counts(probs, self.truth, self.costs)
         by_name = {each.name: each.answers for each in outcomes}
         return {
@@ -159,12 +156,14 @@ class LabelledRows(MeasuredRows):
             "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
             "costs": None if self.costs is None else self._costs(self.costs, outcomes),
             "class_curves": class_curves(probs, self.truth, names, **kind),
-            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **drawn) if self.ordered else (),
-            "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **drawn),
+            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **self.draws) if self.ordered else (),
+            "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **self.draws),
             "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
             "rules": self._measured_rules(),
-            "review": review(probs, self.truth, names, thresholds=self.thresholds, **self._decided, **drawn),
-            "slices": find_slices([texts_alone(text) for text in self.texts], self.right(probs), self.columns),
+            "review": review(probs, self.truth, names, thresholds=self.thresholds, **self._decided, **self.draws),
+            "slices": find_slices(
+                [texts_alone(text) for text in self.texts], self.right(probs), self.columns, worth=self.worth
+            ),
             "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **self._decided),
         }
 
@@ -176,7 +175,7 @@ class LabelledRows(MeasuredRows):
 
     def _costs(self, costs: Costs, outcomes: Sequence[Outcome]) -> CostFigures:
         about: Any = (self.answers, self.truth, self.class_names, costs, self.cost_rows, outcomes)
-        return cost_figures(*about, seed=self.seed, resamples=self.resamples)
+        return cost_figures(*about, **self.draws)
 
     def _calibration(self) -> Calibration:
         raw = probabilities(self.logits, multilabel=self.multilabel)
@@ -191,7 +190,7 @@ class LabelledRows(MeasuredRows):
         return LabelInputShare(
             accuracy=float(right.mean()),
             accuracy_without=float(right_without.mean()),
-            gain=bootstrap_mean(right.astype(np.int8) - right_without, seed=seed, resamples=self.resamples),
+            gain=bootstrap_mean(right.astype(np.int8) - right_without, **self.draws_from(seed)),
             **named,
         )
 
@@ -217,9 +216,10 @@ class LabelledRows(MeasuredRows):
 
     def _mean_share(self, shares: Array) -> Estimate:
         """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
+        draws = self.draws_from(SEED)
         if 0 < shares.mean() < 1:
-            return bootstrap_mean(shares, seed=SEED, resamples=self.resamples)
-        return share_right(shares > 0, seed=SEED, resamples=self.resamples)
+            return bootstrap_mean(shares, **draws)
+        return share_right(shares > 0, **draws)
 
     def compared(self, other: LabelledRows, **about: Any) -> LabelModelComparison:
         both, names = (self, other), (about["model_a"], about["model_b"])

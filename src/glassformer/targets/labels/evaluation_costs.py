@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Unpack
 
 import numpy as np
 
 from glassformer.data.arrays import Array, BoolArray, DoubleArray
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
-from glassformer.evaluation.intervals import bootstrap_mean
+from glassformer.evaluation.intervals import Draws, bootstrap_mean
 from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.record import Estimate
 from glassformer.targets.costs import CostRow, Costs
@@ -26,9 +27,7 @@ def cost_figures(
     costs: Costs,
     rows: Sequence[CostRow],
     outcomes: Sequence[Outcome],
-    *,
-    seed: int,
-    resamples: int,
+    **draws: Unpack[Draws],
 ) -> CostFigures:
     """Measure the mean cost of a row. A row that a person is asked about costs that, and nothing else.
 
@@ -55,7 +54,7 @@ def cost_figures(
             others[f"{each.name}, by cost"] = by_cost(each.answers)
 
     def mean(values: DoubleArray) -> Estimate:
-        return bootstrap_mean(values, seed=seed, resamples=resamples)
+        return bootstrap_mean(values, **draws)
 
     return CostFigures(
         rows=tuple(rows),

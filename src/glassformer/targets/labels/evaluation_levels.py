@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Unpack
 
 import numpy as np
 
 from glassformer.data.arrays import Array, IntArray
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap, distinct_rows, share_right
+from glassformer.evaluation.intervals import Draws, bootstrap, distinct_rows, share_right
 from glassformer.evaluation.metrics import macro_f1
 from glassformer.evaluation.verdict import share
 from glassformer.targets.labels.evaluation_result import (
@@ -20,27 +21,24 @@ from glassformer.targets.labels.evaluation_result import (
 from glassformer.targets.labels.levels import Tree
 
 
-def measure_levels(
-    tree: Tree, answers: Mapping[str, Array], labels: IntArray, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Levels:
+def measure_levels(tree: Tree, answers: Mapping[str, Array], labels: IntArray, **draws: Unpack[Draws]) -> Levels:
     """Measure contestants by their probabilities (n, n_classes), the model last.
 
     Args:
         labels: class numbers (n,).
     """
-    drawn = {"seed": seed, "resamples": resamples}
     truth, paths = tree.of_class[labels], tree.surest(answers[list(answers)[-1]])[0]
     return Levels(
         separator=tree.separator,
         contestants=tuple(
             LevelMeasures(
                 name=name,
-                levels=_by_level(tree, probs, truth, **drawn),
-                hierarchical=hierarchical(tree, tree.of_class[probs.argmax(axis=1)], truth, **drawn),
+                levels=_by_level(tree, probs, truth, **draws),
+                hierarchical=hierarchical(tree, tree.of_class[probs.argmax(axis=1)], truth, **draws),
             )
             for name, probs in answers.items()
         ),
-        paths=hierarchical(tree, paths, truth, **drawn),
+        paths=hierarchical(tree, paths, truth, **draws),
         ends=_ends(tree, paths, truth),
     )
 
@@ -62,7 +60,7 @@ def _end_in_words(each: EndOfPaths) -> str:
     return f"{each.share:.1%} end at level {each.level} ({each.right:.1%} of these are right)"
 
 
-def _by_level(tree: Tree, probs: Array, truth: IntArray, *, seed: int, resamples: int) -> tuple[LevelScores, ...]:
+def _by_level(tree: Tree, probs: Array, truth: IntArray, **draws: Unpack[Draws]) -> tuple[LevelScores, ...]:
     by_node, found = tree.probabilities(probs), []
     for level in range(tree.paths.shape[1]):
         rows = np.flatnonzero(tree.paths[truth, level] >= 0)
@@ -75,16 +73,14 @@ def _by_level(tree: Tree, probs: Array, truth: IntArray, *, seed: int, resamples
                 level=level + 1,
                 nodes=len(nodes),
                 rows=len(rows),
-                accuracy=share_right(given == right, seed=seed, resamples=resamples),
-                macro_f1=macro_f1(given, right, len(nodes), seed=seed, resamples=resamples),
+                accuracy=share_right(given == right, **draws),
+                macro_f1=macro_f1(given, right, len(nodes), **draws),
             )
         )
     return tuple(found)
 
 
-def hierarchical(
-    tree: Tree, given: IntArray, truth: IntArray, *, seed: int = 0, resamples: int = RESAMPLES
-) -> Hierarchical:
+def hierarchical(tree: Tree, given: IntArray, truth: IntArray, **draws: Unpack[Draws]) -> Hierarchical:
     """Compare the path to one node of each row with that to another.
 
     Args:
@@ -99,9 +95,7 @@ def hierarchical(
     return Hierarchical(
         precision=float(right / max(answered, 1)),
         recall=float(right / true),
-        f1=bootstrap(
-            patterns, counts, lambda sums: 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]), seed=seed, resamples=resamples
-        ),
+        f1=bootstrap(patterns, counts, lambda sums: 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2]), **draws),
     )
 
 

@@ -118,10 +118,11 @@ def _in_short(trained: TrainedModel) -> str:
 
 def _interval(trained: TrainedModel, accuracy: float) -> str:
     """Return the interval of an accuracy that is a share of rows."""
-    from glassformer.evaluation.intervals import cross_validated  # SciPy
+    from glassformer.evaluation.intervals import wilson, worth_of_folds  # SciPy
 
     readers = trained.metrics.get("readers") or {"held_out_rows": trained.config.data["validation_rows"], "folds": 1}
-    estimate = cross_validated(accuracy, readers["held_out_rows"], readers["folds"])
+    rows = readers["held_out_rows"] * worth_of_folds(readers["folds"])
+    estimate = wilson(accuracy * rows, rows)
     return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"
 
 

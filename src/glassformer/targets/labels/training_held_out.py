@@ -60,12 +60,13 @@ class HeldOutLabels(HeldOut):
         if learned is None and transformer is None:
             return None
         table = prepared.splits.validation or prepared.splits.train
-        places = np.arange(table.frame.height)
+        places, folds = np.arange(table.frame.height), 1
         if prepared.splits.validation is None and learned is not None:
-            places = np.concatenate([fold.held_out for fold in learned.folds])
+            places, folds = np.concatenate([fold.held_out for fold in learned.folds]), len(learned.folds)
         return cls(
             table=table,
             places=places,
+            folds=folds,
             labels=prepared.known_labels if learned is None else learned.truth,
             readers=readers,
             scores=({} if learned is None else learned.held_out)
@@ -81,7 +82,7 @@ class HeldOutLabels(HeldOut):
         thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
         scores = self.by_reader(which)
         about = {"logits": reduce(np.add, scores.values()), "by_rules": scores.get("rules")}
-        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, **about)
+        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, worth=self.worth, **about)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         if self.readers is None or self.labels is None:

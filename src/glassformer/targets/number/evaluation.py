@@ -94,17 +94,13 @@ class NumberedRows(MeasuredRows):
     def shape(self) -> tuple[int, ...]:
         return (len(self.truth),)
 
-    @property
-    def _drawn(self) -> dict[str, Any]:
-        return {"seed": self.seed, "resamples": self.resamples}
-
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         ranked = self.ranked.get(outcome.name)
-        return {"metrics": measure_numbers(outcome.answers, self.truth, ranked=ranked, **self._drawn)}
+        return {"metrics": measure_numbers(outcome.answers, self.truth, ranked=ranked, **self.draws)}
 
     def compare(self, model: Any, other: Any, answers: Array, *, alike: bool) -> Comparison:  # noqa: ARG002
         own, theirs = ((each - self.truth) ** 2 for each in (self.answers, answers))
-        difference = difference_in_r2(own, theirs, self.truth, **self._drawn)
+        difference = difference_in_r2(own, theirs, self.truth, **self.draws)
         verdict = _verdict("the model", other.name, other.metrics.r2.value, difference, len(self.truth))
         return Comparison(baseline=other.name, difference=difference, verdict=capital(verdict))
 
@@ -114,7 +110,9 @@ class NumberedRows(MeasuredRows):
         return {
             "target": self.target,
             "intervals": tuple(
-                IntervalCoverage(asked=asked, distance=far, coverage=share_right(off <= far, seed=self.seed))
+                IntervalCoverage(
+                    asked=asked, distance=far, coverage=share_right(off <= far, seed=self.seed, worth=self.worth)
+                )
                 for asked, far in self.distances.items()
             ),
             "points": tuple(zip(self.truth[::step].tolist(), self.answers[::step].tolist(), strict=True)),
@@ -135,7 +133,7 @@ class NumberedRows(MeasuredRows):
         near = off <= distance
         if near.all():
             return None
-        slices = find_slices([texts_alone(text) for text in self.texts], near, self.columns)
+        slices = find_slices([texts_alone(text) for text in self.texts], near, self.columns, worth=self.worth)
         return FarOff(distance=distance, slices=slices)
 
     def _by_answer(self) -> tuple[AnswerRange, ...]:
@@ -180,7 +178,7 @@ class NumberedRows(MeasuredRows):
         return NumberInputShare(
             r2=1 - float(own.sum()) / spread,
             r2_without=1 - float(others.sum()) / spread,
-            gain=difference_in_r2(own, others, right, seed=seed, resamples=self.resamples),
+            gain=difference_in_r2(own, others, right, **self.draws_from(seed)),
             **named,
         )
 
@@ -193,7 +191,7 @@ class NumberedRows(MeasuredRows):
     ) -> tuple[dict[str, Any], list[tuple[int, Any, Any]]]:
         moved, truth = np.abs(after - before), self.truth[places]
         figures = {
-            "moved": bootstrap_mean(by_text(places, moved), seed=SEED, resamples=self.resamples),
+            "moved": bootstrap_mean(by_text(places, moved), **self.draws_from(SEED)),
             "mae_before": float(by_text(places, np.abs(before - truth)).mean()),
             "mae_after": float(by_text(places, np.abs(after - truth)).mean()),
         }

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from glassformer.data.arrays import Numbers
-from glassformer.evaluation.intervals import RESAMPLES, bootstrap
+from glassformer.evaluation.intervals import Draws, bootstrap
 from glassformer.evaluation.ranks import correlation, moments
 from glassformer.evaluation.record import Estimate
 from glassformer.targets.number.evaluation_result import NumberMetrics
 
 
 def measure_numbers(
-    answers: Numbers, truth: Numbers, *, ranked: Numbers | None = None, seed: int = 0, resamples: int = RESAMPLES
+    answers: Numbers, truth: Numbers, *, ranked: Numbers | None = None, **draws: Unpack[Draws]
 ) -> NumberMetrics:
     """Return all metrics of answers (rows,) to rows with the numbers `truth` (rows,).
 
@@ -30,15 +30,18 @@ def measure_numbers(
     once = np.ones(rows, np.int64)
 
     def estimate(patterns: Numbers, statistic: Any) -> Estimate:
-        return bootstrap(patterns, once, statistic, seed=seed, resamples=resamples)
+        return bootstrap(patterns, once, statistic, **draws)
+
+    def with_rows(values: Numbers) -> Numbers:
+        return np.stack([values, once], axis=1)
 
     by_rank = moments(rankdata(truth), rankdata(ranked))
     varies = len(np.unique(truth)) > 1 and len(np.unique(ranked)) > 1
     return NumberMetrics(
         rows=rows,
-        r2=r2_of(off**2, truth, seed=seed, resamples=resamples),
-        mae=estimate(np.abs(off)[:, None], lambda sums: sums[:, 0] / rows),
-        rmse=estimate((off**2)[:, None], lambda sums: np.sqrt(sums[:, 0] / rows)),
+        r2=r2_of(off**2, truth, **draws),
+        mae=estimate(with_rows(np.abs(off)), lambda sums: sums[:, 0] / sums[:, 1]),
+        rmse=estimate(with_rows(off**2), lambda sums: np.sqrt(sums[:, 0] / sums[:, 1])),
         spearman=estimate(by_rank, correlation) if varies else None,
     )
 
@@ -58,7 +61,7 @@ def difference_in_r2(squares: Numbers, others: Numbers, truth: Numbers, **drawn:
 
     Args:
         squares, others: (rows,) the squared errors of both.
-        drawn: seed, resamples and groups (see `bootstrap_mean`).
+        drawn: those of `bootstrap_mean`.
     """
     return _of_squares(squares - others, truth, lambda sums: _r2(sums) - 1, **drawn)
 
@@ -68,9 +71,8 @@ def _of_squares(
     truth: Numbers,
     statistic: Any,
     *,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
     groups: NDArray[np.int64] | None = None,
+    **draws: Unpack[Draws],
 ) -> Estimate:
     """Return a statistic of the sums of squares, y, y² and 1 with its interval. Whole groups are drawn, if any."""
     centred = truth - truth.mean()
@@ -78,7 +80,7 @@ def _of_squares(
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         patterns = np.add.reduceat(patterns[order], np.unique(groups[order], return_index=True)[1], axis=0)
-    return bootstrap(patterns, np.ones(len(patterns), np.int64), statistic, seed=seed, resamples=resamples)
+    return bootstrap(patterns, np.ones(len(patterns), np.int64), statistic, **draws)
 
 
 def _r2(sums: Numbers) -> Numbers:

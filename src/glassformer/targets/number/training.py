@@ -241,10 +241,10 @@ def _held_out_rows(
     """Return the rows that were held out, or None if nothing was."""
     if off is None:
         return None
-    table, places = prepared.splits.validation, np.arange(len(off.model))
+    table, places, folds = prepared.splits.validation, np.arange(len(off.model)), 1
     if table is None and learned is not None:
-        places = np.concatenate([fold.held_out for fold in learned.folds])
-    return HeldOutNumberRows(table=table or prepared.splits.train, places=places, off=off)
+        places, folds = np.concatenate([fold.held_out for fold in learned.folds]), len(learned.folds)
+    return HeldOutNumberRows(table=table or prepared.splits.train, places=places, folds=folds, off=off)
 
 
 def _held_out_metrics(
