@@ -125,16 +125,6 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     assert again.store.classes == ["good"], "it may have been added by hand"
 
 
-def test_labels_with_levels_are_learned_as_whole_paths_and_that_is_said(tmp_path: Path) -> None:
-    paths = ["Food > Fruit > Apple", "Food > Fruit > Pear", "Tools > Power", "Tools > Hand > Saw"]
-    project = project_of(tmp_path, some_texts(40), given=paths * 10)
-    assert project.store.labelling.task == "classes"
-    assert project.store.classes == sorted(paths)
-    said = "labels have levels, with ' > ' in between; the desk learns each whole path as one class"
-    assert said in project.store.facts["found"]
-    assert not [each for each in project_of(tmp_path, ["a film"]).store.facts["found"] if "levels" in each]
-
-
 def test_a_folder_is_a_table_too(tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     for name in ("praise", "blame"):

@@ -99,9 +99,10 @@ def test_who_labels_blind_is_not_told_them(project: Project, client: TestClient)
     assert listed(client, answered="blame", who="anna") == [1]
     counted = [client.get("/desk/unseen", params=asked).json() for asked in ({"who": "anna"}, {"who": "ben"})]
     assert counted[0] == {
-        "texts": 1, "hidden": 0, "wrong": 1, "pairs": [{"label": "praise", "answered": "blame", "texts": 1}]
+        "texts": 1, "hidden": 0, "wrong": 1, "by_level": None,
+        "pairs": [{"label": "praise", "answered": "blame", "texts": 1}],
     }  # fmt: skip
-    assert counted[1] == {"texts": 0, "hidden": 1, "wrong": 0, "pairs": []}
+    assert counted[1] == {"texts": 0, "hidden": 1, "wrong": 0, "by_level": None, "pairs": []}
     project.store.note(twice=False)
     assert client.get("/desk/unseen", params={"who": "anna", "blind": True}).json() == counted[1]
 
@@ -114,7 +115,8 @@ def test_numbers_that_are_farthest_off_come_first(tmp_path: Path) -> None:
     with TestClient(desk.app, base_url="http://127.0.0.1") as client:
         client.get(f"/{desk.app.query}")
         assert listed(client, state="wrong") == [3, 1, 2]
-        assert client.get("/desk/unseen").json() == {"texts": 3, "hidden": 0, "wrong": 3, "pairs": []}
+        found = client.get("/desk/unseen").json()
+        assert found == {"texts": 3, "hidden": 0, "wrong": 3, "by_level": None, "pairs": []}
 
 
 def test_a_model_folder_names_the_rows_that_it_keeps_answers_to(reviews: Trained) -> None:

@@ -262,12 +262,17 @@ def _in_use(
         elif name == "label" and separator is not None:
             in_use[name] = split_labels(batch[column], separator)
         elif name == "label" and lower:
-            levels, between = [tidy_values(batch[level]) for level in (column, *lower)], str(wanted.get("levels"))
-            check_levels(levels, between, source)
-            in_use[name] = joined_levels(levels, between)
+            in_use[name] = paths_in(batch, (column, *lower), str(wanted.get("levels")), source)
         else:
             in_use[name] = tidy_values(batch[column])
     return pl.DataFrame(in_use)
+
+
+def paths_in(batch: pl.DataFrame, columns: Sequence[str], separator: str, source: str) -> pl.Series:
+    """Return labels whose levels stand in several columns, as paths. Raises what `check_levels` raises."""
+    levels = [tidy_values(batch[column]) for column in columns]
+    check_levels(levels, separator, source)
+    return joined_levels(levels, separator)
 
 
 def _kept(batch: pl.DataFrame, columns: Mapping[str, str], texts: Sequence[str]) -> pl.DataFrame:

@@ -19,7 +19,7 @@ def class_notes(store: Store) -> list[str]:
         names = listed(list(map(quoted, rare)), _SHOWN)
         have = f"class {names} has one row" if len(rare) == 1 else f"the classes {names} have one row each"
         notes.append(f"{counted(len(rare), 'label waits', 'labels wait')}: {have}; a class needs {FEWEST_TEXTS:,}")
-    if same := spellings(counts.elements()):
+    if same := spellings(counts.elements(), store.labelling.levels):
         shown = listed(list(map(str, same)), _SHOWN, between="; ")
         join = "if they mean the same, join them at the step Mend"
         notes.append(f"some classes differ only by case or white space: {shown}; {join}")

@@ -11,16 +11,19 @@ from glassformer.targets.parts import part_of
 
 
 def labelling_of(facts: Mapping[str, Any]) -> Labelling:
-    """Return the kind of labels of a project, by the facts `task`, and `separator` of several labels in the table."""
-    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"))
+    """Return the kind of labels of a project.
+
+    Its facts are `task`, `separator` (of several labels in the table) and `levels` (what separates those of a class).
+    """
+    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"), facts.get("levels"))
 
 
 def check_facts(facts: Mapping[str, Any]) -> None:
     """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
-    for name in ("table", "text", "label", "task", "separator", "encoding", "person"):
+    for name in ("table", "text", "label", "task", "separator", "levels", "encoding", "person"):
         if not isinstance(facts.get(name), str | None):
             raise ValueError(f"its fact {name!r} is no text")
-    for name in ("other_texts", "columns", "found", "doubts", "added", "blind"):
+    for name in ("other_texts", "columns", "lower", "found", "doubts", "added", "blind"):
         if not isinstance(facts.get(name, []), list):
             raise ValueError(f"its fact {name!r} is no list")
     for name in ("threshold", "wrong", "human"):

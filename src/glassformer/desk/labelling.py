@@ -59,6 +59,8 @@ class Labelling(ABC):
     task: ClassVar[str]
     panel: ClassVar[str]
     """The name of what the page gives labels by: `page/giving_NAME.js`."""
+    levels: str | None = None
+    """What separates two levels of a class. None: classes have no levels."""
     ordered: ClassVar[bool] = False
     """Whether classes have an order, which a person may change."""
     sureness: ClassVar[str] = "probability"
@@ -83,6 +85,10 @@ class Labelling(ABC):
     @abstractmethod
     def classes_of(self, cell: str) -> Sequence[str]:
         """Return the classes of a label."""
+
+    def is_among(self, cell: str, name: str) -> bool:
+        """Whether a label is of a class. With levels, a name may end with what separates them: all classes below it."""
+        return name in self.classes_of(cell)
 
     def moved(self, before: str | None, to: str, instead: str | None) -> str:  # noqa: ARG002
         """Return the label of a text to which a class is given beside others, or in the place of one of them.
@@ -130,6 +136,10 @@ class Labelling(ABC):
         """Return how wrong a suggestion is."""
         return float(label != suggested)
 
+    def distance(self, label: str, suggested: str) -> float:
+        """Return how far off a suggestion is, which puts the wrong ones in an order. 0 if it is right."""
+        return self.loss(label, suggested)
+
     def mean_loss(self, estimate: Estimate) -> Estimate:
         """Return how wrong a suggestion is on average, by `Figure.estimate`."""
         return Estimate(value=1 - estimate.value, low=1 - estimate.high, high=1 - estimate.low)
@@ -137,6 +147,10 @@ class Labelling(ABC):
     @abstractmethod
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         """Return how good suggestions are: pairs of a label that a person gave and what the model suggested."""
+
+    def by_level(self, pairs: Sequence[tuple[str, str]]) -> str | None:  # noqa: ARG002
+        """Return how good such suggestions are at each level, in words. None if classes have no levels."""
+        return None
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
         """Return the difference of two labels for measures of agreement. Of unordered classes, it is 0 or 1.

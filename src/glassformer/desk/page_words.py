@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-_NAMES = {"text": "Texts", "label": "Labels", "task": "Each text gets", "columns": "All columns"}
+_NAMES = {
+    "text": "Texts",
+    "label": "Labels",
+    "task": "Each text gets",
+    "columns": "All columns",
+    "levels": "Between two levels",
+}
 _VALUES = {
     "classes": "one class",
     "several": "several classes, or none",

@@ -22,7 +22,7 @@ from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_columns, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.sources import SourceConfig, Task
-from glassformer.data.table import ROWS_PER_BATCH, first_rows
+from glassformer.data.table import ROWS_PER_BATCH, first_rows, paths_in
 from glassformer.data.wording import counted
 from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
@@ -31,7 +31,7 @@ from glassformer.desk.labelling import Labelling
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.answer_files import without_formulas
-from glassformer.targets.tasks import find_task
+from glassformer.targets.tasks import LEVELS, find_task
 
 LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 """The texts that have a label, as the next round of training reads them, and every decision (see `Project.export`)."""
@@ -39,7 +39,7 @@ LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
-_LEVELS = "labels have levels, with {!r} in between; the desk learns each whole path as one class"
+_LEVELS = "labels have levels, with {!r} in between: each is a path, measured at each level"
 _SEED = 0  # of the order in which texts are drawn at random
 
 
@@ -48,7 +48,8 @@ class Project:
     """A project that is open. `store` holds everything but the table and the models.
 
     Facts of the store: `table` (its file name), `text` and `label` (its columns; `label` is null if there is none),
-    `other_texts` and `columns` (see `InputsRead`), `task` and `separator` (see `labelling_of`),
+    `lower` (the columns of the levels below that of the label), `other_texts` and `columns` (see `InputsRead`),
+    `task`, `separator` and `levels` (see `labelling_of`),
     `found` (sentences about the table), and `doubts` (labels that the last check doubts: id, label, suggested, why;
     and `other` and `other_label` if another text contradicts it).
     """
@@ -155,6 +156,8 @@ class Project:
         label: str | None = None,
         without_labels: bool = False,
         task: Task | None = None,
+        levels: str | None = None,
+        lower: Sequence[str] = (),
         other_texts: Sequence[str] = (),
         columns: Sequence[str] = (),
     ) -> None:
@@ -163,7 +166,8 @@ class Project:
         Args:
             text, label: columns. By default they are found.
             without_labels: there is no column of labels, or it is not read.
-            task: the kind of labels. By default it is found too.
+            task, levels: the kind of labels, and what separates the levels of one. By default they are found too.
+            lower: the columns of the levels below that of the label.
             other_texts, columns: columns of further texts, and columns of categories or numbers beside them.
 
         Raises:
@@ -177,19 +181,17 @@ class Project:
         with self._reading():
             batches = batches_of(files_of(table, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
             first = next(batches)
-            wanted: Wanted = {"text": text, "label": label, "other_texts": other_texts, "beside": columns}
+            wanted: Wanted = {
+                "text": text, "label": label, "lower": lower, "other_texts": other_texts, "beside": columns,
+            }  # fmt: skip
             found_text, found_label, said = _columns(first, name, wanted, without_labels=without_labels)
-            facts: dict[str, Any] = {"table": name, "text": found_text, "label": found_label, "task": task}
+            facts: dict[str, Any] = {"table": name, "text": found_text, "label": found_label, "lower": list(lower)}
             facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
-            if found_label is not None:
-                source = SourceConfig(train=str(table), text=found_text, label=found_label, task=task)
-                source = find_task(source, by_content=True).source
-                facts |= {"task": source.task, "separator": source.multilabel}
-                said += [_LEVELS.format(source.levels)] if source.levels else []
-            labelling = labelling_of(facts)
-            inputs = InputsRead.of(facts)
+            kind, sentences = _kind(str(table), facts, task, levels or (LEVELS[0] if lower else None))
+            facts, said = facts | kind, said + sentences
+            labelling, inputs = labelling_of(facts), InputsRead.of(facts)
             Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
-            texts = pl.concat(_texts(itertools.chain([first], batches), inputs, found_label, labelling))
+            texts = pl.concat(_texts(itertools.chain([first], batches), inputs, facts, labelling))
         rows = texts.height
         texts = texts.filter(~pl.col("blank"))
         if texts.is_empty():
@@ -302,15 +304,31 @@ def _columns(
     return columns.text, None, [*columns.notes, "no column of labels is read: every label is yours to give"]
 
 
+def _kind(
+    table: str, facts: Mapping[str, Any], task: Task | None, levels: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the facts about the kind of labels, and sentences about it."""
+    if facts["label"] is None:
+        if facts["lower"]:
+            raise UsageError("`columns=` names lower levels, and `label=` none; name there the column of the highest")
+        return {"task": task, "levels": levels}, []
+    source = SourceConfig(train=table, text=facts["text"], label=facts["label"], task=task, levels=levels)
+    source = find_task(source, by_content=True).source
+    said = [_LEVELS.format(source.levels)] if source.levels else []
+    return {"task": source.task, "separator": source.multilabel, "levels": source.levels}, said
+
+
 def _texts(
-    batches: Iterator[pl.DataFrame], inputs: InputsRead, label: str | None, labelling: Labelling
+    batches: Iterator[pl.DataFrame], inputs: InputsRead, facts: Mapping[str, Any], labelling: Labelling
 ) -> Iterator[pl.DataFrame]:
     """Yield the texts with their row numbers and labels."""
-    begun = 1
+    begun, label, lower = 1, facts["label"], facts["lower"]
     for batch in batches:
-        labels = (
-            pl.Series([None] * batch.height, dtype=pl.String) if label is None else labelling.from_table(batch[label])
-        )
+        if label is None:
+            labels = pl.Series([None] * batch.height, dtype=pl.String)
+        else:
+            levels = paths_in(batch, (label, *lower), facts["levels"], facts["table"]) if lower else batch[label]
+            labels = labelling.from_table(levels)
         ids = pl.Series("id", range(begun, begun + batch.height), dtype=pl.Int64)
         yield inputs.kept(batch).with_columns(ids, labels.alias("label"))
         begun += batch.height

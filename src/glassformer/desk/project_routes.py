@@ -74,15 +74,15 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     @app.post("/desk/classes")
     def classes(body: ClassChanged) -> dict[str, Any]:
         """Add a class, or give all texts of a class another one."""
-        names = project.store.classes
+        names, labelling = project.store.classes, project.store.labelling
         if body.to is None and not body.up:
-            add_classes(project.store, project.store.labelling.classes_of(body.name.strip()))
+            add_classes(project.store, labelling.classes_of(labelling.cell(body.name)))
         elif body.name not in names:
             raise UsageError(f"there is no class {quoted(body.name)}")
         elif body.to is None:
             raise_class(project.store, body.name)
-        elif body.to.strip() != body.name:
-            move_class(project.store, body.name, body.to.strip(), body.who)
+        elif (to := labelling.cell(body.to)) != body.name:
+            move_class(project.store, body.name, to, body.who)
         return asked.state()
 
     @app.post("/desk/people")
@@ -167,6 +167,8 @@ class _Project:
             "other_texts": facts.get("other_texts", []),
             "columns": facts.get("columns", []),
             "separator": facts.get("separator"),
+            "levels": store.labelling.levels,
+            "lower": facts.get("lower", []),
             "encoding": facts.get("encoding"),
             "task": store.labelling.task,
             "panel": store.labelling.panel,

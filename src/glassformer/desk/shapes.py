@@ -20,6 +20,10 @@ class ColumnsChosen(BodyOfRequest):
     text: str
     label: str | None = None
     task: Task
+    levels: str | None = Field(default=None, min_length=1, max_length=_LONGEST_NAME)
+    """What separates two levels of a class."""
+    lower: list[str] = Field(default=[])
+    """The columns of the levels below that of the label."""
     other_texts: list[str] = Field(default=[])
     columns: list[str] = Field(default=[])
 
@@ -36,9 +40,10 @@ class Search(Viewer):
 
     words: str = Field(default="", max_length=_LONGEST_NAME)
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    """A class. With levels, it may also be all classes below a level (see `Labelling.is_among`)."""
     state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong"] = "all"
     answered: str | None = Field(default=None, max_length=_LONGEST_NAME)
-    """A class that the model of the last round answered, of a text with a label that it had not learned."""
+    """The same that the model of the last round answered, of a text with a label that it had not learned."""
 
 
 class SearchPage(Search):

@@ -34,7 +34,7 @@ _STATES = {
     "unsure": "c.kind = 'unsure'",
     "skipped": "c.kind = 'skip'",
     "dropped": "c.kind = 'drop'",
-    "wrong": "c.kind = 'label' AND loss(c.label, u.answered) > 0",
+    "wrong": "c.kind = 'label' AND distance(c.label, u.answered) > 0",
 }
 
 
@@ -45,7 +45,7 @@ def found(store: Store, search: Search, *, page: tuple[int, int] = (-1, 0)) -> l
         page: how many of them at most, and how many before them are left out.
     """
     where, values = _condition(search)
-    worst = "loss(c.label, u.answered) DESC, u.probability DESC, " if search.state == "wrong" else ""
+    worst = "distance(c.label, u.answered) DESC, u.probability DESC, " if search.state == "wrong" else ""
     return _rows(store, search, f"{where} ORDER BY {worst}t.id LIMIT ? OFFSET ?", *values, *page)
 
 
@@ -85,17 +85,19 @@ def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
     Those that a person is not shown are `hidden`. If a text does not have one class, there are no `pairs`.
     """
     found = store.rows(
-        f"SELECT label, answered, count(*) AS texts, loss(label, answered) > 0 AS wrong FROM ({_SHOWN} "
+        f"SELECT label, answered, count(*) AS texts, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} "
         "WHERE c.kind = 'label' AND u.answered IS NOT NULL) GROUP BY label, answered",
         *_seen_by(store, viewer),
     )
     texts = sum(pair["texts"] for pair in found)
     kept = store.value("SELECT count(*) FROM unseen u JOIN current c ON c.text = u.text WHERE c.kind = 'label'")
     pairs = [{name: pair[name] for name in ("label", "answered", "texts")} for pair in found]
+    each = [(pair["label"], pair["answered"]) for pair in found for _ in range(pair["texts"])]
     return {
         "texts": texts,
         "hidden": kept - texts,
         "wrong": sum(pair["texts"] for pair in found if pair["wrong"]),
+        "by_level": store.labelling.by_level(each),
         "pairs": pairs if store.labelling.panel == "class" else [],
     }
 
@@ -118,9 +120,9 @@ def _condition(search: Search) -> tuple[str, list[str]]:
         where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
         values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
     if search.label is not None:
-        where.append("is_of(coalesce(c.label, s.label), ?)")
+        where.append("is_among(coalesce(c.label, s.label), ?)")
         values.append(search.label)
     if search.answered is not None:
-        where.append("is_of(u.answered, ?)")
+        where.append("is_among(u.answered, ?)")
         values.append(search.answered)
     return " AND ".join(where), values

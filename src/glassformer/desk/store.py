@@ -73,7 +73,8 @@ class Store:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
             self._connection.create_function("is_of", 2, self._is_of)
-            self._connection.create_function("loss", 2, self._loss)
+            self._connection.create_function("is_among", 2, self._is_among)
+            self._connection.create_function("distance", 2, self._distance)
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
@@ -99,8 +100,11 @@ class Store:
         """Whether a label is of a class, or one of its classes is it."""
         return label is not None and name in self.labelling.classes_of(label)
 
-    def _loss(self, label: str | None, answered: str | None) -> float | None:
-        return None if label is None or answered is None else self.labelling.loss(label, answered)
+    def _is_among(self, label: str | None, name: str) -> bool:
+        return label is not None and self.labelling.is_among(label, name)
+
+    def _distance(self, label: str | None, answered: str | None) -> float | None:
+        return None if label is None or answered is None else self.labelling.distance(label, answered)
 
     def close(self) -> None:
         """Write everything into the one file, and close it."""

@@ -27,7 +27,7 @@ function inLarge({ prediction, confidence }) {
 }
 
 /** Of labels with levels: the path as far as the model is sure. */
-function surePath({ path, path_probability: probability }) {
+export function surePath({ path, path_probability: probability }) {
   if (path === undefined) return null;
   return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path}, ${chance(probability)}`);
 }

@@ -21,10 +21,10 @@ export function ofLabels({ project, rounds }) {
 export const tableOf = ({ project, table, encoding }) => [`${project}/tables/${table}`, ...flags({ encoding })];
 
 /** How the columns of the table are read. */
-export function ofColumns({ text, other_texts: others, columns, label, task, separator }) {
-  const kind = separator ? { multilabel: separator } : { task };
+export function ofColumns({ text, other_texts: others, columns, label, lower, task, separator, levels }) {
+  const kind = separator ? { multilabel: separator } : levels ? { levels } : { task };
   const named = columns.map((name) => (/[",]/.test(name) ? `"${name.replaceAll('"', '""')}"` : name));
-  return flags({ text: [text, ...others], columns: named, label, ...kind });
+  return flags({ text: [text, ...others], columns: named, label: [label, ...lower], ...kind });
 }
 
 /** Says which command does the same, in a place. Without one, the place is hidden. */

@@ -16,12 +16,24 @@ function distance(one, other) {
   return row.at(-1);
 }
 
+/** What a class may be called by: its path, and the ends of its path. */
+function endsOf(name, between) {
+  const path = between ? name.split(between) : [name];
+  return path.map((_, at) => path.slice(at).join(between ?? ""));
+}
+
+/** A new name, with its levels as those of the others are written. */
+function tidied(name, between) {
+  return between ? name.split(between.trim() || between).map((level) => level.trim()).filter(Boolean).join(between) : name;
+}
+
 /** The name that a new one may be a misspelling of: one letter in four may be wrong, but no digit. */
-export function misspelled(wanted, names) {
+function misspelled(wanted, names, between) {
   const digits = (name) => name.replace(/\D/g, "");
   const off = (name) => distance(wanted.toLowerCase(), name.toLowerCase());
-  const near = names.filter((name) => digits(name) === digits(wanted) && off(name) <= Math.max(name.length, wanted.length) / 4);
-  return near.sort((one, other) => off(one) - off(other))[0];
+  const isNear = (end) => digits(end) === digits(wanted) && off(end) <= Math.max(end.length, wanted.length) / 4;
+  const offs = names.map((name) => [name, Math.min(...endsOf(name, between).filter(isNear).map(off))]);
+  return offs.filter(([, least]) => least < Infinity).sort(([, one], [, other]) => one - other)[0]?.[0];
 }
 
 /** A field for the name of a class, and the classes that fit what is typed. `choose` is called with a class. */
@@ -30,10 +42,13 @@ export function classList(desk, choose, { isPressed } = {}) {
   const list = el("ol", { className: "classes", "aria-label": "Classes" });
   let offered = [], suggested = [], near, doubted; // the class that may be meant, and the name for which that was said
 
-  /** The classes that begin with what is typed, then those that hold it. */
+  const newName = () => tidied(input.value.trim(), desk.state.levels);
+  const isCalled = (fits) => (name) => endsOf(name, desk.state.levels).some((end) => fits(end.toLowerCase()));
+
+  /** The classes that begin with what is typed, or with levels whose path goes on so, then those that hold it. */
   function offer() {
     const wanted = input.value.trim().toLowerCase(), all = desk.state.classes.map(({ name }) => name);
-    const begins = (name) => name.toLowerCase().startsWith(wanted);
+    const begins = isCalled((end) => end.startsWith(wanted));
     offered = [...all.filter(begins), ...all.filter((name) => name.toLowerCase().includes(wanted) && !begins(name))];
     const texts = new Map(desk.state.classes.map((each) => [each.name, each.texts]));
     const items = offered.slice(0, SHOWN).map((name, number) => el("li", {}, el("button",
@@ -41,19 +56,20 @@ export function classList(desk, choose, { isPressed } = {}) {
       number < 9 && !wanted ? el("kbd", {}, String(number + 1)) : null, ` ${name}`, el("small", {}, ` ${texts.get(name).toLocaleString("en")}`))));
     near = undefined;
     if (wanted && !all.some((name) => name.toLowerCase() === wanted)) {
-      near = misspelled(wanted, all);
+      near = misspelled(wanted, all, desk.state.levels);
       if (near && !offered.includes(near)) items.push(el("li", {}, el("button", { type: "button", onclick: () => choose(near) }, `Did you mean ${near}?`)));
-      items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(input.value.trim()) }, `New class: ${input.value.trim()}`)));
+      items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(newName()) }, `New class: ${newName()}`)));
     }
     list.replaceChildren(...items);
   }
 
-  /** The class that is typed: by its whole name, or the only one that begins so. Otherwise it is a new one. */
+  /** The class that is typed: by its whole name, or the only one that ends or begins so. Otherwise it is a new one. */
   function typed() {
     const wanted = input.value.trim(), low = wanted.toLowerCase();
-    const same = offered.find((name) => name.toLowerCase() === low), begin = offered.filter((name) => name.toLowerCase().startsWith(low));
-    if (same || begin.length) return same ?? (begin.length > 1 ? undefined : begin[0]);
-    if (!near || doubted === wanted) return wanted;
+    const same = offered.find((name) => name.toLowerCase() === low), begin = offered.filter(isCalled((end) => end.startsWith(low)));
+    const ends = begin.filter(isCalled((end) => end === low)), meant = ends.length === 1 ? ends : begin;
+    if (same || begin.length) return same ?? (meant.length > 1 ? undefined : meant[0]);
+    if (!near || doubted === wanted) return newName();
     doubted = wanted;
     desk.say(`Did you mean ${near}? Press Enter again to make the new class ${wanted}.`);
     return undefined;

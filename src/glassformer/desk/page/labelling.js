@@ -1,6 +1,7 @@
 // The second step: a text, and what its label is given by.
 
 import { chance, counted, el } from "/page/dom.js";
+import { surePath } from "/page/answer.js";
 import { appendWords, colour } from "/page/marked.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
@@ -22,6 +23,7 @@ export function labelling(desk) {
   const why = el("p", { className: "soft" });
   const beside = el("dl", { className: "facts" });
   const suggestion = el("p", { className: "suggestion", hidden: true });
+  const sure = el("div", {}); // how far down a path the model is sure
   const legend = el("p", { className: "legend", hidden: true });
   const given = el("div", {}), keys = el("p", { className: "soft keys", id: "keys" });
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
@@ -39,7 +41,7 @@ export function labelling(desk) {
     el("label", { for: "twice" }, twice, " two people label each text"));
   const progress = el("p", { className: "soft" }), command = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
-    el("div", {}, why, text, beside, suggestion, legend),
+    el("div", {}, why, text, beside, suggestion, sure, legend),
     el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings, command);
@@ -109,10 +111,12 @@ export function labelling(desk) {
   async function suggest(found) {
     suggestion.hidden = !found.shown;
     legend.hidden = true;
+    sure.replaceChildren();
     if (!found.shown) return;
     suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${chance(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
     const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
+    if (desk.state.levels) ask("/predict", { texts: [row] }).then(({ answers }) => { if (shown === found) sure.replaceChildren(surePath(answers[0])); }, () => {});
     const reasons = await ask("/explain", { text: row }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
     paint(text, found.text, reasons, first);
@@ -198,7 +202,7 @@ export function labelling(desk) {
   });
 
   function update() {
-    readAnew(["table", "text", "other_texts", "columns", "label", "task"].map((name) => desk.state[name])); // it may be of other columns
+    readAnew(["table", "text", "other_texts", "columns", "label", "lower", "levels", "task"].map((name) => desk.state[name])); // it may be of other columns
     choosePanel();
     panel.update();
     const labels = ofLabels(desk.state);

@@ -4,9 +4,9 @@ import { el } from "/page/dom.js";
 import { ofColumns, showCommand, tableOf } from "./commands.js";
 import { get, post, send } from "./server.js";
 
-const TASKS = { classes: "one class", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
+const TASKS = { classes: "one class", levels: "one class with levels: Food > Fruit", several: "several classes, or none", ordered: "one of ordered classes", number: "a number" };
 
-const USES = { "": "not read", other_texts: "a further text", columns: "beside the text: a category or a number" };
+const USES = { "": "not read", other_texts: "a further text", columns: "beside the text: a category or a number", lower: "a lower level of the label" };
 
 const MANY = 20; // tables: of more, those with a word in their names are looked for
 
@@ -23,9 +23,10 @@ export function opening(desk) {
   const found = el("ul", { className: "notes" });
   const text = el("select", { id: "text-column" }), label = el("select", { id: "label-column" }), task = el("select", { id: "task" });
   task.append(...Object.entries(TASKS).map(([value, name]) => el("option", { value }, name)));
+  const between = el("input", { type: "text", id: "between", size: 5 }), levels = el("label", {}, "Between two levels", between);
   const values = el("dl", { className: "facts" });
   const columns = el("form", { className: "naming" },
-    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task),
+    el("label", {}, "Texts", text), el("label", {}, "Labels", label), el("label", {}, "Each text gets", task), levels,
     el("details", {}, el("summary", {}, "All columns: read more than one"), values), el("button", {}, "Read these columns"));
   const command = el("p", { className: "soft" });
   const onward = el("p", {}, el("a", { href: "#label", className: "onward" }, "Begin to label"));
@@ -73,7 +74,8 @@ export function opening(desk) {
     label.replaceChildren(el("option", { value: "" }, "none: I give them all"), ...all.map(option));
     text.value = desk.state.text ?? "";
     label.value = desk.state.label ?? "";
-    task.value = desk.state.task;
+    task.value = desk.state.levels ? "levels" : desk.state.task;
+    between.value = desk.state.levels ?? " > ";
     values.replaceChildren(...all.flatMap(({ name, shown }) => [el("dt", {}, name), el("dd", {}, shown.replace(/^.*?: /, ""), " ", useOf(name))]));
     hideTaken();
   }
@@ -109,8 +111,9 @@ export function opening(desk) {
     if (item?.webkitGetAsEntry()?.isDirectory) desk.say("This is a folder. Pack it as a .zip and drop that, or open the folder from the terminal: glassformer desk FOLDER");
     else take(event.dataTransfer.files[0]);
   });
-  /** The columns of the first text and of the labels have no other use. */
+  /** The columns of the first text and of the labels have no other use, and only paths have something between levels. */
   function hideTaken() {
+    levels.hidden = task.value !== "levels";
     values.querySelectorAll(".use").forEach((use) => { use.hidden = [text.value, label.value].includes(use.name); });
   }
 
@@ -122,9 +125,11 @@ export function opening(desk) {
 
   text.addEventListener("change", hideTaken);
   label.addEventListener("change", hideTaken);
+  task.addEventListener("change", hideTaken);
   async function read() {
     changed = false;
-    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, task: task.value, ...used() }));
+    const kind = task.value === "levels" ? { task: "classes", levels: between.value } : { task: task.value };
+    const state = await desk.ask(() => post("/desk/columns", { text: text.value, label: label.value || null, ...kind, ...used() }));
     if (state) await desk.refresh(state);
     return Boolean(state);
   }

@@ -21,6 +21,15 @@ export const remove = (path) => change(reach(path, { method: "DELETE" }).then(re
 
 export const classesOf = (label) => (label ? label.split("|") : []);
 
+/** A class down to a level. Of one that goes on there, or ends there, it ends with what separates levels: all classes below. */
+export function nodeOf(name, between, depth) {
+  const path = name.split(between);
+  return path.length < depth ? name : path.slice(0, depth).join(between) + between;
+}
+
+/** How many levels the deepest class has. */
+export const depthOf = (names, between) => Math.max(1, ...names.map((name) => (between ? name.split(between).length : 1)));
+
 /** Writes a label that may name several classes, or none. */
 export const labelOf = (label) => (label === "" ? "none" : label?.replaceAll("|", ", "));
 

@@ -4,7 +4,7 @@ import { counted, el } from "/page/dom.js";
 import { showCommand } from "./commands.js";
 import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
-import { get, latest, me, once, person, post } from "./server.js";
+import { depthOf, get, latest, me, nodeOf, once, person, post } from "./server.js";
 
 const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
 
@@ -49,11 +49,18 @@ export function texts(desk) {
     learned.replaceChildren(el("h2", {}, `Labelled texts like text ${like}: the model learns from them`), el("ol", { className: "near-texts" }, ...alike.labelled.map((text) => el("li", {}, ...line(desk, { ...text, kind: "label" })))));
   }
 
-  const offer = once((names) => {
+  /** Each class, below the levels that it stands in: these mean all classes below. */
+  function withLevels(names, between) {
+    const above = (name) => Array.from({ length: depthOf([name], between) - 1 }, (_, place) => nodeOf(name, between, place + 1));
+    return [...new Set(names.flatMap((name) => [...above(name), name]))];
+  }
+
+  const offer = once(([names, between]) => {
+    const offered = withLevels(names, between);
     for (const select of [label, answered]) {
       const chosen = select.value;
-      select.replaceChildren(el("option", { value: "" }, "any"), ...names.map((name) => el("option", { value: name }, name)));
-      select.value = names.includes(chosen) ? chosen : "";
+      select.replaceChildren(el("option", { value: "" }, "any"), ...offered.map((name) => el("option", { value: name }, names.includes(name) ? name : `${name}…`)));
+      select.value = offered.includes(chosen) ? chosen : "";
     }
     known.replaceChildren(...names.map((name) => el("option", { value: name })));
   });
@@ -61,7 +68,7 @@ export function texts(desk) {
     byAnswer.hidden = !desk.state.classes.length || !desk.state.rounds.some(({ state: each }) => each === "done");
     showCommand(command, "As a command, once the desk is closed, all labels and decisions as tables", ["desk", "--project", desk.state.project, "--export", `${desk.state.project}/exported`]);
     apart.hidden = !person.blind && !desk.state.twice;
-    offer(desk.state.classes.map(({ name }) => name));
+    offer([desk.state.classes.map(({ name }) => name), desk.state.levels]);
   }
 
   function changed() {
@@ -72,7 +79,7 @@ export function texts(desk) {
     asked = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}), ...(answered.value ? { answered: answered.value } : {}) };
     const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`)));
     if (!answer) return;
-    way = asked.label && asked.state === "labelled" ? "class" : "search"; // a class is split: one person decides for all
+    way = asked.state === "labelled" && desk.state.classes.some(({ name }) => name === asked.label) ? "class" : "search"; // a class is split: one person decides for all
     show(answer, counted(answer.total, "text"));
   }
 

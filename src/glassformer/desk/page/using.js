@@ -26,7 +26,7 @@ export function using(desk) {
     const folder = `${desk.state.project}/models/round-${String(last.number).padStart(4, "0")}`;
     const command = (said, ...parts) => [el("dt", {}, said), el("dd", {}, typed(...parts))];
     done.replaceChildren(
-      el("p", {}, el("a", { href: "/", target: "_blank" }, "Try the model, and answer a table"), ", which can be downloaded then."),
+      el("p", {}, el("a", { href: "/", target: "_blank" }, "Try the model, and answer a table"), ", which can be downloaded then.", desk.state.levels ? " The column path of an answer ends where the model is not sure any more." : ""),
       el("p", {}, "The same as commands:"),
       el("dl", { className: "facts" },
         ...command("answer a table", "glassformer", "predict", folder, "--file", "TABLE", "--out", "answers.csv", ...automatic),

@@ -2,16 +2,17 @@
 
 import { counted, el, table } from "/page/dom.js";
 import { line } from "./lines.js";
-import { get, me } from "./server.js";
+import { depthOf, get, me, nodeOf } from "./server.js";
 
 const MOST_CLASSES = 12, SHOWN = 20; // of more classes, a table would be mostly zeros
 
 export function why(desk) {
   const about = el("p", { className: "verdict" }), report = el("p", {}), confusion = el("div", {});
+  const level = el("select", { id: "level" }), levels = el("p", { className: "naming" }, el("label", {}, "Compare at", level));
   const heading = el("h2", {}, "Worst errors"), worst = el("ol", { className: "near-texts" }), all = el("p", {});
   const errors = el("div", { className: "apart" }, heading, worst, all);
-  const place = el("section", { "aria-label": "See why" }, about, report, confusion, errors);
-  let drawn; // the number of the round that is drawn
+  const place = el("section", { "aria-label": "See why" }, about, report, levels, confusion, errors);
+  let drawn, pairs = []; // the number of the round that is drawn, and its labels and answers
 
   const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done");
 
@@ -25,34 +26,56 @@ export function why(desk) {
     if (!found || !wrong) return;
     about.textContent = said(found);
     report.replaceChildren(...(drawn ? [el("a", { href: `/desk/report/${drawn}`, target: "_blank" }, `The report of round ${drawn}`), ": more figures, and groups of texts with many errors. Its rows are those of labels.csv."] : []));
-    confusion.replaceChildren(...(found.pairs.length ? drawConfusion(found.pairs) : []));
+    ({ pairs } = found);
+    offerLevels();
+    redraw();
     errors.hidden = !wrong.total;
     worst.replaceChildren(...wrong.texts.slice(0, SHOWN).map((text) => el("li", {}, ...line(desk, text, { alike: true }))));
-    all.replaceChildren(...(wrong.total > SHOWN ? [leading(desk.state.task === "number" ? `All ${counted(wrong.total, "answer")}, farthest off first` : `All ${counted(wrong.total, "wrong answer")}, surest first`, { state: "wrong" })] : []));
+    all.replaceChildren(...(wrong.total > SHOWN ? [leading(`All ${counted(wrong.total, desk.state.task === "number" ? "answer" : "wrong answer")}, ${desk.state.task === "number" || desk.state.levels ? "farthest off" : "surest"} first`, { state: "wrong" })] : []));
   }
 
-  function said({ texts, hidden, wrong }) {
+  function said({ texts, hidden, wrong, by_level: levels }) {
     if (!drawn) return "There is no model yet.";
     const more = hidden ? ` ${counted(hidden, "answer")} cannot be seen here, as suggestions or other people's labels are hidden from you.` : "";
     if (!texts && hidden) return more.trim();
     if (!texts) return "The model keeps no answers to texts that it had not learned. The next round will.";
-    const numbers = desk.state.task === "number" ? "" : ` ${wrong.toLocaleString("en")} of them differ from the label.`;
+    const numbers = desk.state.task === "number" ? "" : ` ${wrong.toLocaleString("en")} of them differ from the label.${levels ? ` Right at ${levels}.` : ""}`;
     return `Round ${drawn} answered ${counted(texts, "text")} with a label by models that had not learned them.${numbers}${more}`;
   }
 
+  const offerLevels = () => {
+    const deepest = depthOf(pairs.flatMap(({ label, answered }) => [label, answered]), desk.state.levels), chosen = level.options.length ? level.value : "1";
+    levels.hidden = deepest < 2;
+    const upper = Array.from({ length: deepest - 1 }, (_, above) => el("option", { value: above + 1 }, `level ${above + 1}`));
+    level.replaceChildren(...upper, el("option", { value: "" }, "all levels"));
+    level.value = [...level.options].some(({ value }) => value === chosen) ? chosen : level.options[0].value;
+  };
+
+  /** Draws the confusion at the level that is chosen. */
+  function redraw() {
+    const at = (name) => (level.value ? nodeOf(name, desk.state.levels, Number(level.value)) : name), cells = new Map();
+    pairs.forEach(({ label, answered, texts }) => {
+      const pair = { label: at(label), answered: at(answered) }, key = JSON.stringify(pair);
+      cells.set(key, { ...pair, texts: texts + (cells.get(key)?.texts ?? 0) });
+    });
+    confusion.replaceChildren(...(cells.size ? drawConfusion([...cells.values()], at) : []));
+  }
+
   /** How many texts of each label got each answer: as a table, or of many classes as a list of what is confused. */
-  function drawConfusion(pairs) {
-    const known = desk.state.classes.map(({ name }) => name), given = new Set(pairs.flatMap(({ label, answered }) => [label, answered]));
+  function drawConfusion(pairs, at) {
+    const known = [...new Set(desk.state.classes.map(({ name }) => at(name)))], given = new Set(pairs.flatMap(({ label, answered }) => [label, answered]));
+    const shown = (name) => (level.value && name.endsWith(desk.state.levels) ? name.slice(0, -desk.state.levels.length) : name);
     const names = [...known.filter((name) => given.has(name)), ...[...given].filter((name) => !known.includes(name))];
-    const cell = ({ label, answered, texts }) => leading(texts.toLocaleString("en"), { state: "labelled", label, answered }, `${counted(texts, "text")} labelled ${label} and answered ${answered}`);
+    const cell = ({ label, answered, texts }) => leading(texts.toLocaleString("en"), { state: "labelled", label, answered }, `${counted(texts, "text")} labelled ${shown(label)} and answered ${shown(answered)}`);
     const caption = "Labels in rows, answers in columns: how many texts. A number leads to its texts.";
     if (names.length <= MOST_CLASSES) {
       const at = (label, answered) => pairs.find((pair) => pair.label === label && pair.answered === answered);
-      return [table(caption, ["label", ...names], names.map((label) => [label, ...names.map((answered) => { const pair = at(label, answered); return pair ? cell(pair) : "0"; })]))];
+      return [table(caption, ["label", ...names.map(shown)], names.map((label) => [shown(label), ...names.map((answered) => { const pair = at(label, answered); return pair ? cell(pair) : "0"; })]))];
     }
     const confused = pairs.filter(({ label, answered }) => label !== answered).toSorted((one, other) => other.texts - one.texts).slice(0, SHOWN);
-    return [table("What is confused most often. A number leads to its texts.", ["label", "answer", "texts"], confused.map((pair) => [pair.label, pair.answered, cell(pair)]))];
+    return [table("What is confused most often. A number leads to its texts.", ["label", "answer", "texts"], confused.map((pair) => [shown(pair.label), shown(pair.answered), cell(pair)]))];
   }
 
+  level.addEventListener("change", redraw);
   return { place, enter, update: () => { if (lastRound()?.number !== drawn) enter(); }, changed: enter };
 }

@@ -1,4 +1,4 @@
-"""Labels at the desk: one class for each text, ordered classes, or several classes."""
+"""Labels at the desk: one class for each text, with levels or an order, or several classes."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import polars as pl
 from glassformer.data.table import split_labels, tidy_values
 from glassformer.data.wording import counted, in_option
 from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said, Unseen
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
 from glassformer.prediction.answering import Answering
 from glassformer.targets.labels.answers import LabelAnswers
+from glassformer.targets.labels.evaluation_levels import hierarchical
+from glassformer.targets.labels.levels import Tree, path_of
 from glassformer.targets.labels.target import labels_of
 
 _BETWEEN = "|"  # several classes in a cell
@@ -75,6 +77,60 @@ class OneClass(Labelling):
         between = f"{share.low:.0%} to {share.high:.0%}"
         said = f"right on {right:,} of {counted(rows, 'text')} (likely {between})"
         return Figure(said, f"right on {share.value:.0%} ({between}; {rows:,})", share)
+
+
+class PathOfLevels(OneClass):
+    """One class for each text, which is a path through levels. A wrong one may be right at some levels."""
+
+    levels: str
+
+    def __init__(self, levels: str) -> None:
+        self.levels = levels
+
+    def from_table(self, values: pl.Series) -> pl.Series:
+        cells = [cell and self._tidied(cell) for cell in super().from_table(values)]
+        return pl.Series(values.name, cells, pl.String)
+
+    def cell(self, given: str) -> str:
+        name = super().cell(given)
+        if name.endswith(self.levels.rstrip() or self.levels):
+            raise UsageError(f"the last level of {quoted(name)} has no name; type one, or end the path before it")
+        return self._tidied(name)
+
+    def _tidied(self, cell: str) -> str:
+        return self.levels.join(path_of(cell, self.levels))
+
+    def is_among(self, cell: str, name: str) -> bool:
+        return cell == name or (name.endswith(self.levels) and (cell + self.levels).startswith(name))
+
+    def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:
+        found = any(self.levels in name for name in classes)  # else it is not known yet that there are levels
+        return {**super().settings(classes), **({"levels": self.levels} if found else {})}
+
+    def distance(self, label: str, suggested: str) -> float:
+        """Return the share of the nodes of both paths that one of them lacks: 1 − F1 of the pair."""
+        paths = (path_of(cell, self.levels) for cell in (label, suggested))
+        one, other = ({path[:depth] for depth in range(1, len(path) + 1)} for path in paths)
+        return 1 - 2 * len(one & other) / (len(one) + len(other))
+
+    def by_level(self, pairs: Sequence[tuple[str, str]]) -> str | None:
+        if not pairs:
+            return None
+        cells = sorted({cell for pair in pairs for cell in pair})
+        tree, places = Tree.of(cells, self.levels), {cell: place for place, cell in enumerate(cells)}
+        truth, given = tree.of_class[np.array([[places[cell] for cell in pair] for pair in pairs]).T]
+        is_there = tree.paths[truth] >= 0
+        right = (is_there & (tree.paths[truth] == tree.paths[given])).sum(axis=0)
+        shares = enumerate(zip(right, is_there.sum(axis=0), strict=True), 1)
+        levels = ", ".join(f"level {level} {share / texts:.0%}" for level, (share, texts) in shares if texts)
+        return f"{levels}; hierarchical F1 {hierarchical(tree, given, truth, resamples=1).f1.value:.0%}"
+
+    def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
+        found, by_level = super().figure(pairs), self.by_level(pairs)
+        return Figure(f"{found.said}, by level: {by_level}", f"{found.short}; {by_level}", found.estimate)
+
+    def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
+        return self.distance
 
 
 class OrderedClass(OneClass):
@@ -151,9 +207,11 @@ class SeveralClasses(OneClass):
         return distance
 
 
-def _labelling(task: str | None, separator: str | None) -> Labelling:
+def _labelling(task: str | None, separator: str | None, levels: str | None) -> Labelling:
     if task == "several":
         return SeveralClasses(separator)
+    if levels is not None:
+        return PathOfLevels(levels)
     return OrderedClass() if task == "ordered" else OneClass()
 
 
