@@ -20,7 +20,7 @@ def labelling_of(facts: Mapping[str, Any]) -> Labelling:
 
 def check_facts(facts: Mapping[str, Any]) -> None:
     """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
-    for name in ("table", "text", "label", "task", "separator", "levels", "encoding", "person"):
+    for name in ("table", "text", "label", "task", "separator", "levels", "rules", "encoding", "person"):
         if not isinstance(facts.get(name), str | None):
             raise ValueError(f"its fact {name!r} is no text")
     for name in ("other_texts", "columns", "lower", "found", "doubts", "added", "blind"):

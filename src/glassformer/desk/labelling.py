@@ -12,6 +12,7 @@ import polars as pl
 from glassformer.data.arrays import Array
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.answering import Answering
+from glassformer.readers.rules.saying import Saying
 
 FEWEST_TEXTS = 2
 """What a model needs of a class to learn it."""
@@ -115,6 +116,10 @@ class Labelling(ABC):
             classes: those of the lesson, in their order.
         """
         return {"task": self.task}
+
+    @abstractmethod
+    def saying(self, classes: Sequence[str]) -> Saying:
+        """Return what a rule may say. Raises `UsageError` if it speaks of classes, and there is none."""
 
     @abstractmethod
     def said(self, answers: Any) -> Said:

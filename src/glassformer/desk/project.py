@@ -28,9 +28,11 @@ from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
+from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.answer_files import without_formulas
+from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS, find_task
 
 LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
@@ -226,21 +228,24 @@ class Project:
         """Write the labels and every decision as tables whose versions can be compared, and return their paths.
 
         Decisions stand in their order, also those that were undone: who decided what about which text and when, and
-        what the model of which round had suggested.
+        what the model of which round had suggested. If there are rules, they are written too.
 
         Raises:
-            UsageError: the project has no table, or the folder cannot be written to or holds another labels.csv.
+            UsageError: the project has no table, or the folder cannot be written to or holds another file of a name.
         """
         if self.table is None:
             raise UsageError(f"{self.folder} holds no labels yet; name the folder of a project")
-        labels, decisions = folder / LABELS_FILE, folder / DECISIONS_FILE
-        if labels.exists() and not decisions.is_file() and folder.resolve() != self.folder.resolve():
-            raise UsageError(f"{labels} is there already, and no earlier export wrote it; name another folder")
+        decisions, rules = folder / DECISIONS_FILE, self.store.facts.get("rules", "")
+        names = [LABELS_FILE, *([RULES_FILE] if rules else [])]
+        of_others = not decisions.is_file() and folder.resolve() != self.folder.resolve()
+        if of_others and (path := next(filter(Path.exists, map(folder.joinpath, names)), None)):
+            raise UsageError(f"{path} is there already, and no earlier export wrote it; name another folder")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with written_aside(decisions) as aside:
                 self._decisions().write_csv(aside)
-            return [self._write(self.store.labelled(), labels), decisions]
+            written = [self._write(self.store.labelled(), folder / LABELS_FILE), decisions]
+            return [*written, *([_write_text(rules, folder / RULES_FILE)] if rules else [])]
         except OSError as error:
             raise UsageError(f"{folder} cannot be written to: {error.strerror}; name another folder") from error
 
@@ -262,13 +267,24 @@ class Project:
 
     def settings(self) -> Mapping[str, Any]:
         """Return the settings by which the next round reads them."""
-        inputs, labelling = InputsRead.of(self.store.facts), self.store.labelling
-        learned = {name for cell in self.lesson()["label"].unique() for name in labelling.classes_of(cell)}
-        return {**labelling.settings([name for name in self.store.classes if name in learned]), **inputs.settings}
+        return {**self.store.labelling.settings(self._learned()), **InputsRead.of(self.store.facts).settings}
+
+    def _learned(self) -> list[str]:
+        """Return the classes that a model can learn."""
+        cells, classes_of = self.lesson()["label"].unique(), self.store.labelling.classes_of
+        learned = {name for cell in cells for name in classes_of(cell)}
+        return [name for name in self.store.classes if name in learned]
+
+    def rules(self) -> tuple[str, list[str]]:
+        """Return the rules that the next round reads, and why it does not read the others (see `usable`)."""
+        kept = self.store.facts.get("rules", "")
+        return usable(kept, self.store.labelling, self._learned()) if kept else ("", [])
 
     def write_lesson(self) -> pl.DataFrame:
-        """Write them as the table that the next round reads, and return them."""
+        """Write them as the table that the next round reads, with its rules if there are some, and return them."""
         lesson = self.lesson()
+        if rules := self.rules()[0]:
+            _write_text(rules, self.folder / RULES_FILE)
         self._write(lesson, self.folder / LABELS_FILE)
         return lesson
 
@@ -279,6 +295,12 @@ class Project:
 
     def _as_table(self, labelled: pl.DataFrame) -> pl.DataFrame:
         return InputsRead.of(self.store.facts).as_table(labelled.select("text", "beside", "label", "way", "id"))
+
+
+def _write_text(content: str, path: Path) -> Path:
+    with written_aside(path) as aside:
+        aside.write_text(f"{content}\n", encoding="utf-8")
+    return path
 
 
 def _hidden_in(_folder: str, names: list[str]) -> list[str]:

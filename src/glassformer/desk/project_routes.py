@@ -25,6 +25,7 @@ from glassformer.desk.people import agreement, people_of
 from glassformer.desk.project import Project
 from glassformer.desk.review import asked_of, automatic_share
 from glassformer.desk.rounds import Rounds
+from glassformer.desk.rules import checked
 from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Named, Settings
 from glassformer.errors import UsageError, quoted
 from glassformer.prediction.folder_names import REPORT_FILE
@@ -94,9 +95,12 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
 
     @app.post("/desk/settings")
     def settings(body: Settings) -> dict[str, Any]:
-        """Change how the project is labelled, and which answers a person should see."""
+        """Change how the project is labelled, which rules models learn, and which answers a person should see."""
         with project.store.change():  # no round puts its model in the place of another one meanwhile
-            project.store.note(**body.model_dump(exclude_none=True))
+            store, chosen = project.store, body.model_dump(exclude_none=True)
+            if body.rules is not None:
+                chosen["rules"] = checked(body.rules, store.labelling, store.classes)
+            store.note(**chosen)
             if (model := models.get("desk")) is not None:
                 models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
         return asked.state()
@@ -180,6 +184,8 @@ class _Project:
             "texts": store.value("SELECT count(*) FROM texts"),
             "labelled": store.value("SELECT count(*) FROM current WHERE kind = 'label'"),
             "left": store.left(),
+            "rules": facts.get("rules", ""),
+            "rules_waiting": self.project.rules()[1],
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),
             "rounds": [

@@ -32,6 +32,7 @@ from glassformer.labels.learning_curve import fewest_rows
 from glassformer.prediction.answering import Answering
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.load_answering import load_answering
+from glassformer.readers.rules.reader import RULES_FILE
 
 FEWEST_LABELS = 16
 """What the first round needs, besides what its labels need (see `Labelling.missing`)."""
@@ -150,7 +151,8 @@ class Rounds:
 
     def _command(self, number: int) -> list[str]:
         out = str(self.project.model(number).relative_to(self.project.folder))
-        return self.command(LABELS_FILE, out, self.project.settings())
+        rules = {"rules": RULES_FILE} if self.project.rules()[0] else {}
+        return self.command(LABELS_FILE, out, {**self.project.settings(), **rules})
 
     def _run(self, number: int, record: dict[str, Any], learned: pl.Series) -> None:
         try:

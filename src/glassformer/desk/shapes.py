@@ -12,6 +12,7 @@ from glassformer.serving.shapes import BodyOfRequest
 MOST_AT_ONCE = 10_000  # texts that are labelled together
 _LONGEST_NAME, _LONGEST_NOTE = 200, 2_000
 _HIGHEST_COST = 1e9
+_LONGEST_RULES = 1_000_000
 
 
 class ColumnsChosen(BodyOfRequest):
@@ -90,6 +91,7 @@ class Settings(BodyOfRequest):
     """How the project is labelled, and which answers a person should see. What is left out stays as it is."""
 
     twice: bool | None = None
+    rules: str | None = Field(default=None, max_length=_LONGEST_RULES)
     threshold: float | None = Field(default=None, ge=0, le=1)
     """What an automatic answer needs (see `Labelling.sureness`)."""
     wrong: float | None = Field(default=None, ge=0, le=_HIGHEST_COST)

@@ -121,7 +121,7 @@ export function labelling(desk) {
     if (shown !== found || !reasons?.words.length) return;
     paint(text, found.text, reasons, first);
     const sides = desk.state.task === "number" ? ["raises the number", "lowers it"] : ["speaks for it", "speaks against it"];
-    legend.replaceChildren(el("span", { className: "key for" }, sides[0]), " ", el("span", { className: "key against" }, sides[1]));
+    legend.replaceChildren(el("span", { className: "key for" }, sides[0]), " ", el("span", { className: "key against" }, sides[1]), ...(reasons.rules ?? []).map(({ rule, effect }) => ` · ${rule}: ${effect}`));
     legend.hidden = false;
     desk.state.other_texts.forEach((name) => paint(beside.querySelector(`[data-of="${CSS.escape(name)}"]`), found.beside?.[name] ?? "", reasons, name));
   }

@@ -1,6 +1,7 @@
 // The rounds of training: what runs, how good each model is, and what more labels would bring.
 
 import { el, table } from "/page/dom.js";
+import { ruling } from "./rules.js";
 import { once, post, remove } from "./server.js";
 
 const CAPTION = "Random texts: labelled after the model of that round answered them. Labels held out: a model that counts words learns from parts of all labels, and answers the others; those that a model chose are harder than random ones.";
@@ -9,7 +10,8 @@ export function training(desk) {
   const advice = el("p", { className: "verdict" }), running = el("p", { role: "status" });
   const begin = el("button", { type: "button" }, "Train now"), stop = el("button", { type: "button" }, "Stop");
   const notes = el("ul", { className: "notes" }), chart = el("figure", { className: "chart" }), rounds = el("div", {}), command = el("code", {});
-  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, chart, rounds,
+  const rules = ruling(desk);
+  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rules.place, chart, rounds,
     el("p", { className: "soft" }, "The same as a command, in the project's folder: ", command));
 
   function update() {
@@ -21,6 +23,7 @@ export function training(desk) {
     notes.replaceChildren(...state.class_notes.map((note) => el("li", {}, note)));
     command.textContent = last?.command ?? "glassformer train labels.csv --out models/round-0001";
     draw(state.chart);
+    rules.update();
     rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));
   }
 
@@ -51,7 +54,11 @@ export function training(desk) {
       ["round", "labels", "model", "how good", "took"], all.toReversed().map(row));
   }
 
-  begin.addEventListener("click", async () => { const state = await desk.ask(() => post("/desk/rounds", {})); if (state) desk.refresh(state); });
+  begin.addEventListener("click", async () => {
+    if (!await rules.keep()) return;
+    const state = await desk.ask(() => post("/desk/rounds", {}));
+    if (state) desk.refresh(state);
+  });
   stop.addEventListener("click", async () => { const state = await desk.ask(() => remove("/desk/rounds")); if (state) desk.refresh(state); });
   return { place, enter: () => desk.refresh(), update };
 }

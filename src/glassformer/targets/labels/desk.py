@@ -17,6 +17,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
 from glassformer.prediction.answering import Answering
+from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.evaluation_levels import hierarchical
 from glassformer.targets.labels.levels import Tree, path_of
@@ -52,6 +53,11 @@ class OneClass(Labelling):
             if lesson["label"].n_unique() > 1
             else f"a model needs at least two classes with {FEWEST_TEXTS:,} texts each"
         )
+
+    def saying(self, classes: Sequence[str]) -> LabelSaying:
+        if not classes:
+            raise UsageError("a rule speaks of a class, and there is none yet; label some texts first")
+        return LabelSaying(labels=tuple(classes), several=self.task == "several")
 
     def said(self, answers: LabelAnswers) -> Said:
         ordered = np.sort(answers.probs, axis=1)

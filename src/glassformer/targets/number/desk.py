@@ -18,6 +18,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import normal
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.answering import Answering
+from glassformer.readers.rules.saying import NumberSaying
 from glassformer.targets.number.target import NumberAnswers
 
 
@@ -46,6 +47,9 @@ class ANumber(Labelling):
 
     def missing(self, lesson: pl.DataFrame) -> str | None:
         return None if lesson["label"].n_unique() > 1 else "a model needs at least two different numbers"
+
+    def saying(self, classes: Sequence[str]) -> NumberSaying:  # noqa: ARG002
+        return NumberSaying(column="the number", mean=0, deviation=1)  # a round checks the unit
 
     def said(self, answers: NumberAnswers) -> Said:
         cells = _cells(answers.values)
