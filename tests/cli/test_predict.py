@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -212,6 +213,16 @@ def test_answers_to_a_file_in_every_format(
         assert frame.columns == ["text", "label", *ADDED]
     assert frame["text"].to_list() == pl.read_csv(reviews.table)["text"].to_list()
     assert {path.name for path in tmp_path.iterdir()} == {"reviews.csv.gz", name}
+
+
+def test_files_beside_the_tables_of_a_zip_are_named(reviews: Trained, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.write(reviews.table, "a.csv")
+        archive.write(reviews.table, "b.csv")
+        archive.writestr("LICENSE", "yours")
+    said = glassformer("predict", reviews.folder, "--file", tmp_path / "a.zip", "--json")
+    assert len(said.document["answers"]) == 460
+    assert said.err.count("left out: 'LICENSE', which is no table\n") == 1
 
 
 def test_columns_that_a_text_file_cannot_hold_are_refused(reviews: Trained, tmp_path: Path) -> None:

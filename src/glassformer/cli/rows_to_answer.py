@@ -141,9 +141,11 @@ def table_in_batches(
     from glassformer.data.formats.format import Delimited
     from glassformer.data.input_columns import composer
     from glassformer.data.rows import iterate_rows
+    from glassformer.data.shards import files_of
     from glassformer.prediction.answer_files import texts_in
 
     read_as: list[Delimited] = []
+    files_of(file, say_note)  # of an archive, it names what is left out
     frames = iterate_rows(file, rows_per_batch=ROWS_PER_BATCH, on_delimited=read_as.append, on_note=say_note)
     first = next(frames)
     if (inputs := predictor.trained.config.inputs) is None:
