@@ -97,10 +97,7 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     def settings(body: Settings) -> dict[str, Any]:
         """Change how the project is labelled, which rules models learn, and which answers a person should see."""
         with project.store.change():  # no round puts its model in the place of another one meanwhile
-            store, chosen = project.store, body.model_dump(exclude_none=True)
-            if body.rules is not None:
-                chosen["rules"] = checked(body.rules, store.labelling, store.classes)
-            store.note(**chosen)
+            project.store.note(**asked.chosen(body))
             if (model := models.get("desk")) is not None:
                 models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
         return asked.state()
@@ -157,6 +154,12 @@ class _Project:
             except UsageError as error:
                 raise UsageError(in_page_words(str(error)).replace(f"{folder}/", "")) from error
         return self.state()
+
+    def chosen(self, settings: Settings) -> dict[str, Any]:
+        """Return what a person chose, as it is kept."""
+        store, found = self.project.store, settings.model_dump(exclude_none=True)
+        rules = {"rules": checked(found["rules"], store.labelling, store.classes)} if "rules" in found else {}
+        return found | rules
 
     def state(self) -> dict[str, Any]:
         """Return what the page shows of the project."""
