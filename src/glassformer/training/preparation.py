@@ -27,7 +27,8 @@ from glassformer.evaluation.drift import DriftTable, LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
-from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
+from glassformer.models.model_config import OWN_BODY, DesignConfig, ModelConfig, SeveralTextsConfig
+from glassformer.readers.body.vectors import body_folder, check_body
 from glassformer.readers.rules.parsing import read_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying, Saying
@@ -67,8 +68,8 @@ def prepare(
         labels: None: those of the table.
 
     Raises:
-        UsageError: the rows cannot be learned from, all texts of an unlabelled source are left out, or the minutes are
-            no time or contradict the recipe.
+        UsageError: the rows cannot be learned from, there is no such body, all texts of an unlabelled source are left
+            out, or the minutes are no time or contradict the recipe.
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
@@ -76,6 +77,9 @@ def prepare(
         recipe_for_inputs(recipe, sources, init),
         None if init is None else init.reading(sources.train.inputs),
     )
+    model = recipe.model
+    if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
+        check_body(body_folder(model.body))
     given, labels = labels is not None, labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     if not given:  # otherwise what rules may say follows from the rows

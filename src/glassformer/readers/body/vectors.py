@@ -188,9 +188,7 @@ class Body(Lexicon):
             UsageError: the folder holds no body.
             GlassformerError: a file is damaged, or the files do not match each other.
         """
-        if not (folder / BODY_FILE).is_file():
-            what = f"{folder} holds no body" if folder.exists() else f"there is no body {folder}"
-            raise UsageError(f"{what}; `glassformer embeddings` makes one, and `english` comes with glassformer")
+        check_body(folder)
         card = as_record(Card, read_json(folder / BODY_FILE), folder / BODY_FILE)
         check_is_file(folder / WORDS_FILE)
         try:
@@ -231,6 +229,13 @@ class Body(Lexicon):
             piece_vectors=unpacked(tensors["pieces"], card.dims) * tensors["piece_scales"][:, None].astype(np.float32),
             card=card,
         )
+
+
+def check_body(folder: Path) -> None:
+    """Raise `UsageError` if a folder holds no body."""
+    if not (folder / BODY_FILE).is_file():
+        what = f"{folder} holds no body" if folder.exists() else f"there is no body {folder}"
+        raise UsageError(f"{what}; `glassformer embeddings` makes one, and `english` comes with glassformer")
 
 
 def body_folder(body: str) -> Path:
