@@ -23,6 +23,7 @@ from tests.browser.chromium import CHROMIUM, check_it_can_be_read, check_with_ax
 from tests.browser.serving import answering, complaints
 from tests.cli.terminal import commands
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
+from tests.serving.samples import of_numbers
 from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 from tests.workbooks import xlsx
 
@@ -389,6 +390,31 @@ def test_what_the_slider_chose_is_kept_and_in_the_command(browser: Browser, tmp_
         expect(slider).to_have_attribute("aria-valuetext", str(chosen))
         look.fill("0.001")
         expect(page.get_by_text("There are too few texts to tell which threshold is cheapest.")).to_be_visible()
+
+
+def test_the_slider_marks_numbers_by_the_known_words(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(40))
+    project.read(text="text", without_labels=True, task="number")
+    of_numbers(project.model(1))
+    project.store.write_round(1, "done", {"labels": 20})
+    known = [number % 10 / 10 for number in range(1, 41)]
+    project.store.suggest(
+        pl.DataFrame({"id": list(range(1, 41)), "label": "2", "probability": known, "place": 0}), number=1
+    )
+    label(project, list(range(1, 41)), "3")
+    with labelling(browser, project) as page:
+        page.locator("#step-use").click()
+        slider = page.get_by_label("An automatic answer has at least this share of known words")
+        expect(
+            page.get_by_text("Move the slider: the answers of the desk then mark what a person should")
+        ).to_be_visible()
+        slider.focus()
+        page.keyboard.press("End")
+        expect(
+            page.get_by_text("say needs_review below 85.0%. In the answers of the command above, that is an")
+        ).to_be_visible()
+        expect(page.get_by_text("unseen_share above 15.0%")).to_be_visible()
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
 
 
 def test_a_table_without_open_texts_is_told_so(browser: Browser, tmp_path: Path) -> None:

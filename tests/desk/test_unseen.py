@@ -13,6 +13,7 @@ from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.project import Project
 from glassformer.prediction.load_answering import load_answering
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
+from tests.serving.samples import of_numbers
 from tests.trained import NEGATIVE, POSITIVE, Trained
 
 
@@ -125,3 +126,27 @@ def test_a_model_folder_names_the_rows_that_it_keeps_answers_to(reviews: Trained
     labels = pl.read_csv(reviews.table)["label"].to_numpy()
     of_rows = labels[held_out.kept.row_numbers - 1]
     np.testing.assert_array_equal(of_rows, np.array([NEGATIVE, POSITIVE])[truth])
+
+
+def test_a_threshold_marks_numbers_whose_words_are_not_known(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4), given=["1", "5", "9", ""])
+    project.read(text="text", label="label", task="number")
+    project.store.write_round(1, "done", {"labels": 3})
+    of_numbers(project.model(1))
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        texts = {"texts": ["superb film 3", "zqx wvu bhj", ""]}
+        before = client.post("/predict", json=texts).json()["answers"]
+        assert "needs_review" not in before[0]
+        known = 1 - before[0]["unseen_share"]
+        assert 0.1 < known < 0.9
+        for threshold, expected in ((known - 0.01, [False, True, None]), (known + 0.01, [True, True, None])):
+            state = client.post("/desk/settings", json={"threshold": threshold}).json()
+            assert (state["marks"], state["automatic_share"]) == (True, None)
+            answers = client.post("/predict", json=texts).json()["answers"]
+            assert [answer["needs_review"] for answer in answers] == expected
+        columns = desk.models["desk"].predictor.answer(texts["texts"], **desk.models["desk"].asked).columns()
+        assert columns["needs_review"].to_list() == expected
+        client.post("/desk/settings", json={"threshold": 0})
+        assert "needs_review" not in client.post("/predict", json=texts).json()["answers"][0]

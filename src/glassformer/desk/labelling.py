@@ -66,6 +66,8 @@ class Labelling(ABC):
     """Whether classes have an order, which a person may change."""
     sureness: ClassVar[str] = "probability"
     """What `Said.sureness` is, in words."""
+    is_confidence: ClassVar[bool] = True
+    """Whether `Said.sureness` is the confidence of answers. Held-out rows then tell which share reaches a threshold."""
     measure: ClassVar[str] = "accuracy"
     """What `Figure.estimate` is."""
     mistake: ClassVar[str] = "A wrong answer costs"

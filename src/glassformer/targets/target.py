@@ -104,8 +104,9 @@ class Target(BaseModel, ABC):
         """Return the answers that follow from the weighted scores (texts, width) of each reader.
 
         Args:
-            about: the texts and what is known of them (see `Answers`), and what was asked: `review_below` for labels,
-                `coverage` for a number.
+            about: the texts and what is known of them (see `Answers`), and what was asked: `review_below`, the lowest
+                confidence of an automatic answer, or of a number the lowest known share of a text; `coverage` for a
+                number.
 
         Raises:
             GlassformerError: a score is NaN or infinite.

@@ -35,6 +35,7 @@ class NumberAnswers(Answers):
         values: (texts,)
         distance: half of the width of the interval around each value. None if the model does not know it.
         readers: what each reader adds to the value of each text (texts,). The rest is the same for all texts.
+        review_below: an answer to a text of which a lower share is known needs review. None: nobody asked.
     """
 
     per_text: ClassVar = ("values",)
@@ -42,6 +43,14 @@ class NumberAnswers(Answers):
 
     values: Numbers
     distance: float | None
+    review_below: float | None = None
+
+    @property
+    def needs_review(self) -> BoolArray | None:
+        """Which texts have a larger unseen share than may be answered (texts,); all if the model does not know it."""
+        if self.review_below is None:
+            return None
+        return np.ones(len(self.values), np.bool_) if self.unseen is None else 1 - self.unseen < self.review_below
 
     def predictions(self) -> list[float | None]:
         return [None if empty else value for empty, value in zip(self.empty, self.values.tolist(), strict=True)]
