@@ -291,6 +291,11 @@ def test_the_same_run_gives_the_same_model(scores: Trained, tmp_path: Path) -> N
         ({}, ("--set", "training.class_weights=balanced"), ["training.class_weights: a number has no classes"]),
         ({}, ("--costs", "5=2"), ["error: --costs: a number has no labels that could be missed; leave it out"]),
         ({}, ("--set", "training.label_smoothing=0.1"), ["training.label_smoothing: a number has no labels"]),
+        (
+            {},
+            ("--set", "training.loss=focal"),
+            ["training.loss = 'focal' is made for one label per text, not for a number"],
+        ),
         ({number: f"{number}e-200" for number in range(30)}, (), ["the numbers are too small or too close together"]),
         ({}, ("--set", "model.head=ordered"), ["model.head = 'ordered' answers with ordered classes"]),
     ],

@@ -78,9 +78,7 @@ def test_one_label_that_a_text_has_or_not_is_one_label(tmp_path: Path) -> None:
 def test_few_rows_are_said_to_be_read_several_times(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "t.csv", review_rows(20))
     few = glassformer("train", table, "--out", tmp_path / "few", *OF_FEW_ROWS, "--set", "training.batch_size=10")
-    said = (
-        "few rows: each epoch reads every row 3 times, so that it has at least 5 steps (training.min_steps_per_epoch)"
-    )
+    said = "few rows: each epoch reads its rows 3 times, so that it has at least 5 steps (training.min_steps_per_epoch)"
     assert few.err.count(said) == 1
     enough = glassformer("train", table, "--out", tmp_path / "enough", *OF_FEW_ROWS, "--set", "training.batch_size=4")
     assert "few rows" not in enough.err

@@ -300,7 +300,8 @@ def test_what_does_not_fit_is_refused(both_readers: TrainedModel) -> None:
     for odd in (0.0, 1e-300, 1000.0, float("nan")):
         misused(f"`temperature={odd:g}`: give a number from 0.05", teacher, texts, of_student(), temperature=odd)
     misused("`temperature=nan`", teacher, texts, of_student(), temperature=float("nan"))
-    for setting in ({"class_weights": "balanced"}, {"label_smoothing": 0.1}, {"loss": "bce-on-probabilities"}):
+    of_labels = {"class_weights": "balanced", "resample": "balanced", "label_smoothing": 0.1, "loss": "focal"}
+    for setting in ({name: value} for name, value in of_labels.items()):
         (name,) = setting
         misused(f"training.{name}=.*leave it out", teacher, texts, of_student(**setting))
     counting = of_student().model_copy(update={"model": SMALL.model_copy(update={"counting": "auto"})})

@@ -1,10 +1,19 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 from glassformer.errors import UsageError
-from glassformer.training.objectives import binary_cross_entropy, class_weights, cross_entropy, distillation
+from glassformer.training.objectives import (
+    binary_cross_entropy,
+    class_weights,
+    cross_entropy,
+    distillation,
+    focal,
+    objective,
+)
 from glassformer.training.training_config import TrainingConfig
 
 BATCH, N_CLASSES = 5, 3
@@ -26,6 +35,20 @@ def test_gradients_are_those_of_the_loss(smoothing: float) -> None:
     assert torch.autograd.gradcheck(
         lambda x: binary_cross_entropy(x, MULTIHOT, class_weights=WEIGHTS, label_smoothing=smoothing), [logits()]
     )
+    assert torch.autograd.gradcheck(
+        lambda x: focal(x, LABELS, class_weights=WEIGHTS, label_smoothing=smoothing), [logits()]
+    )
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.15])
+def test_focal_loss_is_cross_entropy_times_what_is_missing_of_the_probability(smoothing: float) -> None:
+    x = logits()
+    about: dict[str, Any] = {"class_weights": WEIGHTS, "label_smoothing": smoothing}
+    plain = cross_entropy(x, LABELS, **about)
+    torch.testing.assert_close(focal(x, LABELS, **about, gamma=0.0), plain)
+    missing = 1 - x.softmax(-1)[torch.arange(BATCH), LABELS]
+    found = objective(TrainingConfig(loss="focal"), multilabel=False)(x, LABELS, **about)
+    torch.testing.assert_close(found, missing**2 * plain)
 
 
 def test_weights_are_torchs_and_a_mean_divides_by_them() -> None:

@@ -3,7 +3,7 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from glassformer.training.order import even_parts, passes_per_epoch, plan_epoch
+from glassformer.training.order import balanced_rows, even_parts, passes_per_epoch, plan_epoch
 from glassformer.training.training_config import TrainingConfig
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
@@ -41,6 +41,34 @@ def test_passes_are_counted_as_they_are_made(order: str, fewest: int, passes: in
 
 def test_rows_as_given_stay_in_order() -> None:
     assert rows(5, order="as-given") == [list(range(21)), list(range(21, 42)), list(range(42, 53))]
+
+
+def test_balanced_rows_are_as_many_of_each_class_and_others_in_each_epoch() -> None:
+    classes = np.array([0] * 40 + [2] * 11 + [3] * 2)
+    np.random.default_rng(1).shuffle(classes)
+    rows = balanced_rows(classes, seed=7, epoch=2)
+    assert np.bincount(classes[rows]).tolist() == [18, 0, 18, 18]  # 53 rows, rounded up
+    times = np.bincount(rows, minlength=53)
+    assert [sorted(set(times[classes == name].tolist())) for name in (0, 2, 3)] == [[0, 1], [1, 2], [9]]
+    assert rows.tolist() == sorted(rows.tolist())
+    assert rows.tolist() == balanced_rows(classes, seed=7, epoch=2).tolist()
+    others = [set(balanced_rows(classes, seed=7, epoch=epoch).tolist()) for epoch in range(20)]
+    assert set.union(*others) == set(range(53))
+    assert set(rows.tolist()) != set(balanced_rows(classes, seed=8, epoch=2).tolist())
+
+
+@pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
+def test_an_epoch_of_balanced_rows_reads_the_windows_of_these_rows(order: str) -> None:
+    settings = {"resample": "balanced", "order": order, "batch_size": 7, "min_steps_per_epoch": 9}
+    config, classes = TrainingConfig.model_validate(settings), np.arange(53) // 43
+    windows, steps = plan_epoch(LENGTHS, config, max_seq_len=16, epoch=1, classes=classes)
+    passed = list(chain(*(windows.rows[batch].tolist() for step in steps for batch in step)))
+    drawn = balanced_rows(classes, seed=0, epoch=1).tolist()
+    assert sorted(passed) == sorted(2 * drawn)
+    assert order != "as-given" or passed == 2 * drawn
+    assert windows.lengths.tolist() == np.minimum(LENGTHS[drawn], 15).tolist()
+    assert (windows.starts + windows.lengths <= LENGTHS[drawn]).all()
+    assert len(set(windows.starts[windows.rows == 44].tolist())) == 1 or LENGTHS[44] > 15
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (4, [4]), (5, [3, 2]), (9, [3, 3, 3])])

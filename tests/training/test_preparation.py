@@ -69,6 +69,11 @@ def test_what_does_not_fit_is_refused_before_anything_is_learned() -> None:
     one_label = load_recipe("sentiment140", overrides={"model.n_layers": 1, "validation.fraction": 0.0})
     with pytest.raises(UsageError, match="answers with one label per text"):
         _ = prepare(Sources(train=several), one_label).model
+    for setting, value in (("loss", "focal"), ("loss", "bce-on-probabilities"), ("resample", "balanced")):
+        with pytest.raises(
+            UsageError, match=f"training.{setting} = '{value}' is made for one label per text, not for sev"
+        ):
+            prepare(Sources(train=several), recipe(**{setting: value}))
     with pytest.raises(UsageError, match="at least two classes"):
         prepare(Sources(train=table(["a", "b"], ["x", "x"])), recipe())
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -80,13 +81,16 @@ def test_interrupted_and_resumed_is_uninterrupted(optimizer: str, step: int, tmp
     assert_same_end(resumed, uninterrupted)
 
 
-def test_resumed_several_times_is_uninterrupted(tmp_path: Path) -> None:
-    training = config(epochs=3, accumulation=2)
-    uninterrupted = trainer(training, data=toy_data(n_validation=0))
+@pytest.mark.parametrize("resample", ["none", "balanced"])
+def test_resumed_several_times_is_uninterrupted(resample: str, tmp_path: Path) -> None:
+    training = config(epochs=3, accumulation=2, resample=resample)
+    data = toy_data(n_validation=0)
+    data = replace(data, train_labels=np.minimum(data.train_labels, 1))  # one class is rarer
+    uninterrupted = trainer(training, data=data)
     uninterrupted.run()
     file, attempts = tmp_path / "state.safetensors", 0
     while True:
-        run = trainer(training, data=toy_data(n_validation=0), checkpoint=file, observer=interrupt_after(2))
+        run = trainer(training, data=data, checkpoint=file, observer=interrupt_after(2))
         if file.is_file():
             run.resume()
         try:

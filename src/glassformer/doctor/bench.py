@@ -62,9 +62,9 @@ class Bench:
 
     def groups(self, *, first_epoch: int = 0) -> Iterator[list[Batch]]:
         """Yield the batches of each step, epoch after epoch without end. They are the batches of the run itself."""
-        lengths = self.data.train.lengths
+        lengths, classes, window = self.data.train.lengths, self.data.train_labels, self.max_seq_len
         for epoch in count(first_epoch):
-            windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
+            windows, groups = plan_epoch(lengths, self.config, max_seq_len=window, epoch=epoch, classes=classes)
             for group in groups:
                 yield [assemble(self.data.train, windows, chosen) for chosen in group]
 

@@ -61,8 +61,8 @@ class Classification:
         self.objective = objective(config, multilabel=data.multilabel)
 
     def steps(self, epoch: int) -> Sequence[Callable[[], list[Examples]]]:
-        lengths = self.data.train.lengths
-        windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch)
+        lengths, classes = self.data.train.lengths, self.data.train_labels
+        windows, groups = plan_epoch(lengths, self.config, max_seq_len=self.max_seq_len, epoch=epoch, classes=classes)
         return [partial(self._assemble, windows, group) for group in groups]
 
     def _assemble(self, windows: Windows, group: list[IntArray]) -> list[Examples]:

@@ -46,7 +46,7 @@ from glassformer.training.unfinished import keep_held_out, kept_held_out, work_i
 
 TEMPERATURE = 1.0
 _TEXTS_AT_ONCE = 1_024  # an interrupted run has lost at most the answers to so many
-_OF_LABELS = {"class_weights": "none", "label_smoothing": 0.0, "loss": "cross-entropy", "costs": ()}
+_OF_LABELS = {"class_weights": "none", "resample": "none", "label_smoothing": 0.0, "loss": "cross-entropy", "costs": ()}
 """The settings of training that need labels, with the values that do nothing."""
 
 

@@ -29,6 +29,23 @@ def cross_entropy(
     return losses * class_weights[labels]
 
 
+def focal(
+    logits: Float[Tensor, "batch n_classes"],
+    labels: Num[Tensor, " batch"],
+    *,
+    class_weights: Float[Tensor, " n_classes"],
+    label_smoothing: float,
+    gamma: float = 2.0,
+) -> Float[Tensor, " batch"]:
+    """(1 − p_y)^γ times the cross entropy, p = softmax(logits): texts that are answered rightly already count less.
+
+    Focal loss: Lin et al. 2017, eq. 4, with the γ that was best there (§5.1).
+    """
+    losses = cross_entropy(logits, labels, class_weights=class_weights, label_smoothing=label_smoothing)
+    right = torch.exp(-F.cross_entropy(logits, labels, reduction="none"))
+    return losses * (1 - right) ** gamma
+
+
 def binary_cross_entropy_on_probabilities(
     logits: Float[Tensor, "batch n_classes"],
     labels: Num[Tensor, " batch"],
@@ -85,17 +102,25 @@ def _log_probs(logits: Tensor, *, multilabel: bool) -> Tensor:
     return torch.stack([F.logsigmoid(logits), F.logsigmoid(-logits)], dim=-1) if multilabel else logits.log_softmax(-1)
 
 
-def objective(config: TrainingConfig, *, multilabel: bool) -> Callable[..., Float[Tensor, " batch"]]:
-    """Return the loss of a run: one sigmoid per label if a text may have several labels, else the recipe's loss.
+_LOSSES = {
+    "cross-entropy": cross_entropy,
+    "focal": focal,
+    "bce-on-probabilities": binary_cross_entropy_on_probabilities,
+}
 
-    Raises:
-        UsageError: the recipe's loss is not made for several labels per text.
-    """
-    if config.loss == "bce-on-probabilities":
-        if multilabel:
-            raise UsageError("training.loss = 'bce-on-probabilities' is made for one label per text; leave it out")
-        return binary_cross_entropy_on_probabilities
-    return binary_cross_entropy if multilabel else cross_entropy
+
+def objective(config: TrainingConfig, *, multilabel: bool) -> Callable[..., Float[Tensor, " batch"]]:
+    """Return the loss of a run: one sigmoid per label if a text may have several labels, else the recipe's loss."""
+    return binary_cross_entropy if multilabel else _LOSSES[config.loss]
+
+
+def check_one_label(config: TrainingConfig, *, given: str) -> None:
+    """Raise `UsageError` if a setting needs one label per text. `given` says what the texts have."""
+    for name, usual in (("loss", "cross-entropy"), ("resample", "none")):
+        if (value := getattr(config, name)) != usual:
+            raise UsageError(
+                f"training.{name} = {value!r} is made for one label per text, not for {given}; leave it out"
+            )
 
 
 def class_weights(

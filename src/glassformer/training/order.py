@@ -1,15 +1,16 @@
-"""The order in which a run reads its texts: a function of (seed, epoch) and the lengths of the texts."""
+"""Which texts an epoch reads, and in which order: a function of (seed, epoch), their lengths and their classes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
 import numpy as np
 
-from glassformer.data.arrays import IntArray
+from glassformer.data.arrays import Array, IntArray
 from glassformer.data.windows import Windows, bucket, chunk, random_windows
 from glassformer.training.training_config import TrainingConfig
 
@@ -19,16 +20,36 @@ PASSES_OF_AN_EPOCH = 1_000
 
 
 def plan_epoch(
-    lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int
+    lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int, classes: Array | None = None
 ) -> tuple[Windows, list[list[IntArray]]]:
-    """Return the windows of an epoch and its steps, each a group of batches. If texts are few, they come repeatedly."""
-    windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=epoch)
+    """Return the windows of an epoch and its steps, each a group of batches. If texts are few, they come repeatedly.
+
+    Args:
+        classes: (texts,) the class of each, by which `training.resample` draws. Without them each text is read.
+    """
+    rows = np.arange(len(lengths))
+    if classes is not None and config.resample == "balanced":
+        rows = balanced_rows(classes, seed=config.seed, epoch=epoch)
+    windows = replace(random_windows(lengths[rows], max_seq_len, seed=config.seed, epoch=epoch), rows=rows)
     first = one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH)
     return windows, first + [
         group
         for i in range(1, _passes(first, config))
         for group in one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH + i)
     ]
+
+
+def balanced_rows(classes: Array, *, seed: int, epoch: int) -> IntArray:
+    """Draw equally many rows of each class, together as many as there are rows (rounded up).
+
+    Those of a rare class come repeatedly, all about as often. Of a frequent class some are left out, others in each
+    epoch.
+    """
+    draw, names = np.random.default_rng([seed, epoch, 3]), np.unique(classes)
+    each = math.ceil(len(classes) / len(names))
+    return np.sort(
+        np.concatenate([np.resize(draw.permutation(np.flatnonzero(classes == name)), each) for name in names])
+    )
 
 
 def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int) -> int:

@@ -37,7 +37,7 @@ from glassformer.targets.probabilities import probabilities
 from glassformer.tracing.snapshot import Scored, cross_entropy
 from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
-from glassformer.training.objectives import class_weights
+from glassformer.training.objectives import check_one_label, class_weights
 from glassformer.training.order import passes_per_epoch, plan_epoch
 from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.processes import ALONE, Processes
@@ -315,9 +315,11 @@ class Prepared:
 
 
 def check_head(recipe: Recipe, labels: LabelSet) -> None:
-    """Raise `UsageError` if the head is made for ordered classes, and these are not."""
+    """Raise `UsageError` if the head is made for ordered classes, and these are not, or a setting for other labels."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
+    if labels.multilabel:
+        check_one_label(recipe.training, given="several")
 
 
 def rules_of(model: DesignConfig, saying: Saying) -> RulesReader | None:

@@ -42,6 +42,7 @@ from glassformer.targets.number.training_regression import (
 )
 from glassformer.tracing.snapshot import Scored
 from glassformer.training.loop import Observer
+from glassformer.training.objectives import check_one_label
 from glassformer.training.preparation import Prepared, check_head, prepare, rules_of
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
@@ -167,6 +168,7 @@ def check_recipe(recipe: Recipe) -> None:
         raise UsageError("`training.costs=`: a number has no labels that could be missed; leave it out")
     if recipe.training.label_smoothing:
         raise UsageError("training.label_smoothing: a number has no labels to smooth; leave it out")
+    check_one_label(recipe.training, given="a number")
 
 
 def _lessons(prepared: Prepared) -> Lessons:
