@@ -43,6 +43,7 @@ from benchmarks.tables_slices import slices_tables
 from benchmarks.tables_small import small_tables
 from benchmarks.tables_speed import answering_tables, literal_tables, training_tables, wall_time_tables
 from benchmarks.tables_targets import targets_tables
+from benchmarks.tables_uneven import other_tables, uneven_tables
 from benchmarks.tables_unlike import unlike_tables
 from benchmarks.tables_variants import chart, compared
 
@@ -95,6 +96,8 @@ def kinds(results: Path) -> Mapping[str, Shown]:
         "targets": from_file(results, targets_tables),
         "costs": from_file(results, costs_tables),
         "later-rows": from_file(results, later_tables),
+        "uneven": from_file(results, uneven_tables),
+        "other-class": from_file(results, other_tables),
         "inputs": from_file(results, inputs_tables),
         "audit": from_file(results, audit_tables),
         "few-labels": from_file(results, few_tables),
