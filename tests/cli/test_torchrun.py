@@ -20,7 +20,7 @@ SETTINGS = {
     "training.epochs": 8, "training.min_steps_per_epoch": 25, "validation.fraction": 0.2, "validation.min_rows": 0,
     "model.body": SMALL,
 }  # fmt: skip
-"""Without anything random; AdamW, as Muon computes in bfloat16."""
+"""Without anything random; AdamW, as Muon enlarges differences of rounding."""
 GIVEN = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
 N_FOLDS = 4  # in this process as in those that it starts
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="finds the processes in /proc")

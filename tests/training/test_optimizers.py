@@ -10,7 +10,7 @@ from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
 from glassformer.models.parts import Parts
 from glassformer.models.pretrained import PretrainedConfig, PretrainedEncoder
-from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
+from glassformer.training.optimizers import Float32Muon, build_optimizers, freeze, orthogonal, set_learning_rate
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import config as samples_config
 from tests.training.samples import trainer
@@ -52,6 +52,45 @@ def test_muon_takes_the_matrices_of_the_blocks() -> None:
     assert {name for name, p in model.named_parameters() if id(p) in taken} == expected
     assert not any(name.startswith(("trunk.embedding", "trunk.positions", "head", "pooling")) for name in expected)
     assert len(expected) == 2 * (2 + 2)
+
+
+def test_muon_in_float32_takes_the_steps_of_torch() -> None:
+    """That of torch rounds to bfloat16, and so steps differ by its precision."""
+    ours, theirs = Classifier(SMALL, 29, 3), Classifier(SMALL, 29, 3)
+    theirs.load_state_dict(ours.state_dict())
+    before = {name: parameter.clone() for name, parameter in ours.named_parameters()}
+    muons = []
+    for model, precision in ((ours, "float32"), (theirs, "bfloat16")):
+        values = {"optimizer": "muon", "precision": precision, "learning_rate": 0.01, "weight_decay": 0.1}
+        _, muon = build_optimizers(model, config(**values))
+        muons.append(muon)
+    assert [type(muon) for muon in muons] == [Float32Muon, torch.optim.Muon]
+    for _ in range(3):
+        for mine, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+            mine.grad = torch.randn_like(mine)
+            other.grad = mine.grad.clone()
+        for muon in muons:
+            muon.step()
+    moved = 0
+    for (name, mine), other in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        step = (mine - before[name]).norm()
+        moved += bool(step > 0)
+        assert (mine - other).norm() <= 0.02 * step
+    assert moved == 2 * (2 + 2)
+    states = [muon.state_dict()["state"] for muon in muons]
+    assert [set(state) for state in states[0].values()] == [set(state) for state in states[1].values()]
+
+
+def test_muon_makes_all_singular_values_alike() -> None:
+    (group,) = Float32Muon([torch.empty(3, 5)]).param_groups
+    for shape in ((3, 5), (5, 3)):
+        matrix = torch.randn(shape, dtype=torch.float64)
+        u, _, v = torch.linalg.svd(matrix, full_matrices=False)
+        made = orthogonal(matrix, group)
+        assert made.shape == shape
+        values = torch.diagonal(u.T @ made @ v.T)
+        assert torch.allclose(u @ torch.diag(values) @ v, made)
+        assert all(0.6 < value < 1.3 for value in values)
 
 
 def test_without_blocks_muon_has_nothing_to_do() -> None:
