@@ -15,7 +15,7 @@ from tests.trained import keep_lines
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "how-to" / "assistant.md").read_text(encoding="utf-8")
 BUDGET = dict.fromkeys(("pretrain", "sft", "reward", "dpo"), "training.max_steps=5")
-STEERING = ["--set", "training.updates=1", "--set", "training.batch_size=8", "--set", "training.held_out_completions=4"]
+STEERING = ["updates=1", "batch_size=8", "held_out_completions=4", "max_tokens=8"]
 
 
 def commands() -> list[str]:
@@ -27,7 +27,12 @@ def on_a_budget(command: str) -> list[str]:
     for name, budget in BUDGET.items():
         if name in words[1:3]:
             return [*words, "--set", budget]
-    more = {"rl": STEERING, "evaluate": ["--answers", "20"]}
+    if words[1] == "generate":
+        return [*words, "--max-tokens", "8"]
+    more = {
+        "rl": [word for each in STEERING for word in ("--set", f"training.{each}")],
+        "evaluate": ["--answers", "20"],
+    }
     return [*words, *(more.get(words[2], []) if words[1] == "align" else [])]
 
 

@@ -40,6 +40,8 @@ def test_a_trial_is_written_and_shown(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(answering_speed, "DATA", {"tweets": "polarity"})
     monkeypatch.setattr(answering_speed, "EPOCHS", {"tweets": 1})
     few = {"training.max_steps": 5}
+    made = {name: answering_speed.ANSWERING[name] for name in ("alone", "all")}
+    monkeypatch.setattr(answering_speed, "ANSWERING", made)
     monkeypatch.setattr(
         recipe, "load_recipe", lambda _, *, overrides: load_recipe(preset="tiny", overrides={**overrides, **few})
     )

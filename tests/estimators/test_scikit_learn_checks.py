@@ -49,6 +49,9 @@ class RegressorOfNumbers(NumbersAsTexts, TextRegressor):
 TRANSFORMER = {
     "model.counting": "none",
     "model.dropout": 0,
+    "model.d_model": 16,
+    "training.learning_rate": 1e-2,
+    "model.d_ff": 24,
     "tokenizer.min_frequency": 1,
     "training.min_steps_per_epoch": 4,
 }
