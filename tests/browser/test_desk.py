@@ -712,6 +712,26 @@ def test_several_classes_are_marked_and_confirmed(browser: Browser, tmp_path: Pa
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(0)
 
 
+def test_each_class_of_several_leads_to_its_texts(browser: Browser, tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(4))
+    project.read(text="text", without_labels=True, task="several")
+    for number, given in enumerate(("a|b", "a", "b"), 1):
+        label(project, [number], given)
+    found = [(1, "a", 0.9), (2, "a|b", 0.8), (3, "", 0.7)]
+    project.store.keep_unseen(pl.DataFrame(found, ["id", "answered", "probability"], orient="row"), number=1)
+    project.store.write_round(1, "done", {"labels": 3})
+    with labelling(browser, project) as page:
+        page.locator("#step-why").click()
+        expect(page.locator("tbody tr")).to_have_text(["a200", "b021"])
+        check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
+        for texts, name, text in (("2 texts", "b was missed", "number 0"), ("1 text", "b was too much", "number 1")):
+            page.get_by_role("link", name=f"{texts} where {name}").focus()
+            page.keyboard.press("Enter")
+            expect(page.locator(".near-texts li").first).to_contain_text(text)
+            expect(page.get_by_role("heading", name=texts, exact=True)).to_be_visible()
+            page.locator("#step-why").click()
+
+
 def test_an_answer_that_comes_late_takes_nothing_away(browser: Browser, tmp_path: Path) -> None:
     project, held = project_of(tmp_path, some_texts(40)), list[Route]()
     project.read(without_labels=True, task="several")

@@ -101,9 +101,9 @@ def test_who_labels_blind_is_not_told_them(project: Project, client: TestClient)
     counted = [client.get("/desk/unseen", params=asked).json() for asked in ({"who": "anna"}, {"who": "ben"})]
     assert counted[0] == {
         "texts": 1, "hidden": 0, "wrong": 1, "by_level": None,
-        "pairs": [{"label": "praise", "answered": "blame", "texts": 1}],
+        "pairs": [{"label": "praise", "answered": "blame", "texts": 1}], "by_class": [],
     }  # fmt: skip
-    assert counted[1] == {"texts": 0, "hidden": 1, "wrong": 0, "by_level": None, "pairs": []}
+    assert counted[1] == {"texts": 0, "hidden": 1, "wrong": 0, "by_level": None, "pairs": [], "by_class": []}
     project.store.note(twice=False)
     assert client.get("/desk/unseen", params={"who": "anna", "blind": True}).json() == counted[1]
 
@@ -117,7 +117,7 @@ def test_numbers_that_are_farthest_off_come_first(tmp_path: Path) -> None:
         client.get(f"/{desk.app.query}")
         assert listed(client, state="wrong") == [3, 1, 2]
         found = client.get("/desk/unseen").json()
-        assert found == {"texts": 3, "hidden": 0, "wrong": 3, "by_level": None, "pairs": []}
+        assert found == {"texts": 3, "hidden": 0, "wrong": 3, "by_level": None, "pairs": [], "by_class": []}
 
 
 def test_a_model_folder_names_the_rows_that_it_keeps_answers_to(reviews: Trained) -> None:
@@ -150,3 +150,26 @@ def test_a_threshold_marks_numbers_whose_words_are_not_known(tmp_path: Path) -> 
         assert columns["needs_review"].to_list() == expected
         client.post("/desk/settings", json={"threshold": 0})
         assert "needs_review" not in client.post("/predict", json=texts).json()["answers"][0]
+
+
+def test_each_class_of_several_is_counted_and_leads_to_its_texts(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(6))
+    project.read(text="text", without_labels=True, task="several")
+    for number, given in enumerate(("a|b", "a|c", "b|c", "a", "b"), 1):
+        label(project, [number], given)
+    desk = create_desk(project, learn)
+    answered(project, (1, "a|b", 0.9), (2, "c", 0.8), (3, "b", 0.7), (4, "a|b", 0.6), (5, "", 0.6))
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        found = client.get("/desk/unseen").json()
+        assert found["pairs"] == []
+        assert [tuple(each.values()) for each in found["by_class"]] == [("a", 2, 1, 0), ("b", 2, 1, 1), ("c", 1, 1, 0)]
+        for each in found["by_class"]:
+            name = each["name"]
+            assert len(listed(client, state="labelled", label=name, answered=name)) == each["right"]
+            assert len(listed(client, state="missed", label=name)) == each["missed"]
+            assert len(listed(client, state="extra", answered=name)) == each["extra"]
+        assert (listed(client, state="missed", label="b"), listed(client, state="extra", answered="b")) == ([5], [4])
+        for state, field in (("missed", "Class"), ("extra", "Answered")):
+            refused = client.get("/desk/texts", params={"state": state})
+            assert refused.json()["reason"] == f"choose the class under {field}"

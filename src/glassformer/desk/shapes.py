@@ -42,7 +42,8 @@ class Search(Viewer):
     words: str = Field(default="", max_length=_LONGEST_NAME)
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     """A class. With levels, it may also be all classes below a level (see `Labelling.is_among`)."""
-    state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong"] = "all"
+    state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong", "missed", "extra"] = "all"
+    """`missed`: the class `label` was not answered. `extra`: the class `answered` is not in the label."""
     answered: str | None = Field(default=None, max_length=_LONGEST_NAME)
     """The same that the model of the last round answered, of a text with a label that it had not learned."""
 

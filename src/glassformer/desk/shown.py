@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from glassformer.desk.schema import LAST_FIRST
 from glassformer.desk.shapes import Search, Viewer
 from glassformer.desk.store import OF_TABLE, Store
+from glassformer.errors import UsageError
 from glassformer.serving.limits import RefusedError
 
 # ?1: who looks, ?2: whether this person labels blind, ?3: whether two people label each text. A decision of another
@@ -35,6 +36,8 @@ _STATES = {
     "skipped": "c.kind = 'skip'",
     "dropped": "c.kind = 'drop'",
     "wrong": "c.kind = 'label' AND distance(c.label, u.answered) > 0",
+    "missed": "c.kind = 'label' AND u.answered IS NOT NULL AND NOT is_among(u.answered, ?)",
+    "extra": "c.kind = 'label' AND NOT is_among(c.label, ?)",
 }
 
 
@@ -82,7 +85,8 @@ def labelled_for(store: Store, viewer: Viewer | None, texts: Sequence[int]) -> l
 def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
     """Count the texts with a label that the model of the last round had not learned, by label and answer.
 
-    Those that a person is not shown are `hidden`. If a text does not have one class, there are no `pairs`.
+    Those that a person is not shown are `hidden`. Of texts with several classes there are no `pairs`, but `by_class`:
+    how often each was answered rightly (`right`), not (`missed`), and without being in the label (`extra`).
     """
     found = store.rows(
         f"SELECT label, answered, count(*) AS texts, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} "
@@ -99,7 +103,20 @@ def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
         "wrong": sum(pair["texts"] for pair in found if pair["wrong"]),
         "by_level": store.labelling.by_level(each),
         "pairs": pairs if store.labelling.panel == "class" else [],
+        "by_class": _by_class(store, pairs) if store.labelling.panel == "classes" else [],
     }
+
+
+def _by_class(store: Store, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    counts = {what: Counter[str]() for what in ("right", "missed", "extra")}
+    for pair in pairs:
+        label, answered = (set(store.labelling.classes_of(pair[name])) for name in ("label", "answered"))
+        for what, names in {"right": label & answered, "missed": label - answered, "extra": answered - label}.items():
+            counts[what].update(dict.fromkeys(names, pair["texts"]))
+    found = {name for each in counts.values() for name in each}
+    return [
+        {"name": name} | {what: each[name] for what, each in counts.items()} for name in store.classes if name in found
+    ]
 
 
 def _rows(store: Store, viewer: Viewer | None, where: str, *values: Any) -> list[dict[str, Any]]:
@@ -115,7 +132,11 @@ def _seen_by(store: Store, viewer: Viewer | None) -> tuple[str, bool, bool]:
 
 def _condition(search: Search) -> tuple[str, list[str]]:
     """Return the condition of a search in SQL, and its values."""
-    where, values = [_STATES[search.state]], list[str]()
+    where, values, without = [_STATES[search.state]], list[str](), {"missed": search.label, "extra": search.answered}
+    if search.state in without:
+        if (name := without[search.state]) is None:
+            raise UsageError(f"choose the class under {'Class' if search.state == 'missed' else 'Answered'}")
+        values.append(name)
     for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
         where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
         values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")

@@ -6,7 +6,7 @@ import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
 import { depthOf, get, latest, me, nodeOf, once, person, post } from "./server.js";
 
-const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
+const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", missed: "answered without the class", extra: "answered one class too many", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
 
 export function texts(desk) {
   let page = 0, found = { total: 0, texts: [], per_page: 50 }, way = "search", asked = {};
@@ -65,6 +65,7 @@ export function texts(desk) {
     known.replaceChildren(...names.map((name) => el("option", { value: name })));
   });
   function update() {
+    for (const option of state.options) option.hidden = ["missed", "extra"].includes(option.value) && desk.state.panel !== "classes";
     byAnswer.hidden = !desk.state.classes.length || !desk.state.rounds.some(({ state: each }) => each === "done");
     showCommand(command, "As a command, once the desk is closed, all labels and decisions as tables", ["desk", "--project", desk.state.project, "--export", `${desk.state.project}/exported`]);
     apart.hidden = !person.blind && !desk.state.twice;

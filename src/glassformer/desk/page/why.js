@@ -29,6 +29,7 @@ export function why(desk) {
     ({ pairs } = found);
     offerLevels();
     redraw();
+    if (found.by_class.length) confusion.replaceChildren(drawClasses(found.by_class));
     errors.hidden = !wrong.total;
     worst.replaceChildren(...wrong.texts.slice(0, SHOWN).map((text) => el("li", {}, ...line(desk, text, { alike: true }))));
     all.replaceChildren(...(wrong.total > SHOWN ? [leading(`All ${counted(wrong.total, desk.state.task === "number" ? "answer" : "wrong answer")}, ${desk.state.task === "number" || desk.state.levels ? "farthest off" : "surest"} first`, { state: "wrong" })] : []));
@@ -74,6 +75,14 @@ export function why(desk) {
     }
     const confused = pairs.filter(({ label, answered }) => label !== answered).toSorted((one, other) => other.texts - one.texts).slice(0, SHOWN);
     return [table("What is confused most often. A number leads to its texts.", ["label", "answer", "texts"], confused.map((pair) => [shown(pair.label), shown(pair.answered), cell(pair)]))];
+  }
+
+  /** Of several classes for each text: how often each was answered rightly, was missed, and was too much. */
+  function drawClasses(all) {
+    const cell = (texts, look, said) => (texts ? leading(texts.toLocaleString("en"), look, `${counted(texts, "text")} ${said}`) : "0");
+    return table("How often each class was answered where the label has it, was missed, and was too much. A number leads to its texts.", ["class", "right", "missed", "too much"],
+      all.map(({ name, right, missed, extra }) => [name, cell(right, { state: "labelled", label: name, answered: name }, `rightly answered ${name}`),
+        cell(missed, { state: "missed", label: name }, `where ${name} was missed`), cell(extra, { state: "extra", answered: name }, `where ${name} was too much`)]));
   }
 
   level.addEventListener("change", redraw);
