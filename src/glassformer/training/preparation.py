@@ -27,8 +27,8 @@ from glassformer.evaluation.drift import DriftTable, LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
-from glassformer.models.model_config import OWN_BODY, DesignConfig, ModelConfig, SeveralTextsConfig
-from glassformer.readers.body.vectors import body_folder, check_body
+from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
+from glassformer.prediction.folder_names import RUN_FILE
 from glassformer.readers.rules.parsing import read_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying, Saying
@@ -39,7 +39,7 @@ from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import check_one_label, class_weights
 from glassformer.training.order import passes_per_epoch, plan_epoch
-from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
+from glassformer.training.own_text import OwnTexts, can_pretrain, check_there, own_texts
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
@@ -77,9 +77,8 @@ def prepare(
         recipe_for_inputs(recipe, sources, init),
         None if init is None else init.reading(sources.train.inputs),
     )
-    model = recipe.model
-    if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
-        check_body(body_folder(model.body))
+    if work is None or not (work / RUN_FILE).exists():  # a run that has begun may keep all that it needs of a body
+        check_there(recipe.model)
     given, labels = labels is not None, labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     if not given:  # otherwise what rules may say follows from the rows
