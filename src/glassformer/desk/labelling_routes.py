@@ -10,6 +10,7 @@ from fastapi import FastAPI, Query
 
 from glassformer.desk.choosing import next_text, word_vectors
 from glassformer.desk.classes import give
+from glassformer.desk.groups import weak_groups
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
@@ -101,6 +102,11 @@ def add_looking(app: FastAPI, store: Store) -> None:
     def unseen(who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
         """Count the answers to texts with a label that the model of the last round had not learned."""
         return answers_shown(store, Viewer(who=who, blind=blind))
+
+    @app.get("/desk/groups")
+    def groups(who: _Who = "", *, blind: bool = False) -> dict[str, Any]:
+        """Return the groups of these texts that have more errors than the others."""
+        return {"groups": weak_groups(store, Viewer(who=who, blind=blind))}
 
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:

@@ -107,6 +107,15 @@ def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
     }
 
 
+def unseen_rows(store: Store, viewer: Viewer) -> list[Any]:
+    """Return these texts one by one: text, beside, and whether the answer is `wrong`."""
+    return store.rows(
+        f"SELECT text, beside, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} "
+        "WHERE c.kind = 'label' AND u.answered IS NOT NULL)",
+        *_seen_by(store, viewer),
+    )
+
+
 def _by_class(store: Store, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     counts = {what: Counter[str]() for what in ("right", "missed", "extra")}
     for pair in pairs:

@@ -32,7 +32,7 @@ export function texts(desk) {
   async function enter() {
     update();
     if (desk.look !== undefined) {
-      [words.value, state.value, page] = ["", desk.look.state, 0];
+      [words.value, state.value, page] = [desk.look.words ?? "", desk.look.state, 0];
       [label.value, answered.value] = [desk.look.label ?? "", desk.look.answered ?? ""];
       desk.look = undefined;
       await search();

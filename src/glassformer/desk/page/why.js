@@ -1,17 +1,18 @@
 // What the model of the last round says of texts with a label that it had not learned. Each figure leads to its texts.
 
-import { counted, el, table } from "/page/dom.js";
+import { counted, el, percent, table } from "/page/dom.js";
 import { line } from "./lines.js";
-import { depthOf, get, me, nodeOf } from "./server.js";
+import { depthOf, get, latest, me, nodeOf } from "./server.js";
 
 const MOST_CLASSES = 12, SHOWN = 20; // of more classes, a table would be mostly zeros
 
 export function why(desk) {
   const about = el("p", { className: "verdict" }), report = el("p", {}), confusion = el("div", {});
   const level = el("select", { id: "level" }), levels = el("p", { className: "naming" }, el("label", {}, "Compare at", level));
-  const heading = el("h2", {}, "Worst errors"), worst = el("ol", { className: "near-texts" }), all = el("p", {});
+  const groups = el("div", {}), heading = el("h2", {}, "Worst errors"), worst = el("ol", { className: "near-texts" }), all = el("p", {});
   const errors = el("div", { className: "apart" }, heading, worst, all);
-  const place = el("section", { "aria-label": "See why" }, about, report, levels, confusion, errors);
+  const place = el("section", { "aria-label": "See why" }, about, report, levels, confusion, groups, errors);
+  const newest = latest();
   let drawn, pairs = []; // the number of the round that is drawn, and its labels and answers
 
   const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done");
@@ -30,6 +31,7 @@ export function why(desk) {
     offerLevels();
     redraw();
     if (found.by_class.length) confusion.replaceChildren(drawClasses(found.by_class));
+    drawGroups();
     errors.hidden = !wrong.total;
     worst.replaceChildren(...wrong.texts.slice(0, SHOWN).map((text) => el("li", {}, ...line(desk, text, { alike: true }))));
     all.replaceChildren(...(wrong.total > SHOWN ? [leading(`All ${counted(wrong.total, desk.state.task === "number" ? "answer" : "wrong answer")}, ${desk.state.task === "number" || desk.state.levels ? "farthest off" : "surest"} first`, { state: "wrong" })] : []));
@@ -42,6 +44,14 @@ export function why(desk) {
     if (!texts) return "The model keeps no answers to texts that it had not learned. The next round will.";
     const numbers = desk.state.task === "number" ? "" : ` ${wrong.toLocaleString("en")} of them differ from the label.${levels ? ` Right at ${levels}.` : ""}`;
     return `Round ${drawn} answered ${counted(texts, "text")} with a label by models that had not learned them.${numbers}${more}`;
+  }
+
+  /** Groups of texts with more errors. They take longer than the counts, which do not wait for them. */
+  async function drawGroups() {
+    const found = await newest(desk.ask(() => get(`/desk/groups?${me()}`), { aside: true }));
+    if (!found) return;
+    const cells = ({ name, texts, wrong, wrong_of_rest: rest, words }) => [words === null ? name : leading(name, { state: "wrong", words }, `The wrong answers of ${name}`), texts.toLocaleString("en"), percent(wrong), percent(rest)];
+    groups.replaceChildren(...(found.groups.length ? [table("Where more answers are wrong than elsewhere, by more than chance explains.", ["texts", "how many", "wrong", "others wrong"], found.groups.map(cells))] : []));
   }
 
   const offerLevels = () => {

@@ -1,0 +1,62 @@
+"""Groups of texts with more errors than the others."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from fastapi.testclient import TestClient
+
+from glassformer.desk.app import create_desk
+from glassformer.desk.groups import weak_groups
+from glassformer.desk.project import Project
+from glassformer.desk.shapes import Viewer
+from tests.desk.samples import learn, project_of
+from tests.trained import write_csv
+
+ROWS = 120
+REFUNDS = range(0, ROWS, 4)  # the model is wrong on these
+ME = Viewer(who="me", blind=False)
+
+
+def refunds(folder: Path, *, shop: bool = False) -> Project:
+    texts = [f"{'refund' if row in REFUNDS else 'order'} {'late' if row % 2 else 'here'}" for row in range(ROWS)]
+    columns = ("text", "label", *(["shop"] if shop else []))
+    rows = [
+        (text, "blame", *(["north" if row in REFUNDS else "south"] if shop else [])) for row, text in enumerate(texts)
+    ]
+    project = Project.open(folder / "desk")
+    project.take(write_csv(folder / "texts.csv", rows, columns))
+    project.read(text="text", label="label", columns=["shop"] if shop else [])
+    answers = [(row + 1, "praise" if row in REFUNDS else "blame", 0.9) for row in range(ROWS)]
+    project.store.keep_unseen(pl.DataFrame(answers, ["id", "answered", "probability"], orient="row"), number=1)
+    return project
+
+
+def test_the_word_of_most_errors_is_named_and_finds_its_texts(tmp_path: Path) -> None:
+    desk = create_desk(refunds(tmp_path), learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        found = client.get("/desk/groups").json()["groups"]
+    assert found[0] == {
+        "name": "keyword: refund", "texts": 30, "wrong": 1.0, "wrong_of_rest": 0.0, "words": '"refund"'
+    }  # fmt: skip
+    assert [each["name"] for each in found] == ["keyword: refund", "keyword: here"]
+
+
+def test_the_value_of_a_column_is_named_too(tmp_path: Path) -> None:
+    found = {each["name"]: each["words"] for each in weak_groups(refunds(tmp_path, shop=True).store, ME)}
+    assert found["shop: north"] == '"north"'
+
+
+def test_who_labels_blind_is_told_of_none(tmp_path: Path) -> None:
+    assert weak_groups(refunds(tmp_path).store, Viewer(who="ben", blind=True)) == []
+
+
+@pytest.mark.parametrize("given", [["1", "2"] * 30, None])
+def test_there_are_none_of_numbers_or_without_answers(given: list[str] | None, tmp_path: Path) -> None:
+    project = project_of(tmp_path, [f"text {row}" for row in range(60)], given=given)
+    if given:
+        project.read(text="text", label="label", task="number")
+        answers = [(row + 1, "2", None) for row in range(60)]
+        project.store.keep_unseen(pl.DataFrame(answers, ["id", "answered", "probability"], orient="row"), number=1)
+    assert weak_groups(project.store, ME) == []
