@@ -1,7 +1,9 @@
 import math
+from dataclasses import replace
 from itertools import islice, repeat
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -41,8 +43,19 @@ def test_dropout_of_torch_is_turned_off_too() -> None:
 
 
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
-def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, order: str) -> None:
-    tried = bench(order=order, accumulation=4, batch_size=13, min_steps_per_epoch=5, max_steps=9, seed=6)
+@pytest.mark.parametrize("resample", ["none", "balanced"])
+def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, order: str, resample: str) -> None:
+    settings = {
+        "order": order,
+        "accumulation": 4,
+        "batch_size": 13,
+        "min_steps_per_epoch": 5,
+        "max_steps": 9,
+        "seed": 6,
+    }
+    data = easy_data()
+    data = replace(data, train_labels=np.minimum(data.train_labels, 1))  # one class is rarer
+    tried = bench(data=data, resample=resample, **settings)
     taken: list[list[list[list[int]]]] = []
 
     def record(trainer: Trainer[Any], batches: list[Examples]) -> None:

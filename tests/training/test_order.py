@@ -1,10 +1,14 @@
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
 import pytest
+import torch
 
+from glassformer.training.classification import Classification
 from glassformer.training.order import balanced_rows, even_parts, passes_per_epoch, plan_epoch
 from glassformer.training.training_config import TrainingConfig
+from tests.training.samples import N_CLASSES, toy_data
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
 
@@ -69,6 +73,20 @@ def test_an_epoch_of_balanced_rows_reads_the_windows_of_these_rows(order: str) -
     assert windows.lengths.tolist() == np.minimum(LENGTHS[drawn], 15).tolist()
     assert (windows.starts + windows.lengths <= LENGTHS[drawn]).all()
     assert len(set(windows.starts[windows.rows == 44].tolist())) == 1 or LENGTHS[44] > 15
+
+
+@pytest.mark.parametrize(("resample", "read"), [("none", [16, 31]), ("balanced", [24, 24])])
+def test_the_transformer_reads_each_text_with_its_label_as_often_as_the_recipe_says(
+    resample: str, read: list[int]
+) -> None:
+    data = toy_data()
+    data = replace(data, train_labels=np.minimum(data.train_labels, 1))
+    config = TrainingConfig.model_validate({"resample": resample, "min_steps_per_epoch": 1})
+    batches = [each for step in Classification(data, config, max_seq_len=99).steps(0) for each in step()]
+    labels = torch.cat([each.labels for each in batches])
+    assert torch.bincount(labels, minlength=N_CLASSES).tolist() == [*read, 0]
+    first = torch.cat([each.inputs.token_ids[:, 1] for each in batches])
+    assert torch.equal((first - 3).clamp(max=1), labels)
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(1, [1]), (4, [4]), (5, [3, 2]), (9, [3, 3, 3])])
