@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
 from fastapi.testclient import TestClient
 
 from glassformer.desk.app import create_desk
@@ -18,8 +17,8 @@ REFUNDS = range(0, ROWS, 4)  # the model is wrong on these
 ME = Viewer(who="me", blind=False)
 
 
-def refunds(folder: Path, *, shop: bool = False) -> Project:
-    texts = [f"{'refund' if row in REFUNDS else 'order'} {'late' if row % 2 else 'here'}" for row in range(ROWS)]
+def refunds(folder: Path, *, shop: bool = False, word: str = "refund") -> Project:
+    texts = [f"{word if row in REFUNDS else 'order'} {'late' if row % 2 else 'here'}" for row in range(ROWS)]
     columns = ("text", "label", *(["shop"] if shop else []))
     rows = [
         (text, "blame", *(["north" if row in REFUNDS else "south"] if shop else [])) for row, text in enumerate(texts)
@@ -52,11 +51,10 @@ def test_who_labels_blind_is_told_of_none(tmp_path: Path) -> None:
     assert weak_groups(refunds(tmp_path).store, Viewer(who="ben", blind=True)) == []
 
 
-@pytest.mark.parametrize("given", [["1", "2"] * 30, None])
-def test_there_are_none_of_numbers_or_without_answers(given: list[str] | None, tmp_path: Path) -> None:
-    project = project_of(tmp_path, [f"text {row}" for row in range(60)], given=given)
-    if given:
-        project.read(text="text", label="label", task="number")
-        answers = [(row + 1, "2", None) for row in range(60)]
-        project.store.keep_unseen(pl.DataFrame(answers, ["id", "answered", "probability"], orient="row"), number=1)
-    assert weak_groups(project.store, ME) == []
+def test_there_are_none_without_answers(tmp_path: Path) -> None:
+    assert weak_groups(project_of(tmp_path, ["a text"] * 60).store, ME) == []
+
+
+def test_a_search_that_does_not_find_them_is_not_offered(tmp_path: Path) -> None:
+    project = refunds(tmp_path, word="Über")  # SQLite knows small and large letters of ASCII alone
+    assert {each["name"]: each["words"] for each in weak_groups(project.store, ME)}["keyword: über"] is None

@@ -11,12 +11,13 @@ from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import N_CLASSES, toy_data
 
 LENGTHS = np.random.default_rng(4).integers(1, 30, 53)
+SAME = np.zeros(53, np.int64)
 
 
 def rows(epoch: int, **settings: object) -> list[list[int]]:
     """The rows of each step."""
     config = TrainingConfig.model_validate({"batch_size": 7, "accumulation": 3, "min_steps_per_epoch": 1} | settings)
-    windows, steps = plan_epoch(LENGTHS, config, max_seq_len=16, epoch=epoch)
+    windows, steps = plan_epoch(LENGTHS, config, max_seq_len=16, epoch=epoch, classes=SAME)
     assert windows.lengths.max() == 15
     return [[row for batch in step for row in windows.rows[batch].tolist()] for step in steps]
 
@@ -39,7 +40,7 @@ def test_passes_are_counted_as_they_are_made(order: str, fewest: int, passes: in
     config = TrainingConfig.model_validate(
         {"batch_size": 7, "accumulation": 3, "order": order, "min_steps_per_epoch": fewest}
     )
-    assert passes_per_epoch(LENGTHS, config, max_seq_len=16) == passes
+    assert passes_per_epoch(LENGTHS, config, max_seq_len=16, classes=SAME) == passes
     assert len(list(chain(*rows(0, order=order, min_steps_per_epoch=fewest)))) == 53 * passes
 
 
@@ -59,6 +60,15 @@ def test_balanced_rows_are_as_many_of_each_class_and_others_in_each_epoch() -> N
     others = [set(balanced_rows(classes, seed=7, epoch=epoch).tolist()) for epoch in range(20)]
     assert set.union(*others) == set(range(53))
     assert set(rows.tolist()) != set(balanced_rows(classes, seed=8, epoch=2).tolist())
+
+
+def test_balanced_rows_are_planned_as_they_are_read() -> None:
+    lengths, classes = np.array([3] * 95 + [400] * 5), np.array([0] * 95 + [1] * 5)
+    config = TrainingConfig.model_validate({"resample": "balanced", "batch_tokens": 800, "min_steps_per_epoch": 40})
+    _, steps = plan_epoch(lengths, config, max_seq_len=512, epoch=0, classes=classes)
+    passes = passes_per_epoch(lengths, config, max_seq_len=512, classes=classes)
+    assert 40 <= len(steps) < 40 + len(steps) / passes
+    assert passes < passes_per_epoch(lengths, config, max_seq_len=512, classes=np.zeros(100, np.int64))
 
 
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])

@@ -284,6 +284,9 @@ def test_the_files_of_a_body_may_be_gone_but_not_change(kind: str, tmp_path: Pat
         train_classifier(Sources(train=opinions()), given, out=out, resume=True)
     name.write_text(before)
     shutil.rmtree(files)
+    if kind == "body":
+        with pytest.raises(UsageError, match="there is no body"):
+            train_classifier(Sources(train=opinions()), given, out=out, overwrite=True)
     resumed = train_classifier(Sources(train=opinions()), given, out=out, resume=True)
     assert list(resumed.readers) == [kind]
 

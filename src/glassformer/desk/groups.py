@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.desk.shapes import Viewer
-from glassformer.desk.shown import unseen_rows
+from glassformer.desk.shapes import LONGEST_SEARCH, Search, Viewer
+from glassformer.desk.shown import number_found, unseen_rows
 from glassformer.desk.store import Store
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import SIGNIFICANCE, slice_name
@@ -21,7 +21,7 @@ _SHOWN = 5
 def weak_groups(store: Store, viewer: Viewer) -> list[dict[str, Any]]:
     """Return the slices of the texts with a label that have significantly more errors, the most certain first.
 
-    `words` finds their texts by a search; it is null where none can. Of a number, the report says it alone.
+    `words` is a search that finds their errors, or null. Numbers have no groups here; the report lists them.
     """
     rows = [] if store.labelling.panel == "number" else unseen_rows(store, viewer)
     if not rows:
@@ -38,14 +38,17 @@ def weak_groups(store: Store, viewer: Viewer) -> list[dict[str, Any]]:
             "texts": each.rows,
             "wrong": 1 - each.accuracy.value,
             "wrong_of_rest": 1 - each.accuracy_of_rest,
-            "words": _search(each, columns),
+            "words": _search(each, store, viewer),
         }
         for each in found.listed
         if each.corrected_p < SIGNIFICANCE
     ][:_SHOWN]
 
 
-def _search(found: Slice, columns: pl.DataFrame) -> str | None:
-    if found.kind == "length" or (found.column and not (columns[found.column] == found.value).any()):
+def _search(found: Slice, store: Store, viewer: Viewer) -> str | None:
+    """Return a search for the errors of a slice. None if they are not found so: it is a range, or has odd letters."""
+    words, errors = f'"{found.value}"', round(found.rows * (1 - found.accuracy.value))
+    if found.kind == "length" or len(words) > LONGEST_SEARCH:
         return None
-    return f'"{found.value}"'
+    search = Search(who=viewer.who, blind=viewer.blind, state="wrong", words=words)
+    return words if number_found(store, search) >= errors else None

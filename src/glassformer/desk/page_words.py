@@ -9,6 +9,7 @@ _NAMES = {
     "label": "Labels",
     "task": "Each text gets",
     "columns": "All columns",
+    "lower": "All columns",
     "levels": "Between two levels",
 }
 _VALUES = {

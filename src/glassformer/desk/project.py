@@ -332,7 +332,7 @@ def _kind(
     """Return the facts about the kind of labels, and sentences about it."""
     if facts["label"] is None:
         if facts["lower"]:
-            raise UsageError("`columns=` names lower levels, and `label=` none; name there the column of the highest")
+            raise UsageError("`lower=` names lower levels, and `label=` none; name there the column of the highest")
         return {"task": task, "levels": levels}, []
     source = SourceConfig(train=table, text=facts["text"], label=facts["label"], task=task, levels=levels)
     source = find_task(source, by_content=True).source

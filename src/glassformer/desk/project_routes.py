@@ -158,8 +158,12 @@ class _Project:
     def chosen(self, settings: Settings) -> dict[str, Any]:
         """Return what a person chose, as it is kept."""
         store, found = self.project.store, settings.model_dump(exclude_none=True)
-        rules = {"rules": checked(found["rules"], store.labelling, store.classes)} if "rules" in found else {}
-        return found | rules
+        before = found.pop("rules_before", None)
+        if "rules" not in found:
+            return found
+        if before is not None and before != store.facts.get("rules", ""):
+            raise UsageError("the rules were changed elsewhere meanwhile; copy yours, and reload the page")
+        return found | {"rules": checked(found["rules"], store.labelling, store.classes)}
 
     def state(self) -> dict[str, Any]:
         """Return what the page shows of the project."""

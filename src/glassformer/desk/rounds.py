@@ -112,18 +112,19 @@ class Rounds:
                 raise UsageError("a model is being trained already; wait for it, or stop it")
             if (why := self.refusal()) is not None:
                 raise UsageError(why)
-            rounds = self.project.store.rounds()
-            number = rounds[-1]["number"] + 1 if rounds else 1
-            batch = self.project.store.last_batch  # the names of the classes are those after it
-            lesson = self.project.write_lesson()["id"]
-            record = {
-                "labels": len(lesson),
-                "batch": batch,
-                "command": shlex.join(self._command(number)),
-                "settings": self.project.settings(),
-                "began": time.time(),
-            }
-            self.project.store.write_round(number, "running", record)
+            with self.project.store.change():  # labels, rules and settings of one moment
+                rounds = self.project.store.rounds()
+                number = rounds[-1]["number"] + 1 if rounds else 1
+                batch = self.project.store.last_batch  # the names of the classes are those after it
+                lesson = self.project.write_lesson()["id"]
+                record = {
+                    "labels": len(lesson),
+                    "batch": batch,
+                    "command": shlex.join(self._command(number)),
+                    "settings": self.project.settings(),
+                    "began": time.time(),
+                }
+                self.project.store.write_round(number, "running", record)
             self._stopped, self.said = False, "starting"
             self._thread = threading.Thread(target=self._run, args=(number, record, lesson), name="round", daemon=True)
             self._thread.start()
@@ -192,9 +193,9 @@ class Rounds:
                 if path.name != REPORT_FILE:
                     shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
-    def _trained(self, number: int) -> str | None:
-        """Run the command. Return why there is no model, or None."""
-        arguments = [sys.executable, "-m", *self._command(number)]
+    def _trained(self, number: int) -> str | None:  # noqa: ARG002 (tests have a model for it)
+        """Run the command of the last round. Return why there is no model, or None."""
+        arguments = [sys.executable, "-m", *shlex.split(self.project.store.rounds()[-1]["command"])]
         self._process = subprocess.Popen(
             arguments, cwd=self.project.folder, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from glassformer.desk.labelling import Labelling
 from glassformer.errors import UsageError
 from glassformer.readers.rules.parsing import lines_of, parse_rules
+from glassformer.readers.rules.saying import Saying
 
 _WHERE = "Rules"  # what the page calls them
 
@@ -35,7 +37,13 @@ def usable(kept: str, labelling: Labelling, classes: Sequence[str]) -> tuple[str
     """
     if not kept.strip() or not (classes or labelling.task == "number"):
         return "", []
-    saying, lines, waiting = labelling.saying(classes), kept.split("\n"), list[str]()
+    read, waiting = _usable(kept, labelling.saying(classes))
+    return read, list(waiting)
+
+
+@lru_cache(maxsize=4)  # the page asks every second, and patterns take long to compile
+def _usable(kept: str, saying: Saying) -> tuple[str, tuple[str, ...]]:
+    lines, waiting = kept.split("\n"), list[str]()
     rules = list(lines_of(kept, _WHERE, saying.example))
     for at, answer, rest in rules:
         try:
@@ -43,4 +51,4 @@ def usable(kept: str, labelling: Labelling, classes: Sequence[str]) -> tuple[str
         except UsageError as error:
             waiting.append(error.message)
             lines[rest["line"] - 1] = f"# {lines[rest['line'] - 1]}"
-    return ("\n".join(lines) if len(waiting) < len(rules) else ""), waiting
+    return ("\n".join(lines) if len(waiting) < len(rules) else ""), tuple(waiting)

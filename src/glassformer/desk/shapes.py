@@ -10,7 +10,7 @@ from glassformer.data.sources import Task
 from glassformer.serving.shapes import BodyOfRequest
 
 MOST_AT_ONCE = 10_000  # texts that are labelled together
-_LONGEST_NAME, _LONGEST_NOTE = 200, 2_000
+LONGEST_SEARCH, _LONGEST_NAME, _LONGEST_NOTE = 200, 200, 2_000
 _HIGHEST_COST = 1e9
 _LONGEST_RULES = 1_000_000
 
@@ -39,13 +39,13 @@ class Viewer(BodyOfRequest):
 class Search(Viewer):
     """Which texts are looked for. Words in double quotes are one phrase."""
 
-    words: str = Field(default="", max_length=_LONGEST_NAME)
+    words: str = Field(default="", max_length=LONGEST_SEARCH)
     label: str | None = Field(default=None, max_length=_LONGEST_NAME)
     """A class. With levels, it may also be all classes below a level (see `Labelling.is_among`)."""
     state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong", "missed", "extra"] = "all"
     """`missed`: the class `label` was not answered. `extra`: the class `answered` is not in the label."""
     answered: str | None = Field(default=None, max_length=_LONGEST_NAME)
-    """The same that the model of the last round answered, of a text with a label that it had not learned."""
+    """A class that the model of the last round answered to a text with a label, which it had not learned."""
 
 
 class SearchPage(Search):
@@ -93,6 +93,8 @@ class Settings(BodyOfRequest):
 
     twice: bool | None = None
     rules: str | None = Field(default=None, max_length=_LONGEST_RULES)
+    rules_before: str | None = None
+    """What the rules were before they were edited."""
     threshold: float | None = Field(default=None, ge=0, le=1)
     """What an automatic answer needs (see `Labelling.sureness`)."""
     wrong: float | None = Field(default=None, ge=0, le=_HIGHEST_COST)

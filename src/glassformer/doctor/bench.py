@@ -20,14 +20,13 @@ from glassformer.data.batches import Batch, assemble
 from glassformer.data.labels import LabelSet
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
-from glassformer.data.windows import random_windows
 from glassformer.doctor.findings import Finding
 from glassformer.doctor.texts import check_labels, check_spellings, check_stand_ins
 from glassformer.models.memory import keep_large_buffers
 from glassformer.training.classification import TrainingData
 from glassformer.training.objectives import objective
 from glassformer.training.optimizers import build_optimizers, freeze, set_learning_rate
-from glassformer.training.order import one_pass, plan_epoch
+from glassformer.training.order import one_pass, plan_epoch, windows_of
 from glassformer.training.preparation import Prepared
 from glassformer.training.training_config import TrainingConfig
 
@@ -71,8 +70,9 @@ class Bench:
     @property
     def steps_per_pass(self) -> int:
         """The number of steps in which each text is seen once."""
-        lengths, seed = self.data.train.lengths, self.config.seed
-        return len(one_pass(random_windows(lengths, self.max_seq_len, seed=seed, epoch=0), self.config, 0))
+        lengths, classes = self.data.train.lengths, self.data.train_labels
+        windows = windows_of(lengths, self.config, max_seq_len=self.max_seq_len, epoch=0, classes=classes)
+        return len(one_pass(windows, self.config, 0))
 
     def sample(self, number: int) -> list[Batch]:
         """Return the first batches of an epoch that `groups` does not reach."""

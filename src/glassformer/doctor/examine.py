@@ -30,6 +30,7 @@ from glassformer.doctor.texts import (
 from glassformer.doctor.tokens import report_tokens
 from glassformer.targets.parts import part, part_of
 from glassformer.training.initial_weights import InitialWeights
+from glassformer.training.own_text import check_body_exists
 from glassformer.training.preparation import Prepared
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
@@ -63,6 +64,7 @@ def diagnose(
     with torch.random.fork_rng(devices=devices):
         on_check("the vocabulary of the training rows" if init is None else f"the weights of {init.name}")
         way = part_of(task, "training")
+        check_body_exists(recipe.model)
         prepared, limits = way.prepare(sources, recipe, init=init, device=device), list[str]()
         bench = _bench(prepared, limits)
         on_check("labels, lengths, unknown words, duplicates")

@@ -19,8 +19,8 @@ CHUNK_CELLS = 8_000_000  # keeps one chunk of resampled counts near 64 MB
 class Draws(TypedDict, total=False):
     """How rows are drawn anew for an interval.
 
-    `seed` is 0 and `resamples` `RESAMPLES` if they are not given. `worth` is the share of the rows that tell something
-    of their own (see `worth_of_folds`): so many are drawn. It is 1 if all of them do.
+    `seed` is 0 and `resamples` `RESAMPLES` if they are not given. `worth` is the share of the rows that counts as
+    independent (see `worth_of_folds`), 1 if all of them do. Each resample draws that many.
     """
 
     seed: int
@@ -127,7 +127,7 @@ def wilson(right: float, rows: float) -> Estimate:
 
 
 def worth_of_folds(folds: int) -> float:
-    """Return the share of rows of their own that rows of cross-validation are worth.
+    """Return which share of the rows of cross-validation counts as independent.
 
     The models of the folds share rows, so what they get right is not independent. The variance of a mean is taken times
     1 + folds / (folds - 1) (Nadeau & Bengio 2003), as if there were fewer rows. If `folds` is 1, the rows were held out

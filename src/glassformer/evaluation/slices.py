@@ -46,8 +46,8 @@ def find_slices(
     """Compare the rows of each slice with all other rows.
 
     A slice is a quarter of the rows by length or by a column of many numbers, the rows with one value of another
-    column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each. For `worth`, see
-    `Draws`.
+    column, or those that contain a word. The slice and the rest have at least `FEWEST_ROWS` rows each. Intervals
+    count `worth` of the rows (see `Draws`). p compares rows that the same models answered, so it counts all.
     """
     lengths, keywords = _words_in(pl.DataFrame({"text": texts, "right": right}))
     found = [_counted("length", None, value, right[which]) for value, which in quarters(lengths)]

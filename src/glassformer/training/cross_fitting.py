@@ -232,7 +232,8 @@ def _fit(
     def answers() -> FloatArray:
         return score(logits_of(model), held_out, max_seq_len=window, n_classes=len(part.labels.names))
 
-    passes = passes_per_epoch(part.data.train.lengths, prepared.training, max_seq_len=window)
+    lengths, classes = part.data.train.lengths, part.data.train_labels
+    passes = passes_per_epoch(lengths, prepared.training, max_seq_len=window, classes=classes)
     steps_of_pass = math.ceil(len(trainer.task.steps(0)) / passes)
     watch = _Watch(trainer=trainer, judge=judge, answers=answers, steps_of_pass=steps_of_pass)
     observer.look, trainer.before_step = watch.after_epoch, watch.before_step

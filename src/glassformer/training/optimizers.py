@@ -18,7 +18,8 @@ from glassformer.training.training_config import LoopConfig
 class Float32Muon(torch.optim.Muon):
     """Muon (Jordan et al. 2024) whose products are of float32.
 
-    torch multiplies in bfloat16. A processor without instructions for it takes ten to thirty times as long.
+    torch multiplies in bfloat16. A processor without instructions for it takes ten to thirty times as long. The
+    momentum is Nesterov's, and a step as long as that of AdamW, whatever `nesterov` and `adjust_lr_fn` say.
     """
 
     @torch.no_grad()
@@ -37,7 +38,7 @@ class Float32Muon(torch.optim.Muon):
 
 
 def orthogonal(matrix: Tensor, group: dict[str, Any]) -> Tensor:
-    """Return about U Vᵀ of a matrix U S Vᵀ, by the Newton–Schulz iteration that a group of Muon describes."""
+    """Return U S' Vᵀ of a matrix U S Vᵀ, with all S' near 1, by the Newton–Schulz iteration of a group of Muon."""
     a, b, c = group["ns_coefficients"]
     wide = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
     wide = wide / wide.norm().clamp(min=group["eps"])

@@ -20,23 +20,28 @@ PASSES_OF_AN_EPOCH = 1_000
 
 
 def plan_epoch(
-    lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int, classes: Array | None = None
+    lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int, classes: Array
 ) -> tuple[Windows, list[list[IntArray]]]:
     """Return the windows of an epoch and its steps, each a group of batches. If texts are few, they come repeatedly.
 
     Args:
-        classes: (texts,) the class of each, by which `training.resample` draws. Without them each text is read.
+        classes: (texts,) what each text is labelled with, by which `training.resample` draws.
     """
-    rows = np.arange(len(lengths))
-    if classes is not None and config.resample == "balanced":
-        rows = balanced_rows(classes, seed=config.seed, epoch=epoch)
-    windows = replace(random_windows(lengths[rows], max_seq_len, seed=config.seed, epoch=epoch), rows=rows)
+    windows = windows_of(lengths, config, max_seq_len=max_seq_len, epoch=epoch, classes=classes)
     first = one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH)
     return windows, first + [
         group
         for i in range(1, _passes(first, config))
         for group in one_pass(windows, config, epoch * PASSES_OF_AN_EPOCH + i)
     ]
+
+
+def windows_of(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, epoch: int, classes: Array) -> Windows:
+    """Return the windows that a pass of an epoch reads. For `classes`, see `plan_epoch`."""
+    rows = np.arange(len(lengths))
+    if config.resample == "balanced":
+        rows = balanced_rows(classes, seed=config.seed, epoch=epoch)
+    return replace(random_windows(lengths[rows], max_seq_len, seed=config.seed, epoch=epoch), rows=rows)
 
 
 def balanced_rows(classes: Array, *, seed: int, epoch: int) -> IntArray:
@@ -52,9 +57,9 @@ def balanced_rows(classes: Array, *, seed: int, epoch: int) -> IntArray:
     )
 
 
-def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int) -> int:
-    """Return how often the first epoch reads each text: once, or as often as it takes to have enough steps."""
-    windows = random_windows(lengths, max_seq_len, seed=config.seed, epoch=0)
+def passes_per_epoch(lengths: IntArray, config: TrainingConfig, *, max_seq_len: int, classes: Array) -> int:
+    """Return how often the first epoch reads its texts: once, or as often as it takes to have enough steps."""
+    windows = windows_of(lengths, config, max_seq_len=max_seq_len, epoch=0, classes=classes)
     return _passes(one_pass(windows, config, 0), config)
 
 

@@ -137,7 +137,7 @@ def reads_without_labels(recipe: Recipe) -> bool:
     return recipe.pretraining is not None or _learns_vectors(recipe, unlabelled=True)
 
 
-def check_there(model: DesignConfig) -> None:
+def check_body_exists(model: DesignConfig) -> None:
     """Raise `UsageError` if a recipe names a body that does not exist, before anything is learned."""
     if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
         check_body(body_folder(model.body))

@@ -28,7 +28,6 @@ from glassformer.evaluation.drift_table import label_figures
 from glassformer.models.build import build_model, parameter_count
 from glassformer.models.memory import check_fits
 from glassformer.models.model_config import DesignConfig, ModelConfig, SeveralTextsConfig
-from glassformer.prediction.folder_names import RUN_FILE
 from glassformer.readers.rules.parsing import read_rules
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.readers.rules.saying import LabelSaying, Saying
@@ -39,7 +38,7 @@ from glassformer.training.classification import Classification, TrainingData
 from glassformer.training.initial_weights import InitialWeights, start_from
 from glassformer.training.objectives import check_one_label, class_weights
 from glassformer.training.order import passes_per_epoch, plan_epoch
-from glassformer.training.own_text import OwnTexts, can_pretrain, check_there, own_texts
+from glassformer.training.own_text import OwnTexts, can_pretrain, own_texts
 from glassformer.training.processes import ALONE, Processes
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
@@ -68,8 +67,8 @@ def prepare(
         labels: None: those of the table.
 
     Raises:
-        UsageError: the rows cannot be learned from, there is no such body, all texts of an unlabelled source are left
-            out, or the minutes are no time or contradict the recipe.
+        UsageError: the rows cannot be learned from, all texts of an unlabelled source are left out, or the minutes are
+            no time or contradict the recipe.
     """
     if minutes is not None:
         check_minutes(minutes, recipe)
@@ -77,8 +76,6 @@ def prepare(
         recipe_for_inputs(recipe, sources, init),
         None if init is None else init.reading(sources.train.inputs),
     )
-    if work is None or not (work / RUN_FILE).exists():  # a run that has begun may keep all that it needs of a body
-        check_there(recipe.model)
     given, labels = labels is not None, labels or LabelSet.from_table(sources.labelled)
     check_head(recipe, labels)
     if not given:  # otherwise what rules may say follows from the rows
@@ -157,7 +154,8 @@ class Prepared:
         config = self.recipe.training
         if config.enough_steps is None:
             return config
-        _, steps = plan_epoch(self.data.train.lengths, config, max_seq_len=self.recipe.model.max_seq_len, epoch=0)
+        data, window = self.data, self.recipe.model.max_seq_len
+        _, steps = plan_epoch(data.train.lengths, config, max_seq_len=window, epoch=0, classes=data.train_labels)
         return config.model_copy(update={"epochs": min(config.epochs, -(-config.enough_steps // len(steps)))})
 
     @cached_property
@@ -309,12 +307,12 @@ class Prepared:
     @property
     def passes(self) -> int:
         """How often an epoch reads each row: more than once if there are few rows."""
-        window = self.recipe.model.max_seq_len
-        return passes_per_epoch(self.data.train.lengths, self.recipe.training, max_seq_len=window)
+        data, window = self.data, self.recipe.model.max_seq_len
+        return passes_per_epoch(data.train.lengths, self.recipe.training, max_seq_len=window, classes=data.train_labels)
 
 
 def check_head(recipe: Recipe, labels: LabelSet) -> None:
-    """Raise `UsageError` if the head is made for ordered classes, and these are not, or a setting for other labels."""
+    """Raise `UsageError` if the head or a setting is made for other labels than these."""
     if isinstance(recipe.model, ModelConfig) and recipe.model.head == "ordered" and not labels.ordered:
         raise UsageError("model.head = 'ordered' answers with ordered classes; name them: `order='bad,fair,good'`")
     if labels.multilabel:

@@ -33,6 +33,7 @@ from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cros
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.later_rows import with_drift
 from glassformer.training.loop import Observer, Silent, Trainer
+from glassformer.training.own_text import check_body_exists
 from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain_on_own_texts
 from glassformer.training.processes import ALONE, Processes, leader_first
@@ -95,6 +96,8 @@ def train_model(
         NotANumberError: training diverged; the best weights so far, if any, are in `out`.
     """
     observer, clock = observer or Silent(), time.perf_counter()
+    if not resume:  # a run that has begun keeps all that it needs of a body
+        check_body_exists(recipe.model)
     work = None if out is None else out / CHECKPOINT_FOLDER
     prepared = way.prepare(sources, recipe, init=init, device=device, work=work, minutes=minutes, processes=processes)
     shots = snapshots if processes.leads else None

@@ -302,14 +302,15 @@ def measure_pace(prepared: Prepared, folds: Sequence[Fold], seconds: float) -> P
     Trainer(prepared.model, task, config, observer=clock, processes=prepared.processes).run()
 
     def steps(of: IntArray) -> int:
-        return len(plan_epoch(of, recipe.training, max_seq_len=window, epoch=0)[1])
+        classes = prepared.data.train_labels[of]
+        return len(plan_epoch(lengths[of], recipe.training, max_seq_len=window, epoch=0, classes=classes)[1])
 
     validation = prepared.splits.validation
     held_out = sum(len(fold.held_out) for fold in folds) if validation is None else validation.frame.height
     answering = held_out * _seconds_per_answer(prepared)
-    steps_of_epoch = steps(lengths)
+    steps_of_epoch = steps(np.arange(len(lengths)))
     return Pace(
-        steps=tuple(epochs * each for each in [steps_of_epoch, *(steps(lengths[fold.learned]) for fold in folds)]),
+        steps=tuple(epochs * each for each in [steps_of_epoch, *(steps(fold.learned) for fold in folds)]),
         step=clock.step + (0 if validation is None else answering / steps_of_epoch),
         answering=answering,
     )

@@ -106,7 +106,7 @@ class TrainingConfig(LoopConfig):
     saves padding. `shuffled` ignores the length. `as-given` keeps the order of the table."""
     loss: Literal["cross-entropy", "focal", "bce-on-probabilities"] = "cross-entropy"
     """The loss of the transformer; other readers have fits of their own, which it does not change. `focal` counts texts
-    less that are answered rightly already (Lin et al. 2017), for one label per text alone. `bce-on-probabilities` is a
+    less that are answered rightly already (Lin et al. 2017); it needs one label per text. `bce-on-probabilities` is a
     published mistake, and serves only to reproduce that publication (see `binary_cross_entropy_on_probabilities`)."""
     number_loss: Literal["huber", "squared"] = "huber"
     """The loss if a number is learned. `huber` counts a large error less than `squared` does, so that a few wrong or
@@ -119,9 +119,9 @@ class TrainingConfig(LoopConfig):
     weight, inverse to their frequency. A table gives every label its own weight, above 0. Set it if rare classes
     matter."""
     resample: Literal["none", "balanced"] = "none"
-    """Which rows the transformer reads in an epoch: each one, or with `balanced` as many of each class, drawn anew in
-    each epoch. Rows of rare classes then come repeatedly and some of frequent ones are left out, for one label per text
-    alone. Other readers learn each row once. Set this or `class_weights`, as both together count rare classes twice."""
+    """Which rows the transformer reads in an epoch: all, or with `balanced` equally many of each class, drawn anew in
+    each epoch. Rows of rare classes then come repeatedly and some of frequent ones are left out. It needs one label per
+    text. Other readers learn each row once. Set this or `class_weights`, as both together count rare classes twice."""
     costs: CostRows = ()
     """What wrong answers cost: a number for each label that may be missed, or a table with the columns truth, answer
     and cost. `review` is the cost of asking a person. Other mistakes cost 1. The answers are then those of the least

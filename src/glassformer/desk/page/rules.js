@@ -4,7 +4,7 @@ import { counted, el } from "/page/dom.js";
 import { once, post } from "./server.js";
 
 export function ruling(desk) {
-  let kept = ""; // what the desk keeps
+  let begun = ""; // the rules that the field was filled with
   const field = el("textarea", { id: "rules", rows: 6, spellcheck: false, "aria-describedby": "about-rules" });
   const summary = el("summary", {}), about = el("p", { className: "soft", id: "about-rules" });
   const waiting = el("ul", { className: "notes" }), done = el("p", { role: "status" });
@@ -16,18 +16,19 @@ export function ruling(desk) {
   /** Keeps what is written. Whether the desk takes it. */
   async function keep() {
     done.textContent = "";
-    if (field.value.trim() === kept) return true;
-    const state = await desk.ask(() => post("/desk/settings", { rules: field.value }));
+    const sent = field.value;
+    if (sent.trim() === begun.trim()) return true;
+    const state = await desk.ask(() => post("/desk/settings", { rules: sent, rules_before: begun }));
     if (!state) return field.focus() ?? false;
+    if (field.value === sent) field.value = state.rules; // else more was typed meanwhile
+    begun = state.rules;
     await desk.refresh(state);
-    field.value = state.rules;
     done.textContent = "Kept. The next round reads them.";
     return true;
   }
 
   const show = once((given) => {
-    if (field.value.trim() === kept) field.value = given; // else somebody is writing
-    kept = given.trim();
+    if (field.value.trim() === begun.trim()) field.value = begun = given; // else somebody is writing
     const rules = given.split("\n").filter((line) => line.trim() && !line.trim().startsWith("#")).length;
     summary.textContent = rules ? counted(rules, "rule") : "Rules";
   });

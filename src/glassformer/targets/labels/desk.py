@@ -115,9 +115,11 @@ class PathOfLevels(OneClass):
 
     def distance(self, label: str, suggested: str) -> float:
         """Return the share of the nodes of both paths that one of them lacks: 1 − F1 of the pair."""
-        paths = (path_of(cell, self.levels) for cell in (label, suggested))
-        one, other = ({path[:depth] for depth in range(1, len(path) + 1)} for path in paths)
-        return 1 - 2 * len(one & other) / (len(one) + len(other))
+        return _unlike(self._nodes(label), self._nodes(suggested))
+
+    def _nodes(self, cell: str) -> set[tuple[str, ...]]:
+        path = tuple(path_of(cell, self.levels))
+        return {path[:depth] for depth in range(1, len(path) + 1)}
 
     def by_level(self, pairs: Sequence[tuple[str, str]]) -> str | None:
         if not pairs:
@@ -136,7 +138,12 @@ class PathOfLevels(OneClass):
         return Figure(f"{found.said}, by level: {by_level}", f"{found.short}; {by_level}", found.estimate)
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
-        return self.distance
+        nodes = {cell: self._nodes(cell) for cell in totals}  # a measure of agreement compares all of them
+        return lambda one, other: _unlike(nodes[one], nodes[other])
+
+
+def _unlike(one: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
+    return 1 - 2 * len(one & other) / (len(one) + len(other))
 
 
 class OrderedClass(OneClass):
