@@ -45,7 +45,7 @@ def test_dropout_of_torch_is_turned_off_too() -> None:
 @pytest.mark.parametrize("order", ["bucketed", "shuffled", "as-given"])
 @pytest.mark.parametrize("resample", ["none", "balanced"])
 def test_steps_are_those_of_the_run_itself(monkeypatch: pytest.MonkeyPatch, order: str, resample: str) -> None:
-    settings = {
+    settings: dict[str, Any] = {
         "order": order,
         "accumulation": 4,
         "batch_size": 13,
