@@ -11,18 +11,26 @@ from glassformer.experiments.published.table import markdown
 def uneven_tables(found: Document) -> Iterator[str]:
     """Yield accuracy and macro F1 for each way to train, and what they gain over cross entropy."""
     figures = ("accuracy", "macro_f1", "accuracy_gain", "macro_f1_gain")
+    plain = found["tables"][0]["lines"][0]["way"]
     lines = [
-        (f"`{table['data']}`, {line['readers']}", line["way"], *(interval(line[figure]) for figure in figures))
+        (
+            f"`{table['data']}`, {line['readers']}",
+            line["way"],
+            *("" if line["way"] == plain and "gain" in figure else interval(line[figure]) for figure in figures),
+        )
         for table in found["tables"]
         for line in table["lines"]
     ]
     yield markdown([("table", "learned with", "accuracy", "macro F1", "accuracy gained", "macro F1 gained"), *lines])
-    rows = "; ".join(
-        f"`{table['data']}`: {table['rows']:,} rows learned, {table['held_out_rows']:,} held out, rarest class "
-        f"{min(table['shares'], key=table['shares'].get)} {min(table['shares'].values()):.0%}"
-        for table in found["tables"]
-    )
-    yield f"Means over {seeds_in_words(found['seeds'])} with 95% intervals over the held-out rows. {rows}."
+    rows = []
+    for table in found["tables"]:
+        share, rarest = min((share, name) for name, share in table["shares"].items())
+        asked, models = table["transformer_asked"], len(table["transformer_asked"]) * len(found["seeds"])
+        rows.append(
+            f"`{table['data']}`: {table['rows']:,} rows learned, {table['held_out_rows']:,} held out, {share:.0%} of "
+            f"them {rarest}; the transformer answers in {sum(asked.values())} of {models} models."
+        )
+    yield f"Means over {seeds_in_words(found['seeds'])} with 95% intervals over the held-out rows. {' '.join(rows)}"
 
 
 def other_tables(found: Document) -> Iterator[str]:
