@@ -29,7 +29,7 @@ from glassformer.training.recipe import load_recipe
 
 ROWS = {"trec": 2_500, "vietnamese-feedback": 3_000}
 """Table → how many rows are learned."""
-SEEDS = (0,)
+SEEDS = (0, 1)
 PLAIN = "cross entropy"
 WAYS: Mapping[str, Mapping[str, Any]] = {
     PLAIN: {},

@@ -85,11 +85,11 @@ def test_each_way_to_train_is_measured_by_the_same_rows(tmp_path: Path, monkeypa
         assert line["accuracy_gain"]["value"] == pytest.approx(expected - 0.8)
         assert line["macro_f1"]["value"] == pytest.approx(1 if expected == 1 else 4 / 9)
         assert line["macro_f1_gain"]["value"] == pytest.approx(5 / 9 if expected == 1 else 0)
-    assert table["transformer_asked"] == dict(zip(uneven.WAYS, (1, 0, 1, 0), strict=True))
+    assert table["transformer_asked"] == dict(zip(uneven.WAYS, (2, 0, 2, 0), strict=True))
     text, below = uneven_tables({"tables": [table], "seeds": uneven.SEEDS})
     assert "| `made`, all readers | focal loss | 1.000" in text
     assert text.splitlines()[2].endswith("] |  |  |")  # cross entropy gains nothing over itself
-    assert "60 rows learned, 20 held out, 20% of them rare; the transformer answers in 2 of 4 models." in below
+    assert "60 rows learned, 20 held out, 20% of them rare; the transformer answers in 4 of 8 models." in below
 
 
 class Knowing:
