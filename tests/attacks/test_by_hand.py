@@ -1,12 +1,16 @@
 """Rules, costs and settings as people write them: odd, far too many, or no file at all."""
 
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from glassformer.readers.rules.matching import Matcher
+from glassformer.readers.rules.parsing import parse_rules
+from glassformer.readers.rules.saying import LabelSaying
 from tests.attacks.answer import answered, nothing_lost
 from tests.attacks.test_folders import sparse
 from tests.cli.conftest import quick as quick
@@ -187,6 +191,26 @@ def test_rules_that_cannot_be(name: str, reviews: Trained, tmp_path: Path) -> No
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with nothing_lost(tmp_path):
         answered(train(reviews.table, tmp_path / "m", "--rules", file), str(file), *words)
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("limit", ["parsing", "matching"])
+def test_patterns_that_take_long(limit: str, reviews: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"glassformer.readers.rules.{limit}._MOST_SECONDS", -1 if limit == "matching" else 1)
+    heavy = r"/\w{150}z%d/ -> very good" if limit == "parsing" else "/[a-z ].{1,2000}%d!/ -> very good"
+    (tmp_path / "rules.txt").write_text("\n".join(heavy % number for number in range(40)), encoding="utf-8")
+    words = {"parsing": "more than 1 seconds to compile", "matching": "take too long to find"}[limit]
+    answered(train(reviews.table, tmp_path / "m", "--rules", tmp_path / "rules.txt"), words)
+
+
+@pytest.mark.mended
+def test_patterns_are_compiled_once_for_all_texts() -> None:
+    heavy = "\n".join(rf"/\w{{150}}z{number}/ -> very good" for number in range(20))
+    matcher = Matcher.of(parse_rules(heavy, LabelSaying(labels=("very good",), several=False), "rules.txt"))
+    began = time.perf_counter()
+    for _ in range(200):
+        assert matcher.matches(["a short text"]) == [[]]
+    assert time.perf_counter() - began < 10  # compiled for each batch: above 200 seconds
 
 
 @pytest.mark.parametrize("name", cases(NO_RULES))

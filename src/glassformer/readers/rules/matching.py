@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import time
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from glassformer.data.inputs import BEGIN, END, RESERVED
 from glassformer.data.installed import pip_install
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief
 from glassformer.readers.counting.ngrams import field_of, words_of
-from glassformer.readers.rules.parsing import Rule
+from glassformer.readers.rules.parsing import Rule, search
 
 _BREAK = ""  # between the texts of a row: no phrase goes on from one to the next
+_MOST_SECONDS, _A_CHARACTER = 20, 1e-6  # seconds for all texts, and more by pattern: most take a hundredth of it
+_BEGINNING = 10_000  # characters, which tell how long a search will take
 _FOUND = re.compile(f"{BEGIN}([^{BEGIN}{END}]*){END}")
 
 
@@ -42,14 +46,15 @@ class Matcher:
         patterns = {number: rule.pattern for number, rule in enumerate(rules) if rule.pattern}
         return cls(phrases=phrases, lengths={word: sorted(each) for word, each in lengths.items()}, patterns=patterns)
 
+    @cached_property
+    def _searches(self) -> dict[int, Callable[[str], bool]]:
+        return {rule: search(pattern) for rule, pattern in self.patterns.items()}
+
     def matches(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the numbers of the rules that match each text, in ascending order."""
         found = [{rule for rule, _ in self._phrases_in(text)} if self.phrases else set() for text in texts]
-        if self.patterns and texts:
-            series = _as_series([_written(text) for text in texts])
-            for rule, pattern in self.patterns.items():
-                for row in series.str.contains(pattern).arg_true().to_list():
-                    found[row].add(rule)
+        for row, rule in self._patterns_in([_written(text) for text in texts] if self.patterns else []):
+            found[row].add(rule)
         return [sorted(each) for each in found]
 
     def places(self, text: str, words: Sequence[tuple[int, int]], of_counted: Sequence[int]) -> dict[int, set[int]]:
@@ -67,15 +72,20 @@ class Matcher:
         written = _written(text)
         if not unicodedata.is_normalized("NFC", text):
             words = [(len(_written(text[:start])), len(_written(text[:end]))) for start, end in words]
-        series = _as_series([written])
-        for rule, pattern in self.patterns.items():
-            if series.str.contains(pattern)[0]:
-                marked = series.str.replace_all(pattern, f"{BEGIN}${{0}}{END}")[0]
-                spans = [
-                    (each.start() - 2 * i, each.end() - 2 * i - 2) for i, each in enumerate(_FOUND.finditer(marked))
-                ]
-                found[rule] = set(_covered(spans, words))
+        for _, rule in self._patterns_in([written]):
+            marked = _as_series([written]).str.replace_all(self.patterns[rule], f"{BEGIN}${{0}}{END}")[0]
+            spans = [(each.start() - 2 * i, each.end() - 2 * i - 2) for i, each in enumerate(_FOUND.finditer(marked))]
+            found[rule] = set(_covered(spans, words))
         return found
+
+    def _patterns_in(self, written: Sequence[str]) -> Iterator[tuple[int, int]]:
+        """Yield each text in which a pattern matches, and the rule. Raises `UsageError` if that takes too long."""
+        most = _MOST_SECONDS + _A_CHARACTER * len(self.patterns) * sum(map(len, written))
+        until = time.perf_counter() + most
+        for rule, pattern in self.patterns.items():
+            for row, text in enumerate(written):
+                if _matches(pattern, text, until, self._searches[rule]):
+                    yield row, rule
 
     def _phrases_in(self, text: str) -> Iterator[tuple[int, list[int]]]:
         """Yield each phrase of a text: the number of its rule, and the numbers of its words among `words_of`."""
@@ -93,6 +103,20 @@ class Matcher:
             for length in self.lengths.get(word, ()):
                 for rule in self.phrases.get(tuple(words[first : first + length]), ()):
                     yield rule, places[first : first + length]
+
+
+def _matches(pattern: str, text: str, until: float, search: Callable[[str], bool]) -> bool:
+    """Whether a pattern matches. Raises `UsageError` if the search would end too late, since nothing stops it."""
+    now = time.perf_counter()
+    if len(text) > _BEGINNING:
+        search(text[:_BEGINNING])
+        now += (time.perf_counter() - now) * len(text) / _BEGINNING
+    if now > until:
+        raise UsageError(
+            f"the rules take too long to find in texts, most of all the pattern {brief(pattern)}; make its repetitions "
+            "shorter, such as {1,30}"
+        )
+    return search(text)
 
 
 def _covered(spans: Sequence[tuple[int, int]], words: Sequence[tuple[int, int]]) -> Iterator[int]:

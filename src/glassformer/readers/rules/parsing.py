@@ -14,19 +14,25 @@ What stands after the arrow depends on the kind of answer: see `saying.py`.
 from __future__ import annotations
 
 import re
+import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from glassformer.errors import UsageError, brief, words_of
+from pydantic import Field, TypeAdapter
+from pydantic_core import SchemaError
+
+from glassformer.errors import UsageError, brief
 from glassformer.readers.counting.ngrams import words_of as words_in
 from glassformer.readers.rules.saying import Said, Saying
 
-MOST_RULES, MOST_PATTERNS = 5_000, 200  # a pattern is compiled each time that texts are answered
+MOST_RULES, MOST_PATTERNS = 5_000, 200  # a pattern may take .1 seconds and 10 MiB
 LONGEST_PATTERN, LONGEST_PHRASE = 500, 20  # characters, words
 _MOST_BYTES = 1_000_000
+_MOST_SECONDS = 15
 _LINE_END = re.compile(r"\r\n?|\n")
 _LINE = re.compile(r"(?P<quoted>\"(?P<phrase>.*)\"|/(?P<pattern>.+)/(?P<flag>i?))\s*->\s*(?P<answer>.+)")
 
@@ -93,6 +99,7 @@ def lines_of(content: str, where: str, example: str) -> Iterator[tuple[str, str,
     Args:
         example: what may stand after the arrow.
     """
+    began = time.perf_counter()
     for number, line in enumerate(_LINE_END.split(content), 1):  # as editors count them; more ends lines for Python
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -105,6 +112,11 @@ def lines_of(content: str, where: str, example: str) -> Iterator[tuple[str, str,
             )
         phrase = () if found["phrase"] is None else _phrase(found["phrase"], at)
         pattern = "" if found["pattern"] is None else _pattern(found["pattern"], found["flag"], at)
+        if pattern and time.perf_counter() - began > _MOST_SECONDS:
+            raise UsageError(
+                f"{at}: the patterns up to here take more than {_MOST_SECONDS} seconds to compile; \\w stands for "
+                "140,000 characters, so write [a-z] where it is repeated many times"
+            )
         yield (
             at,
             found["answer"],
@@ -126,20 +138,23 @@ def _phrase(written: str, at: str) -> tuple[str, ...]:
     return words
 
 
-def _pattern(written: str, flag: str, at: str) -> str:
-    import polars as pl  # tables are an extra where PyTorch is missing
+@lru_cache(maxsize=MOST_PATTERNS)
+def search(pattern: str) -> Callable[[str], bool]:
+    """Return what says whether a text has a match. Raises `SchemaError` if the pattern cannot be compiled."""
+    return TypeAdapter(Annotated[str, Field(pattern=pattern)]).validator.isinstance_python
 
+
+def _pattern(written: str, flag: str, at: str) -> str:
     if len(written) > LONGEST_PATTERN:
         raise UsageError(
             f"{at}: the pattern has {len(written):,} characters, and at most {LONGEST_PATTERN} are allowed"
         )
     pattern = unicodedata.normalize("NFC", f"(?i){written}" if flag else written)
     try:
-        matches_nothing = pl.Series([""]).str.contains(pattern)[0]
-    except pl.exceptions.ComputeError as error:
-        lines = [line.strip() for line in str(error).splitlines()]
-        why = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), words_of(error))
-        raise UsageError(f"{at}: the pattern {brief(written)} cannot be used: {why}") from error
+        matches_nothing = search(pattern)("")
+    except SchemaError as error:
+        *_, why = re.split(r"\b(?:Schema)?[Ee]rror: ", str(error))
+        raise UsageError(f"{at}: the pattern {brief(written)} cannot be used: {brief(why)}") from error
     if matches_nothing:
         raise UsageError(f"{at}: the pattern {brief(written)} matches a text without any character; make it narrower")
     return pattern
