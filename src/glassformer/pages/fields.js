@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { editedText } from "./field.js";
 
+const LONGEST = 200_001; // units of UTF-16; a text of 100,000 characters has at most 200,000
 const NOTE = "An empty field counts as missing, and a category that the model does not know as other.";
 
 export class RowFields {
@@ -10,7 +11,7 @@ export class RowFields {
   constructor(place, inputs, { choose = false } = {}) {
     this.inputs = inputs;
     const texts = inputs.texts.map((name, number) => [name, el("textarea", {
-      id: number ? `text-${number + 1}` : "text", dir: "auto", rows: 2, spellcheck: false, autocomplete: "off",
+      id: number ? `text-${number + 1}` : "text", dir: "auto", rows: 2, maxLength: LONGEST, spellcheck: false, autocomplete: "off",
       placeholder: "Type or paste a text",
     })]);
     const columns = inputs.columns.map((column, number) => [

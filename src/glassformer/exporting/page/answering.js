@@ -6,6 +6,7 @@ import { unseenShare } from "./unseen.js";
 import { wellFormed, wordsIn } from "./tokenizer.js";
 
 const UNKNOWN_SHOWN = 20, WORDS_AT_ONCE = 8;
+const MOST_CHARACTERS = 100_000;
 const LONGEST_EXPLANATION = 4000; // milliseconds
 const BLANK = /^[\p{White_Space}\x1c-\x1f]*$/u; // as Python strips texts
 
@@ -17,8 +18,9 @@ export class Answering {
 
   /** What is read of a text that was typed, or of a row. */
   read(typed) {
-    const { inputs } = this.config;
-    return wellFormed(inputs ? composed(typed, inputs) : typed);
+    const { inputs } = this.config, text = wellFormed(inputs ? composed(typed, inputs) : typed);
+    if (text.length <= MOST_CHARACTERS) return text;
+    throw new Error(`The text has more than the ${MOST_CHARACTERS.toLocaleString("en")} characters that are read here. Shorten it.`);
   }
 
   /** The weighted scores of each reader for each text. They add up to those of the model. */

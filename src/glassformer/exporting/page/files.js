@@ -1,6 +1,15 @@
 // The files that the page holds, compressed and as letters.
 
-export async function unpacked(letters) {
+/** Throws what names the file if its letters were changed. */
+export async function unpacked(name, letters) {
+  try {
+    return await bytesOf(letters);
+  } catch {
+    throw new Error(`its ${name} is damaged`);
+  }
+}
+
+async function bytesOf(letters) {
   const packed = atob(letters.trim()), bytes = new Uint8Array(packed.length);
   for (let place = 0; place < packed.length; place += 1) bytes[place] = packed.charCodeAt(place);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

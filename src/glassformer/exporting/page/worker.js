@@ -15,7 +15,7 @@ let answering = null;
 
 async function load(config, packed) {
   const files = {};
-  for (const [name, letters] of Object.entries(packed)) files[name] = await unpacked(letters);
+  for (const [name, letters] of Object.entries(packed)) files[name] = await unpacked(name, letters);
   const counts = "counting.json" in files, reads = "model.onnx" in files;
   answering = new Answering({
     config,
