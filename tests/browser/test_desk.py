@@ -291,6 +291,7 @@ def test_a_class_with_another_name_is_suggested_and_doubted_by_it(page: Page, de
     suggested = {"id": list(range(2, 401)), "label": "payment", "probability": 0.75, "place": list(range(399))}
     project.store.suggest(pl.DataFrame(suggested), number=1)
     page.reload()
+    expect(page.locator("#typed")).to_be_focused()
     given, suggestion = page.locator("#given"), page.locator(".suggestion")
     while not suggestion.is_visible():
         text = str(given.text_content())
@@ -533,15 +534,22 @@ def test_a_folder_that_is_dropped_can_be_packed_and_dropped(browser: Browser, tm
 
 
 @contextmanager
-def labelling(browser: Browser, project: Project) -> Iterator[Page]:
-    """Open the desk where a project is labelled."""
+def opened(browser: Browser, project: Project) -> Iterator[Page]:
+    """Open the desk of a project."""
     desk = create_desk(project, learn)
     with answering(desk.app) as url:
         page = browser.new_page()
         page.goto(f"{url}{desk.app.query}")
-        page.locator("#step-label").click()
         yield page
         page.close()
+
+
+@contextmanager
+def labelling(browser: Browser, project: Project) -> Iterator[Page]:
+    """Open the desk where a project is labelled."""
+    with opened(browser, project) as page:
+        page.locator("#step-label").click()
+        yield page
 
 
 def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> None:
@@ -552,6 +560,7 @@ def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> No
     project.store.keep_unseen(pl.DataFrame(found, ["id", "answered", "probability"], orient="row"), number=1)
     project.store.write_round(1, "done", {"labels": 5})
     page.reload()
+    expect(page.locator("#typed")).to_be_focused()
     page.locator("#step-why").focus()
     keys.press("Enter")
     expect(page.locator(".verdict")).to_contain_text("5 texts with a label")
@@ -753,14 +762,46 @@ def test_an_answer_that_comes_late_takes_nothing_away(browser: Browser, tmp_path
         expect(page.locator(".classes [aria-pressed=true]")).to_have_count(1)
 
 
+def test_who_hides_suggestions_does_not_stay_at_a_text_that_was_decided_meanwhile(page: Page, desk: Desk) -> None:
+    held, given = list[Route](), page.locator("#given")
+    page.route("**/desk/people", lambda route: held.append(route))
+    text = str(given.text_content())
+    with page.expect_request("**/desk/people"):
+        page.locator("#blind").check()
+    (decided,) = (row["id"] for row in desk.rounds.project.store.rows("SELECT id FROM texts WHERE text = ?", text))
+    label(desk.rounds.project, [decided], "praise", who="anna")
+    held.pop().continue_()
+    expect(given).not_to_have_text(text)
+
+
+def test_a_step_that_is_drawn_takes_the_focus_from_nobody(page: Page, desk: Desk) -> None:
+    held, keys = list[Route](), page.keyboard
+    page.route("**/desk/next*", lambda route: held.append(route))
+    with page.expect_request("**/desk/next*"):
+        page.reload()
+    page.locator("#step-why").focus()
+    held.pop().continue_()
+    expect(page.locator("#given")).not_to_be_empty()
+    expect(page.locator("#step-why")).to_be_focused()
+    label(desk.rounds.project, [1, 2], "praise")
+    found = pl.DataFrame({"id": [1, 2], "answered": ["praise", "blame"], "probability": 0.9})
+    desk.rounds.project.store.keep_unseen(found, number=1)
+    desk.rounds.project.store.write_round(1, "done", {"labels": 2})
+    page.evaluate("dispatchEvent(new Event('focus'))")
+    keys.press("Enter")
+    link = page.get_by_role("link", name="1 text labelled praise and answered blame")
+    link.focus()
+    with page.expect_response("**/desk/groups*"):
+        page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(link).to_be_focused()
+
+
 def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: Path) -> None:
     rows = [(f"is the lamp number {n} red?", f"yes, lamp {n} is", "Berlin") for n in range(20)]
     project = Project.open(tmp_path / "desk")
     project.take(write_csv(tmp_path / "t.csv", rows, ("question", "answer", "shop")))
-    desk = create_desk(project, learn)
-    with answering(desk.app) as url:
-        page = browser.new_page()
-        page.goto(f"{url}{desk.app.query}")
+    with opened(browser, project) as page:
+        url = page.url.split("desk")[0]
         page.goto(f"{url}desk#open")
         page.get_by_text("All columns").click()
         page.get_by_label("Texts").select_option("question")
@@ -786,7 +827,6 @@ def test_columns_beside_a_text_are_chosen_and_shown(browser: Browser, tmp_path: 
         page.get_by_label("Search").fill("lamp 19")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="1 text", exact=True)).to_be_visible()
-        page.close()
 
 
 def test_columns_that_are_refused_are_not_left(browser: Browser, tmp_path: Path) -> None:

@@ -7,12 +7,10 @@ import polars as pl
 import pytest
 from playwright.sync_api import Browser, expect
 
-from glassformer.desk.app import create_desk
 from glassformer.desk.project import Project
 from tests.browser.chromium import CHROMIUM, Look, check_it_can_be_read
-from tests.browser.serving import answering
-from tests.browser.test_desk import labelling
-from tests.desk.samples import learn, project_of, some_texts
+from tests.browser.test_desk import labelling, opened
+from tests.desk.samples import project_of, some_texts
 from tests.trained import write_csv
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
@@ -52,7 +50,7 @@ def test_a_path_is_typed_by_the_end_of_its_levels(browser: Browser, project: Pro
         type_and_enter("aple", None)
         expect(page.locator("#alert")).to_contain_text("Did you mean Food > Fruit > Apple?")
         keys.press("Escape")
-        type_and_enter("Food >Bread > ", "Food > Bread")
+        type_and_enter("Food >  Bread", "Food > Bread")
         keys.press("2")
         expect(offered.nth(1)).to_have_text(re.compile("2 Food > Fruit > Pear 6"))
         check_it_can_be_read(page, looks=LOOKS)
@@ -66,6 +64,7 @@ def test_errors_are_compared_at_each_level(browser: Browser, project: Project) -
     project.store.write_round(1, "done", {"labels": 20})
     with labelling(browser, project) as page:
         keys, rows = page.keyboard, page.locator("tbody tr")
+        expect(page.locator("#typed")).to_be_focused()
         page.locator("#step-why").focus()
         keys.press("Enter")
         said = "Right at level 1 75%, level 2 75%, level 3 67%; hierarchical F1 73%."
@@ -95,10 +94,7 @@ def test_levels_in_columns_are_chosen(browser: Browser, tmp_path: Path) -> None:
     rows = [(f"text number {number}", "Food", ("Fruit", "Bread")[number % 2]) for number in range(20)]
     project = Project.open(tmp_path / "desk")
     project.take(write_csv(tmp_path / "t.csv", rows, ("text", "aisle", "kind")))
-    desk = create_desk(project, learn)
-    with answering(desk.app) as url:
-        page = browser.new_page()
-        page.goto(f"{url}{desk.app.query}")
+    with opened(browser, project) as page:
         expect(page.get_by_label("Between two levels")).to_be_hidden()
         page.get_by_label("Labels").select_option("aisle")
         page.get_by_label("Each text gets").select_option("levels")
@@ -114,7 +110,6 @@ def test_levels_in_columns_are_chosen(browser: Browser, tmp_path: Path) -> None:
         expect(page.locator("code").filter(has_text="doctor")).to_contain_text(
             "--label aisle --label kind --levels '::'"
         )
-        page.close()
 
 
 def test_a_suggestion_says_how_far_down_the_model_is_sure(browser: Browser, project: Project) -> None:

@@ -1,5 +1,6 @@
 """Classes with levels at the desk."""
 
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -80,13 +81,13 @@ def test_figures_are_those_of_the_report() -> None:
     tree = Tree.of(names, " > ")
     truth, given = ([tree.of_class[names.index(pair[side])] for pair in pairs] for side in (0, 1))
     f1 = hierarchical(tree, pl.Series(given).to_numpy(), pl.Series(truth).to_numpy()).f1.value
-    assert LEVELS.by_level(pairs) == f"level 1 100%, level 2 78%, level 3 0%; hierarchical F1 {f1:.0%}"
+    assert LEVELS.by_level(Counter(pairs)) == f"level 1 100%, level 2 78%, level 3 0%; hierarchical F1 {f1:.0%}"
     assert f1 == pytest.approx(2 * 17 / (3 * 6 + 2 * 5 + 3 + 4 * 4))
     found = LEVELS.figure(pairs)
     assert found.said.startswith("right on 4 of 10 texts (likely 17% to 69%), by level: level 1 100%, level 2 78%")
     assert found.estimate.value == 0.4
-    assert LEVELS.by_level([]) is None
-    assert labelling_of({"task": "classes"}).by_level(pairs) is None
+    assert LEVELS.by_level({}) is None
+    assert labelling_of({"task": "classes"}).by_level(Counter(pairs)) is None
 
 
 def test_an_error_is_the_worse_the_higher_it_is() -> None:

@@ -41,6 +41,10 @@ def test_rules_are_checked_and_kept(project: Project) -> None:
         assert given("# nothing").startswith("Rules holds no rule; write one on each line")
         assert client.get("/desk/state").json()["rules"] == RULES, "what was refused changed nothing"
         assert client.post("/desk/settings", json={"wrong": 2}).json()["rules"] == RULES
+        changed = client.post("/desk/settings", json={"rules": '"good" -> praise', "rules_before": "# another tab"})
+        assert changed.status_code == 422
+        assert "changed elsewhere meanwhile" in changed.json()["reason"]
+        assert project.store.facts["rules"] == RULES
         assert given(" ") == ""
         assert project.rules() == ("", [])
 

@@ -1,3 +1,4 @@
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -79,6 +80,19 @@ def test_muon_in_float32_takes_the_steps_of_torch() -> None:
     assert moved == 2 * (2 + 2)
     states = [muon.state_dict()["state"] for muon in muons]
     assert [set(state) for state in states[0].values()] == [set(state) for state in states[1].values()]
+
+
+def test_a_step_of_muon_is_that_of_its_formula() -> None:
+    """Decoupled weight decay, then Nesterov's momentum of .95, scaled as AdamW (Liu et al. 2025, equation 4)."""
+    matrix = torch.nn.Parameter(torch.randn(3, 5))
+    muon = Float32Muon([matrix], lr=0.1, weight_decay=0.2)
+    momentum = torch.zeros(3, 5)
+    for _ in range(3):
+        before, matrix.grad = matrix.detach().clone(), torch.randn(3, 5)
+        momentum = 0.95 * momentum + 0.05 * matrix.grad
+        update = orthogonal(0.05 * matrix.grad + 0.95 * momentum, muon.param_groups[0])
+        muon.step()
+        assert torch.allclose(matrix, before * (1 - 0.1 * 0.2) - 0.1 * 0.2 * math.sqrt(5) * update, atol=1e-6)
 
 
 def test_muon_makes_all_singular_values_alike() -> None:

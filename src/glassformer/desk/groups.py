@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.desk.shapes import LONGEST_SEARCH, Search, Viewer
+from glassformer.desk.shapes import LONGEST_NAME, Search, Viewer
 from glassformer.desk.shown import number_found, unseen_rows
 from glassformer.desk.store import Store
 from glassformer.evaluation.slices import find_slices
@@ -48,7 +48,7 @@ def weak_groups(store: Store, viewer: Viewer) -> list[dict[str, Any]]:
 def _search(found: Slice, store: Store, viewer: Viewer) -> str | None:
     """Return a search for the errors of a slice. None if they are not found so: it is a range, or has odd letters."""
     words, errors = f'"{found.value}"', round(found.rows * (1 - found.accuracy.value))
-    if found.kind == "length" or len(words) > LONGEST_SEARCH:
+    if found.kind == "length" or len(words) > LONGEST_NAME:
         return None
     search = Search(who=viewer.who, blind=viewer.blind, state="wrong", words=words)
     return words if number_found(store, search) >= errors else None

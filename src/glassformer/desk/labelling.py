@@ -66,8 +66,6 @@ class Labelling(ABC):
     """Whether classes have an order, which a person may change."""
     sureness: ClassVar[str] = "probability"
     """What `Said.sureness` is, in words."""
-    is_confidence: ClassVar[bool] = True
-    """Whether `Said.sureness` is the confidence of answers. Held-out rows then tell which share reaches a threshold."""
     measure: ClassVar[str] = "accuracy"
     """What `Figure.estimate` is."""
     mistake: ClassVar[str] = "A wrong answer costs"
@@ -155,8 +153,12 @@ class Labelling(ABC):
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         """Return how good suggestions are: pairs of a label that a person gave and what the model suggested."""
 
-    def by_level(self, pairs: Sequence[tuple[str, str]]) -> str | None:  # noqa: ARG002
-        """Return how good such suggestions are at each level, in words. None if classes have no levels."""
+    def by_level(self, counts: Mapping[tuple[str, str], int]) -> str | None:  # noqa: ARG002
+        """Return how good suggestions are at each level, in words. None if classes have no levels.
+
+        Args:
+            counts: how often which pair of a label and a suggestion occurs.
+        """
         return None
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002

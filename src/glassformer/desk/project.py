@@ -15,7 +15,7 @@ import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns, listing
 from glassformer.data.encodings import named_encoding, reading_as
-from glassformer.data.files import folder_written_aside, written_aside
+from glassformer.data.files import folder_written_aside, write_aside, written_aside
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.input_columns import Asked
 from glassformer.data.locks import LOCK_FILE
@@ -245,7 +245,10 @@ class Project:
             with written_aside(decisions) as aside:
                 self._decisions().write_csv(aside)
             written = [self._write(self.store.labelled(), folder / LABELS_FILE), decisions]
-            return [*written, *([_write_text(rules, folder / RULES_FILE)] if rules else [])]
+            if rules:
+                write_aside(folder / RULES_FILE, f"{rules}\n")
+                written.append(folder / RULES_FILE)
+            return written
         except OSError as error:
             raise UsageError(f"{folder} cannot be written to: {error.strerror}; name another folder") from error
 
@@ -284,7 +287,7 @@ class Project:
         """Write them as the table that the next round reads, with its rules if there are some, and return them."""
         lesson = self.lesson()
         if rules := self.rules()[0]:
-            _write_text(rules, self.folder / RULES_FILE)
+            write_aside(self.folder / RULES_FILE, f"{rules}\n")
         self._write(lesson, self.folder / LABELS_FILE)
         return lesson
 
@@ -295,12 +298,6 @@ class Project:
 
     def _as_table(self, labelled: pl.DataFrame) -> pl.DataFrame:
         return InputsRead.of(self.store.facts).as_table(labelled.select("text", "beside", "label", "way", "id"))
-
-
-def _write_text(content: str, path: Path) -> Path:
-    with written_aside(path) as aside:
-        aside.write_text(f"{content}\n", encoding="utf-8")
-    return path
 
 
 def _hidden_in(_folder: str, names: list[str]) -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from glassformer.desk.facts import labelling_of
 from glassformer.errors import UsageError
 from glassformer.prediction.answering import Answering
 
@@ -21,7 +20,7 @@ def automatic_share(facts: Mapping[str, Any], predictor: Answering) -> float | N
 
 def asked_of(facts: Mapping[str, Any], predictor: Answering) -> dict[str, float]:
     """Return what is asked of the answers of a model then (see `Target.answers`)."""
-    if facts.get("threshold") and not labelling_of(facts).is_confidence:
+    if facts.get("threshold") and "confidence" not in predictor.trained.config.target.columns:
         return {"review_below": facts["threshold"]}
     if not _confidences(facts, predictor):
         return {}

@@ -193,9 +193,10 @@ class Rounds:
                 if path.name != REPORT_FILE:
                     shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
 
-    def _trained(self, number: int) -> str | None:  # noqa: ARG002 (tests have a model for it)
-        """Run the command of the last round. Return why there is no model, or None."""
-        arguments = [sys.executable, "-m", *shlex.split(self.project.store.rounds()[-1]["command"])]
+    def _trained(self, number: int) -> str | None:
+        """Run the command of a round. Return why there is no model, or None."""
+        command = next(found["command"] for found in self.project.store.rounds() if found["number"] == number)
+        arguments = [sys.executable, "-m", *shlex.split(command)]
         self._process = subprocess.Popen(
             arguments, cwd=self.project.folder, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -10,7 +10,7 @@ from glassformer.data.sources import Task
 from glassformer.serving.shapes import BodyOfRequest
 
 MOST_AT_ONCE = 10_000  # texts that are labelled together
-LONGEST_SEARCH, _LONGEST_NAME, _LONGEST_NOTE = 200, 200, 2_000
+LONGEST_NAME, _LONGEST_NOTE = 200, 2_000
 _HIGHEST_COST = 1e9
 _LONGEST_RULES = 1_000_000
 
@@ -21,7 +21,7 @@ class ColumnsChosen(BodyOfRequest):
     text: str
     label: str | None = None
     task: Task
-    levels: str | None = Field(default=None, min_length=1, max_length=_LONGEST_NAME)
+    levels: str | None = Field(default=None, min_length=1, max_length=LONGEST_NAME)
     """What separates two levels of a class."""
     lower: list[str] = Field(default=[])
     """The columns of the levels below that of the label."""
@@ -32,19 +32,19 @@ class ColumnsChosen(BodyOfRequest):
 class Viewer(BodyOfRequest):
     """Who is shown texts, and whether this person labels blind."""
 
-    who: str = Field(default="", max_length=_LONGEST_NAME)
+    who: str = Field(default="", max_length=LONGEST_NAME)
     blind: bool = False
 
 
 class Search(Viewer):
     """Which texts are looked for. Words in double quotes are one phrase."""
 
-    words: str = Field(default="", max_length=LONGEST_SEARCH)
-    label: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    words: str = Field(default="", max_length=LONGEST_NAME)
+    label: str | None = Field(default=None, max_length=LONGEST_NAME)
     """A class. With levels, it may also be all classes below a level (see `Labelling.is_among`)."""
     state: Literal["all", "open", "labelled", "unsure", "skipped", "dropped", "wrong", "missed", "extra"] = "all"
     """`missed`: the class `label` was not answered. `extra`: the class `answered` is not in the label."""
-    answered: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    answered: str | None = Field(default=None, max_length=LONGEST_NAME)
     """A class that the model of the last round answered to a text with a label, which it had not learned."""
 
 
@@ -66,9 +66,9 @@ class Decided(BodyOfRequest):
     instead: str | None = None
     """The class in whose place the label comes then."""
     kind: Literal["label", "skip", "unsure", "drop"]
-    label: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    label: str | None = Field(default=None, max_length=LONGEST_NAME)
     note: str = Field(default="", max_length=_LONGEST_NOTE)
-    who: str = Field(max_length=_LONGEST_NAME)
+    who: str = Field(max_length=LONGEST_NAME)
     way: Literal["random", "any", "unsure", "second", "search", "alike", "doubt", "settle", "class"]
     shown: bool = False
 
@@ -76,16 +76,16 @@ class Decided(BodyOfRequest):
 class Named(Viewer):
     """Who labels in a tab, or whose last decision is undone."""
 
-    who: str = Field(max_length=_LONGEST_NAME)
+    who: str = Field(max_length=LONGEST_NAME)
 
 
 class ClassChanged(BodyOfRequest):
     """A new class, one that changes places with the one before, or one whose texts get another, maybe new, one."""
 
-    name: str = Field(pattern=r"\S", max_length=_LONGEST_NAME)
-    to: str | None = Field(default=None, pattern=r"\S", max_length=_LONGEST_NAME)
+    name: str = Field(pattern=r"\S", max_length=LONGEST_NAME)
+    to: str | None = Field(default=None, pattern=r"\S", max_length=LONGEST_NAME)
     up: bool = False
-    who: str = Field(max_length=_LONGEST_NAME)
+    who: str = Field(max_length=LONGEST_NAME)
 
 
 class Settings(BodyOfRequest):

@@ -28,6 +28,7 @@ _SHOWN = f"""
     END
     LEFT JOIN suggestions s ON s.text = t.id AND NOT ?2
     LEFT JOIN unseen u ON u.text = t.id AND c.id = last.id AND NOT ?2"""
+_ANSWERED = "c.kind = 'label' AND u.answered IS NOT NULL"
 _STATES = {
     "all": "1",
     "open": "c.id IS NULL",
@@ -36,7 +37,7 @@ _STATES = {
     "skipped": "c.kind = 'skip'",
     "dropped": "c.kind = 'drop'",
     "wrong": "c.kind = 'label' AND distance(c.label, u.answered) > 0",
-    "missed": "c.kind = 'label' AND u.answered IS NOT NULL AND NOT is_among(u.answered, ?)",
+    "missed": f"{_ANSWERED} AND NOT is_among(u.answered, ?)",
     "extra": "c.kind = 'label' AND NOT is_among(c.label, ?)",
 }
 
@@ -90,18 +91,17 @@ def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
     """
     found = store.rows(
         f"SELECT label, answered, count(*) AS texts, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} "
-        "WHERE c.kind = 'label' AND u.answered IS NOT NULL) GROUP BY label, answered",
+        f"WHERE {_ANSWERED}) GROUP BY label, answered",
         *_seen_by(store, viewer),
     )
     texts = sum(pair["texts"] for pair in found)
     kept = store.value("SELECT count(*) FROM unseen u JOIN current c ON c.text = u.text WHERE c.kind = 'label'")
     pairs = [{name: pair[name] for name in ("label", "answered", "texts")} for pair in found]
-    each = [(pair["label"], pair["answered"]) for pair in found for _ in range(pair["texts"])]
     return {
         "texts": texts,
         "hidden": kept - texts,
         "wrong": sum(pair["texts"] for pair in found if pair["wrong"]),
-        "by_level": store.labelling.by_level(each),
+        "by_level": store.labelling.by_level({(pair["label"], pair["answered"]): pair["texts"] for pair in found}),
         "pairs": pairs if store.labelling.panel == "class" else [],
         "by_class": _by_class(store, pairs) if store.labelling.panel == "classes" else [],
     }
@@ -110,8 +110,7 @@ def answers_shown(store: Store, viewer: Viewer) -> dict[str, Any]:
 def unseen_rows(store: Store, viewer: Viewer) -> list[Any]:
     """Return these texts one by one: text, beside, and whether the answer is `wrong`."""
     return store.rows(
-        f"SELECT text, beside, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} "
-        "WHERE c.kind = 'label' AND u.answered IS NOT NULL)",
+        f"SELECT text, beside, distance(label, answered) > 0 AS wrong FROM ({_SHOWN} WHERE {_ANSWERED})",
         *_seen_by(store, viewer),
     )
 

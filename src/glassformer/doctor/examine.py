@@ -30,8 +30,8 @@ from glassformer.doctor.texts import (
 from glassformer.doctor.tokens import report_tokens
 from glassformer.targets.parts import part, part_of
 from glassformer.training.initial_weights import InitialWeights
-from glassformer.training.own_text import check_body_exists
 from glassformer.training.preparation import Prepared
+from glassformer.training.readers import check_body_exists
 from glassformer.training.recipe import Recipe
 from glassformer.training.training_config import TrainingConfig
 

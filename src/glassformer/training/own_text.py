@@ -21,8 +21,7 @@ from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief, brief_value
-from glassformer.models.model_config import OWN_BODY, DesignConfig, LanguageModelConfig, ModelConfig
-from glassformer.readers.body.vectors import body_folder, check_body
+from glassformer.models.model_config import OWN_BODY, LanguageModelConfig, ModelConfig
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.recipe import Recipe
 
@@ -135,12 +134,6 @@ def _many(own: Sequence[Documents], splits: Splits) -> bool:
 def reads_without_labels(recipe: Recipe) -> bool:
     """Whether a run with this recipe reads unlabelled texts, if there are some."""
     return recipe.pretraining is not None or _learns_vectors(recipe, unlabelled=True)
-
-
-def check_body_exists(model: DesignConfig) -> None:
-    """Raise `UsageError` if a recipe names a body that does not exist, before anything is learned."""
-    if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
-        check_body(body_folder(model.body))
 
 
 def _learns_vectors(recipe: Recipe, unlabelled: bool) -> bool:

@@ -23,7 +23,7 @@ from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.reader_files import kind_of_reader
 from glassformer.readers.body.fitting import fit_body, share_known
 from glassformer.readers.body.learning import BodySettings, learn_body
-from glassformer.readers.body.vectors import Body, body_folder
+from glassformer.readers.body.vectors import Body, body_folder, check_body
 from glassformer.readers.encoder.prediction import TextEncoder
 from glassformer.readers.encoder.training import fit_encoder, read_encoder
 from glassformer.readers.folds import folds_of, repeats_few
@@ -173,6 +173,12 @@ def body_of(model: DesignConfig) -> Body | TextEncoder | None:
     if model.body.startswith(HUB):
         return read_encoder(model.body)
     return Body.load(body_folder(_DEFAULT_BODY if model.body == "auto" else model.body))
+
+
+def check_body_exists(model: DesignConfig) -> None:
+    """Raise `UsageError` if a recipe names a body that does not exist, before anything is learned."""
+    if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
+        check_body(body_folder(model.body))
 
 
 def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:

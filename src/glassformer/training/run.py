@@ -33,11 +33,10 @@ from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cros
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.later_rows import with_drift
 from glassformer.training.loop import Observer, Silent, Trainer
-from glassformer.training.own_text import check_body_exists
 from glassformer.training.preparation import Prepared
 from glassformer.training.pretrain import pretrain_on_own_texts
 from glassformer.training.processes import ALONE, Processes, leader_first
-from glassformer.training.readers import LearnedReaders, Lessons, learn_readers
+from glassformer.training.readers import LearnedReaders, Lessons, check_body_exists, learn_readers
 from glassformer.training.recipe import Recipe
 from glassformer.training.report import HeldOut, training_page
 from glassformer.training.snapshots import Snapshots

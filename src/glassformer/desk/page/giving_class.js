@@ -22,11 +22,6 @@ function endsOf(name, between) {
   return path.map((_, at) => path.slice(at).join(between ?? ""));
 }
 
-/** A new name, with its levels as those of the others are written. */
-function tidied(name, between) {
-  return between ? name.split(between.trim() || between).map((level) => level.trim()).filter(Boolean).join(between) : name;
-}
-
 /** The name that a new one may be a misspelling of: one letter in four may be wrong, but no digit. */
 function misspelled(wanted, names, between) {
   const digits = (name) => name.replace(/\D/g, "");
@@ -42,7 +37,6 @@ export function classList(desk, choose, { isPressed } = {}) {
   const list = el("ol", { className: "classes", "aria-label": "Classes" });
   let offered = [], suggested = [], near, doubted; // the class that may be meant, and the name for which that was said
 
-  const newName = () => tidied(input.value.trim(), desk.state.levels);
   const isCalled = (fits) => (name) => endsOf(name, desk.state.levels).some((end) => fits(end.toLowerCase()));
 
   /** The classes that begin with what is typed, or with levels whose path goes on so, then those that hold it. */
@@ -58,7 +52,7 @@ export function classList(desk, choose, { isPressed } = {}) {
     if (wanted && !all.some((name) => name.toLowerCase() === wanted)) {
       near = misspelled(wanted, all, desk.state.levels);
       if (near && !offered.includes(near)) items.push(el("li", {}, el("button", { type: "button", onclick: () => choose(near) }, `Did you mean ${near}?`)));
-      items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(newName()) }, `New class: ${newName()}`)));
+      items.push(el("li", {}, el("button", { type: "button", className: "new", onclick: () => choose(input.value.trim()) }, `New class: ${input.value.trim()}`)));
     }
     list.replaceChildren(...items);
   }
@@ -69,7 +63,7 @@ export function classList(desk, choose, { isPressed } = {}) {
     const same = offered.find((name) => name.toLowerCase() === low), begin = offered.filter(isCalled((end) => end.startsWith(low)));
     const ends = begin.filter(isCalled((end) => end === low)), meant = ends.length === 1 ? ends : begin;
     if (same || begin.length) return same ?? (meant.length > 1 ? undefined : meant[0]);
-    if (!near || doubted === wanted) return newName();
+    if (!near || doubted === wanted) return wanted;
     doubted = wanted;
     desk.say(`Did you mean ${near}? Press Enter again to make the new class ${wanted}.`);
     return undefined;

@@ -47,6 +47,7 @@ export function labelling(desk) {
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings, command);
 
   async function enter() {
+    const { activeElement } = document;
     update();
     if (desk.toLabel !== undefined) {
       const found = await desk.ask(() => get(`/desk/texts/${desk.toLabel}?${me()}`));
@@ -54,7 +55,7 @@ export function labelling(desk) {
       if (found) show({ ...found.text, way: "search" });
     } else if (shown) await changed();
     else await next();
-    panel.input.focus();
+    if ([activeElement, document.body].includes(document.activeElement)) panel.input.focus(); // a person may have gone on
   }
 
   /** Takes the panel of the kind of labels. It may change as long as no label is given. */
@@ -72,14 +73,14 @@ export function labelling(desk) {
     if (found) show(found.text);
   }
 
-  /** Goes on if the text was decided elsewhere, and shows another suggestion, unless something has been typed. */
-  async function changed() {
-    if (!shown || shown.going || panel.input.value || note.value !== (shown.note ?? "")) return;
+  /** Goes on if the text was decided elsewhere, and shows another suggestion, unless something has been typed. `anew`: in any case. */
+  async function changed({ anew = false } = {}) {
+    if (!shown || shown.going || (!anew && (panel.input.value || note.value !== (shown.note ?? "")))) return;
     const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`), { aside: true })];
-    if (shown !== before) return void await changed(); // what came meanwhile may have been asked for before the change
+    if (shown !== before) return void await changed({ anew }); // what came meanwhile may have been asked for before the change
     if (!now) return;
     if (now.text.decision !== before.decision) await next();
-    else if (now.text.suggested !== before.suggested) show({ ...now.text, way: before.way });
+    else if (anew || now.text.suggested !== before.suggested) show({ ...now.text, way: before.way });
   }
 
   function show(found) {
@@ -218,11 +219,7 @@ export function labelling(desk) {
   document.addEventListener("keydown", onAnyKey);
   note.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) panel.input.focus(); });
   name.addEventListener("change", async () => { if (await person.take(name.value, desk)) next(); });
-  blind.addEventListener("change", async () => {
-    await person.take(person.name, desk, blind.checked);
-    const [before, now] = [shown, shown && await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`))];
-    if (now && shown === before) show({ ...now.text, way: before.way });
-  });
+  blind.addEventListener("change", async () => { await person.take(person.name, desk, blind.checked); await changed({ anew: true }); });
   twice.addEventListener("change", async () => { const state = await desk.ask(() => post("/desk/settings", { twice: twice.checked })); if (state) desk.refresh(state); next(); });
   return { place, enter, update, changed };
 }

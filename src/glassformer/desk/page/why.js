@@ -2,7 +2,7 @@
 
 import { counted, el, percent, table } from "/page/dom.js";
 import { line } from "./lines.js";
-import { depthOf, get, latest, me, nodeOf } from "./server.js";
+import { depthOf, get, latest, me, nodeOf, once } from "./server.js";
 
 const MOST_CLASSES = 12, SHOWN = 20; // of more classes, a table would be mostly zeros
 
@@ -25,17 +25,22 @@ export function why(desk) {
     const asked = me({ state: "wrong" });
     const [found, wrong] = await Promise.all([get(`/desk/unseen?${me()}`), get(`/desk/texts?${asked}`)].map((each) => desk.ask(() => each, { aside: true })));
     if (!found || !wrong) return;
+    draw([found, wrong, drawn, desk.state.classes.map(({ name }) => name)]);
+    drawGroups();
+  }
+
+  const draw = once(([found, wrong]) => {
     about.textContent = said(found);
     report.replaceChildren(...(drawn ? [el("a", { href: `/desk/report/${drawn}`, target: "_blank" }, `The report of round ${drawn}`), ": more figures, and groups of texts with many errors. Its rows are those of labels.csv."] : []));
     ({ pairs } = found);
     offerLevels();
     redraw();
     if (found.by_class.length) confusion.replaceChildren(drawClasses(found.by_class));
-    drawGroups();
     errors.hidden = !wrong.total;
     worst.replaceChildren(...wrong.texts.slice(0, SHOWN).map((text) => el("li", {}, ...line(desk, text, { alike: true }))));
-    all.replaceChildren(...(wrong.total > SHOWN ? [leading(`All ${counted(wrong.total, desk.state.task === "number" ? "answer" : "wrong answer")}, ${desk.state.task === "number" || desk.state.levels ? "farthest off" : "surest"} first`, { state: "wrong" })] : []));
-  }
+    const [wrongOnes, first] = desk.state.task === "number" ? ["answer", "farthest off"] : ["wrong answer", desk.state.levels ? "farthest off" : "surest"];
+    all.replaceChildren(...(wrong.total > SHOWN ? [leading(`All ${counted(wrong.total, wrongOnes)}, ${first} first`, { state: "wrong" })] : []));
+  });
 
   function said({ texts, hidden, wrong, by_level: levels }) {
     if (!drawn) return "There is no model yet.";
@@ -49,10 +54,13 @@ export function why(desk) {
   /** Groups of texts with more errors. They take longer than the counts, which do not wait for them. */
   async function drawGroups() {
     const found = await newest(desk.ask(() => get(`/desk/groups?${me()}`), { aside: true }));
-    if (!found) return;
-    const cells = ({ name, texts, wrong, wrong_of_rest: rest, words }) => [words === null ? name : leading(name, { state: "wrong", words }, `The wrong answers of ${name}`), texts.toLocaleString("en"), percent(wrong), percent(rest)];
-    groups.replaceChildren(...(found.groups.length ? [table("Where more answers are wrong than elsewhere, by more than chance explains.", ["texts", "how many", "wrong", "others wrong"], found.groups.map(cells))] : []));
+    if (found) showGroups(found.groups);
   }
+
+  const showGroups = once((found) => {
+    const cells = ({ name, texts, wrong, wrong_of_rest: rest, words }) => [words === null ? name : leading(name, { state: "wrong", words }, `The wrong answers of ${name}`), texts.toLocaleString("en"), percent(wrong), percent(rest)];
+    groups.replaceChildren(...(found.length ? [table("Where more answers are wrong than elsewhere, by more than chance explains.", ["texts", "how many", "wrong", "others wrong"], found.map(cells))] : []));
+  });
 
   const offerLevels = () => {
     const deepest = depthOf(pairs.flatMap(({ label, answered }) => [label, answered]), desk.state.levels), chosen = level.options.length ? level.value : "1";
@@ -80,8 +88,11 @@ export function why(desk) {
     const cell = ({ label, answered, texts }) => leading(texts.toLocaleString("en"), { state: "labelled", label, answered }, `${counted(texts, "text")} labelled ${shown(label)} and answered ${shown(answered)}`);
     const caption = "Labels in rows, answers in columns: how many texts. A number leads to its texts.";
     if (names.length <= MOST_CLASSES) {
-      const at = (label, answered) => pairs.find((pair) => pair.label === label && pair.answered === answered);
-      return [table(caption, ["label", ...names.map(shown)], names.map((label) => [shown(label), ...names.map((answered) => { const pair = at(label, answered); return pair ? cell(pair) : "0"; })]))];
+      const cellOf = (label, answered) => {
+        const pair = pairs.find((each) => each.label === label && each.answered === answered);
+        return pair ? cell(pair) : "0";
+      };
+      return [table(caption, ["label", ...names.map(shown)], names.map((label) => [shown(label), ...names.map((answered) => cellOf(label, answered))]))];
     }
     const confused = pairs.filter(({ label, answered }) => label !== answered).toSorted((one, other) => other.texts - one.texts).slice(0, SHOWN);
     return [table("What is confused most often. A number leads to its texts.", ["label", "answer", "texts"], confused.map((pair) => [shown(pair.label), shown(pair.answered), cell(pair)]))];

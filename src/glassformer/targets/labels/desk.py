@@ -121,12 +121,13 @@ class PathOfLevels(OneClass):
         path = tuple(path_of(cell, self.levels))
         return {path[:depth] for depth in range(1, len(path) + 1)}
 
-    def by_level(self, pairs: Sequence[tuple[str, str]]) -> str | None:
-        if not pairs:
+    def by_level(self, counts: Mapping[tuple[str, str], int]) -> str | None:
+        if not counts:
             return None
-        cells = sorted({cell for pair in pairs for cell in pair})
+        cells = sorted({cell for pair in counts for cell in pair})
         tree, places = Tree.of(cells, self.levels), {cell: place for place, cell in enumerate(cells)}
-        truth, given = tree.of_class[np.array([[places[cell] for cell in pair] for pair in pairs]).T]
+        pairs = np.repeat([[places[cell] for cell in pair] for pair in counts], [*counts.values()], axis=0)
+        truth, given = tree.of_class[pairs.T]
         is_there = tree.paths[truth] >= 0
         right = (is_there & (tree.paths[truth] == tree.paths[given])).sum(axis=0)
         shares = enumerate(zip(right, is_there.sum(axis=0), strict=True), 1)
@@ -134,7 +135,7 @@ class PathOfLevels(OneClass):
         return f"{levels}; hierarchical F1 {hierarchical(tree, given, truth, resamples=1).f1.value:.0%}"
 
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
-        found, by_level = super().figure(pairs), self.by_level(pairs)
+        found, by_level = super().figure(pairs), self.by_level(Counter(pairs))
         return Figure(f"{found.said}, by level: {by_level}", f"{found.short}; {by_level}", found.estimate)
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002

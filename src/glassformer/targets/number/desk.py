@@ -28,7 +28,6 @@ class ANumber(Labelling):
     task: ClassVar = "number"
     panel: ClassVar = "number"
     sureness: ClassVar = "share of known words and word pairs"
-    is_confidence: ClassVar = False
     measure: ClassVar = "mean error"
     mistake: ClassVar = "Being off by 1 costs"
 
