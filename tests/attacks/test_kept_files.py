@@ -259,6 +259,15 @@ def test_a_shard_that_links_to_nothing_is_named(shards: Path, reviews: Trained, 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("command", ["train", pytest.param("predict", marks=mended)])
+def test_a_shard_that_is_a_pipe_is_named(command: str, shards: Path, reviews: Trained, tmp_path: Path) -> None:
+    given = shutil.copytree(shards / "given", tmp_path / "given")
+    os.mkfifo(given / "2.csv")
+    read = ("train", given) if command == "train" else ("predict", reviews.folder, "--file", given)
+    answered(glassformer(*read, "--out", tmp_path / "out"), "'2.csv', a pipe or a device", "remove")
+    assert not (tmp_path / "out").exists()
+
+
 # What verify and audit read
 
 VERIFIED: dict[str, tuple[str, Tamper]] = {

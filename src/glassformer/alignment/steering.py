@@ -17,6 +17,7 @@ from typing import Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
+from pydantic import FiniteFloat, NonNegativeInt
 from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import PolicyConfig
@@ -50,16 +51,16 @@ class CollapseError(GlassformerError):
 class SteeringState:
     """The progress of a run, as it is saved in a checkpoint."""
 
-    round: int = 0
+    round: NonNegativeInt = 0
     """The number of finished rounds."""
-    best_round: int = 0
+    best_round: NonNegativeInt = 0
     """The round whose policy is kept. 0 is the starting policy."""
     best_worth: float | None = None
     """The kept policy's mean reward (the referee's, if there is one) on held-out prompts minus β·KL; None before the
     first evaluation."""
-    setbacks: int = 0
+    setbacks: NonNegativeInt = 0
     """How often the policy went too far from the reference and was put back. Each time halves the learning rate."""
-    seconds: float = 0.0
+    seconds: FiniteFloat = 0.0
     """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
     """One row per finished round, with the figures of the evaluation that followed it."""

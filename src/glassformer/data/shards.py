@@ -32,6 +32,8 @@ def shards_in(folder: Path, on_note: OnNote | None = None) -> list[Path]:
         raise UsageError(f"{folder} is a folder without files; name a table, or a folder of tables.")
     if lost := next((path.name for path in inside if not path.exists()), None):
         raise UsageError(f"{folder} holds {quoted(lost)}, a broken link; remove it, or restore its file.")
+    if endless := next((path.name for path in inside if not path.is_file() and not path.is_dir()), None):
+        raise UsageError(f"{folder} holds {quoted(endless)}, a pipe or a device, which may never end; remove it.")
     if deeper := next((path.name for path in inside if path.is_dir()), None):
         raise UsageError(
             f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from pydantic import FiniteFloat, NonNegativeInt, PositiveInt, TypeAdapter, ValidationError
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
@@ -17,6 +18,8 @@ from glassformer.data.checksums import digest_of_arrays
 from glassformer.data.files import why_not_written, written_aside
 from glassformer.errors import GlassformerError
 
+FIGURES = {"loss": 0.0, "correct": 0.0, "count": 0.0, "weight": 0.0}
+"""The running totals of an epoch before its first step."""
 State = TypeVar("State")
 """A dataclass of plain numbers that says how far a run has come. Tensors are kept separately."""
 
@@ -29,25 +32,31 @@ class CheckpointError(GlassformerError):
 class RunState:
     """How far a run of the training loop has come."""
 
-    epoch: int = 0
+    epoch: NonNegativeInt = 0
     """Finished epochs."""
-    batch: int = 0
+    batch: NonNegativeInt = 0
     """Finished steps of the current epoch."""
-    step: int = 0
+    step: NonNegativeInt = 0
     """Finished steps in all."""
-    best_epoch: int = 0
+    best_epoch: NonNegativeInt = 0
     """The epoch whose weights are kept; 0 before the first."""
     best_loss: float = math.inf
-    micro_batches: int = 1
+    micro_batches: PositiveInt = 1
     """The number of parts that each batch is computed in. It is doubled when memory runs out."""
-    learning_rate: float = 0.0
+    learning_rate: FiniteFloat = 0.0
     """The learning rate of the last step."""
-    seconds: float = 0.0
+    seconds: FiniteFloat = 0.0
     """Time spent training, validation included."""
     sums: dict[str, float] = field(default_factory=dict)
     """Running totals of the current epoch."""
     history: list[dict[str, float]] = field(default_factory=list)
     """One row per finished epoch."""
+
+    def __post_init__(self) -> None:
+        if self.sums and not FIGURES.keys() <= self.sums.keys():
+            raise ValueError("it holds no figures of an epoch")
+        if not all({"epoch", "train_loss"} <= row.keys() for row in self.history):
+            raise ValueError("it holds epochs without figures")
 
     def metrics(self) -> dict[str, Any]:
         """Return what a model folder keeps of its training: the metrics of each epoch, and the best epoch."""
@@ -104,13 +113,16 @@ def load_checkpoint(
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
         if metadata.get("sha256") != _digest(tensors, metadata["said"]):
             raise ValueError("its checksum differs")
+        TypeAdapter(kind).validate_json(metadata["said"], strict=True)
         state = kind(**json.loads(metadata["said"]))
         model.load_state_dict(_below("model", tensors))
         for number, optimizer in enumerate(optimizers):
             _load_optimizer(optimizer, _below(f"optimizer.{number}", tensors))
         torch.set_rng_state(tensors["random.cpu"])
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (SafetensorError, OSError, LookupError, TypeError, ValueError, RuntimeError) as error:
         cause = (str(error) or type(error).__name__).splitlines()[0]
+        if isinstance(error, ValidationError):
+            cause = "it does not say how far the run has come"
         raise GlassformerError(
             f"{path} cannot be resumed ({cause}); start the run again with `overwrite=True`"
         ) from error
@@ -131,7 +143,10 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
     per_parameter: dict[int, dict[str, Any]] = {}
+    shapes = [parameter.shape for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in tensors.items():
         index, key = name.split(".")
+        if tensor.ndim and tensor.shape != shapes[int(index)]:
+            raise ValueError("its optimizer is that of another model")
         per_parameter.setdefault(int(index), {})[key] = tensor
     optimizer.load_state_dict(optimizer.state_dict() | {"state": per_parameter})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Self
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, NonNegativeFloat, ValidationError
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
@@ -55,14 +56,14 @@ class Promise(BaseModel):
         seconds: what training took until then.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     training: int
     epoch: int
     rows: int
     gain: float
     expected: float
-    seconds: float = 0.0
+    seconds: NonNegativeFloat = 0.0
 
     @property
     def enough(self) -> bool:
@@ -103,12 +104,15 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
     """
     folds, trainings = learned.folds, len(learned.folds) + 1
     works = [None if prepared.work is None else prepared.work / f"fold-{number}" for number in range(1, trainings)]
-    parts = [part for part in takewhile(lambda part: part is not None, map(kept_held_out, works)) if part is not None]
+    shapes = [(len(fold.held_out), len(prepared.labels.names)) for fold in folds]
+    kept = takewhile(lambda part: part is not None, map(kept_held_out, works, shapes))
+    parts = [part for part in kept if part is not None]
     if parts:
         observer.on_message(f"resumed after {len(parts)} of {trainings} trainings")
     file = None if prepared.work is None else prepared.work / _FILE
     if file is not None and file.is_file():
-        return Crossed.ended(Promise.model_validate_json(file.read_bytes()))
+        with suppress(ValidationError):  # damaged: the training that ended so is not over
+            return Crossed.ended(Promise.model_validate_json(file.read_bytes()))
 
     judge = _Judge(learned=learned, gain=gain, before=parts)
     with torch.random.fork_rng(devices=[prepared.device] if prepared.device.startswith("cuda") else []):

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from glassformer.data.stopping import StopRequest, stop_requests
 from glassformer.errors import GlassformerError, is_out_of_memory
 from glassformer.models.memory import keep_large_buffers
-from glassformer.training.checkpoint import CheckpointError, RunState, load_checkpoint, save_checkpoint
+from glassformer.training.checkpoint import FIGURES, CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
 from glassformer.training.optimizers import build_optimizers, freeze, learning_rate, set_learning_rate
 from glassformer.training.precision import computes_in_bfloat16
@@ -206,7 +206,7 @@ class Trainer(Generic[Model]):
         began = time.perf_counter()
         before = self.state.seconds
         if not self.state.sums:
-            self.state.sums = {"loss": 0.0, "correct": 0.0, "count": 0.0, "weight": 0.0}
+            self.state.sums = {**FIGURES}
         counted_here = 0
         for assemble in steps[self.state.batch :]:
             self.before_step()

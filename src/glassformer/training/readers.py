@@ -127,8 +127,10 @@ def learn_readers(
     names = prepared.recipe.model.beside
     for name in names:
         kind_of_reader(name)  # it is refused before others are fitted
-    work = prepared.work
-    kept = {name: found for name in names if work is not None and (found := _kept(work / name, name)) is not None}
+    work, shape = prepared.work, (prepared.splits.tables[-1].frame.height, len(prepared.labels.names))
+    kept = {
+        name: found for name in names if work is not None and (found := _kept(work / name, name, shape)) is not None
+    }
     body = None if {"body", "encoder"} & kept.keys() else body_of(prepared.recipe.model)
     if "body" in names and isinstance(body, Body) and _is_strange(prepared, body, observer):
         body, own = None, prepared.own_texts
@@ -291,9 +293,9 @@ def weights_of(table: Table) -> FloatArray:
     return weights.astype(np.float32)
 
 
-def _kept(work: Path, name: str) -> FittedReader | None:
+def _kept(work: Path, name: str, shape: tuple[int, int]) -> FittedReader | None:
     """Return the reader that an interrupted run has fitted, or None."""
-    found = kept_held_out(work)
+    found = kept_held_out(work, shape)
     if found is None:
         return None
     try:

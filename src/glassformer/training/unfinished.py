@@ -38,6 +38,7 @@ Made = TypeVar("Made")
 PRETRAINED_FOLDER = "pretraining"
 """The model folder or the unfinished run of the first stage, in the work folder (see `pretrain.py`)."""
 _HELD_OUT_FILE = "held-out.safetensors"
+_LONGEST_RUN = 1e10  # seconds
 _CHANGES_SHOWN = 5
 _FINGERPRINTS = {
     "train": "the training rows",
@@ -265,7 +266,7 @@ def kept_held_out(folder: Path | None, shape: tuple[int, int] | None = None) -> 
     logits, seconds = kept[0].get("logits"), kept[1]
     if logits is None or logits.dtype.kind != "f" or logits.ndim != 2 or logits.shape != (shape or logits.shape):
         return None
-    sound = isinstance(seconds, int | float) and np.isfinite(logits).all()
+    sound = isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_RUN and np.isfinite(logits).all()
     return (logits, float(seconds)) if sound else None
 
 
