@@ -74,8 +74,8 @@ def is_named_as_id(column: str) -> bool:
 
 
 def is_opaque(dtype: pl.DataType) -> bool:
-    """Whether a Parquet column holds lists, records, bytes or durations: nothing to read as one text or label."""
-    return dtype.is_nested() or dtype in (pl.Binary, pl.Duration)
+    """Whether a column holds lists, records, bytes, durations or objects: nothing to read as one text or label."""
+    return dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object)
 
 
 def holds_some_numbers(values: pl.Series) -> bool:

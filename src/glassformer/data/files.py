@@ -8,10 +8,11 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value, words_of
 
 _OF_RUST = re.compile(r"\(os error (\d+)\)")  # how the exceptions of tokenizers and safetensors end
 _OF_NUMPY = re.compile(r"\d+ requested and \d+ written")
@@ -69,8 +70,21 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def as_path(given: Any) -> Path:
+    """Return the path that a user names. Raises `UsageError` if no file or folder can have this name."""
+    try:
+        path = Path(given)
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            path.lstat()
+    except (TypeError, ValueError, OSError) as error:  # a number; a null byte; a text of a thousand letters
+        why = error.strerror if isinstance(error, OSError) else words_of(error)
+        raise UsageError(f"{brief_value(given)} cannot be the name of a file or folder: {why}") from error
+    return path
+
+
 def check_link(path: Path) -> None:
     """Raise `UsageError` if a file or folder to write is a link that leads nowhere, such as to itself."""
+    as_path(path)
     if path.is_symlink() and not path.exists():
         raise UsageError(f"{path} is a link that leads nowhere; remove it, or choose another name")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from sklearn.exceptions import DataConversionWarning
 from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.encodings import half_of_pair
-from glassformer.data.in_memory_rows import is_missing, listed, plain, shown_value, warn_caller
+from glassformer.data.in_memory_rows import is_missing, listed, plain, warn_caller
 from glassformer.data.labels import in_its_place
 from glassformer.data.numbers import MOST
 from glassformer.data.spellings import joined_spellings
@@ -56,8 +55,8 @@ def given_labels(labels: Any, columns: Sequence[Any] | None = None) -> GivenLabe
     if columns is not None:
         if len(names) != len(columns) or (own is not None and set(names) != set(columns)):
             raise InputError(
-                f"the labels have the {counted(len(names), 'column')} {shown_value(list(names))}; the model learned "
-                f"{shown_value(list(columns))}"
+                f"the labels have the {counted(len(names), 'column')} {brief_value(list(names))}; the model learned "
+                f"{brief_value(list(columns))}"
             )
         names = tuple(columns) if own is None else names
     return GivenLabels(values=[[names[at] for at in np.flatnonzero(row)] for row in matrix], columns=names)
@@ -97,7 +96,7 @@ def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any])
         raise InputError(f"`order=` names {quoted(twice)} twice; name each label once")
     for number, value in enumerate(values):
         if value is not None and label_name(value) not in names:
-            shown = shown_value(list(names))
+            shown = brief_value(list(names))
             absent = [name for name in names if name not in by_name]
             raise InputError(
                 f"`order=` lacks {quoted(value)}, the label of texts[{number}]; it names {shown}"
@@ -151,9 +150,9 @@ def as_numbers(numbers: Any) -> list[float | None]:
         if value is None:
             continue
         if not isinstance(value, int | float):
-            raise InputError(f"y[{number}] is {shown_value(value)} ({type(value).__name__}), not a number")
+            raise InputError(f"y[{number}] is {brief_value(value)} ({type(value).__name__}), not a number")
         if not abs(value) < MOST:
-            raise InputError(f"y[{number}] is {value}; numbers must be finite. Leave out these rows")
+            raise InputError(f"y[{number}] is {brief_value(value)}; numbers must be finite. Leave out these rows")
     return [None if value is None else float(value) for value in values]
 
 
@@ -183,7 +182,7 @@ def as_weights(weights: Any, count: int) -> DoubleArray:
     """
     try:
         array = np.full(count, weights, dtype=np.float64) if np.isscalar(weights) else np.asarray(weights, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError("sample_weight holds something that is not a number") from error
     if array.shape != (count,):
         raise InputError(f"sample_weight has the shape {array.shape}; give one number for each text, {count:,} in all")
@@ -202,13 +201,13 @@ def names_of(values: list[Any], *, multilabel: bool) -> dict[str, Any]:
     labels = []
     for number, value in enumerate(values):
         for label in value if multilabel else [] if value is None else [value]:
-            if not isinstance(label, (str, int, float)) or label in (math.inf, -math.inf) or label != label:
+            if not isinstance(label, (str, int, float)) or not (isinstance(label, str) or abs(label) < MOST):
                 raise InputError(
-                    f"labels[{number}] is {shown_value(value)}; use text, finite numbers or truth values as labels"
+                    f"labels[{number}] is {brief_value(value)}; use text, finite numbers or truth values as labels"
                 )
             if isinstance(label, str) and half_of_pair(label) is not None:
                 raise InputError(
-                    f"labels[{number}] is {shown_value(value)}, which holds half of a surrogate pair; that is no text"
+                    f"labels[{number}] is {brief_value(value)}, which holds half of a surrogate pair; that is no text"
                 )
             labels.append(label)
     if len(types := sorted({type(label).__name__ for label in labels})) > 1:
@@ -230,4 +229,4 @@ def check_classes(labels: pl.Series, *, multilabel: bool) -> None:
             if kind_of(counts["label"]) == "decimal numbers"
             else "add texts of it, join it with another, or leave it out"
         )
-        raise InputError(f"{classes} a single row: {shown_value(single)[1:-1]}; {advice}")
+        raise InputError(f"{classes} a single row: {brief_value(single)[1:-1]}; {advice}")

@@ -15,7 +15,6 @@ from glassformer.data.inputs import Inputs, plain_value
 from glassformer.data.table import Table, kept_name
 from glassformer.errors import InputError, UsageError, brief_value, quoted
 
-_SHOWN = 80  # characters of a value in a message
 _BETWEEN = ("glassformer", "sklearn", "joblib")  # the packages between a user's program and a warning
 
 
@@ -29,12 +28,12 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     for number, text in enumerate(found):
         if not isinstance(text, str):
             raise InputError(
-                f"texts[{number}] is {shown_value(text)} ({type(text).__name__}), not a string.{_way_out(text, texts)}"
+                f"texts[{number}] is {brief_value(text)} ({type(text).__name__}), not a string.{_way_out(text, texts)}"
             )
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {shown_value(text)}") from error
+            raise InputError(f"texts[{number}] cannot be encoded: {error.reason}: {brief_value(text)}") from error
     return found
 
 
@@ -90,6 +89,10 @@ def learned_rows(
         raise
     except UsageError as error:
         raise InputError(error.message) from error
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a row holds half of a surrogate pair, which is not a character: {brief_value(error.object)}"
+        ) from error
     return _composed(rows, inputs), inputs, texts[0]
 
 
@@ -107,7 +110,7 @@ def _column_of(given: Any, column: str | None, reads: str) -> Any:
         if column in names:
             return given[column]
         alone = f"frame[{names[0]!r}]"
-        raise InputError(f"the frame has the columns {shown_value(names)}; {reads}. Or give one column: {alone}")
+        raise InputError(f"the frame has the columns {brief_value(names)}; {reads}. Or give one column: {alone}")
     if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
         if column is None:
             raise InputError(f"texts[0] is a row: {brief_value(given[0])}; {reads}")
@@ -119,7 +122,7 @@ def _rows_with(given: Any, names: Sequence[str], reads: str) -> list[Any]:
     """Return the rows of a frame, or of a list of dictionaries, with plain Python values."""
     columns = _column_names(given)
     if columns and (missing := [name for name in names if name not in columns]):
-        raise InputError(f"the frame has no column {quoted(missing[0])}; {reads}. It has {shown_value(columns)}")
+        raise InputError(f"the frame has no column {quoted(missing[0])}; {reads}. It has {brief_value(columns)}")
     if hasattr(given, "iter_rows"):  # of polars
         rows = list(given.iter_rows(named=True))
     elif columns:  # of pandas
@@ -138,7 +141,7 @@ def _rows_with(given: Any, names: Sequence[str], reads: str) -> list[Any]:
 
 def _column_names(given: Any) -> list[str]:
     """Return the names of the columns of a frame, or none for anything else."""
-    return list(map(str, given.columns)) if hasattr(given, "columns") and hasattr(given, "shape") else []
+    return list(map(str, given.columns)) if hasattr(given, "shape") and hasattr(given, "columns") else []
 
 
 def _composed(rows: Iterable[Any], inputs: Inputs) -> list[str]:
@@ -174,18 +177,18 @@ def listed(values: Any, what: str) -> list[Any]:
         raise InputError(f"give a list of {what}, not one string")
     if isinstance(values, Mapping | set | frozenset):
         raise InputError(f"give a list of {what}, not a {type(values).__name__}")
-    shape = tuple(getattr(values, "shape", ()))
-    if len(shape) > 1:
+    shape = getattr(values, "shape", ())
+    if isinstance(shape, tuple) and len(shape) > 1:
         columns = getattr(values, "columns", None)
         if shape[1:] != (1,):
-            names = "" if columns is None else f", with the columns {shown_value(list(map(str, columns)))}"
+            names = "" if columns is None else f", with the columns {brief_value(list(map(str, columns)))}"
             lists = ", or a list of labels for each text" if what == "labels" else ""
             raise InputError(f"the {what} are a matrix of shape {shape}{names}; give the column of {what}{lists}")
         values = np.asarray(values)[:, 0] if columns is None else values[columns[0]]
     try:
         return list(values if hasattr(values, "__iter__") or not hasattr(values, "__array__") else np.asarray(values))
     except TypeError as error:
-        raise InputError(f"give a list of {what}, not {shown_value(values)}") from error
+        raise InputError(f"give a list of {what}, not {brief_value(values)}") from error
 
 
 def _way_out(text: Any, texts: Iterable[Any]) -> str:
@@ -204,11 +207,6 @@ def plain(label: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or the `NA` or `NaT` of pandas."""
+    """Whether a value is None, NaN, masked by NumPy, or the `NA` or `NaT` of pandas."""
     nan = isinstance(value, float | np.floating) and value != value
-    return value is None or nan or type(value).__name__ in ("NAType", "NaTType")
-
-
-def shown_value(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return value is None or nan or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")

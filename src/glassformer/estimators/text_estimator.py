@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from glassformer.data.arrays import BoolArray, FloatArray
 from glassformer.data.documents import rows_without_label
+from glassformer.data.files import as_path
 from glassformer.data.in_memory import as_documents, settings_by_name
 from glassformer.data.in_memory_rows import as_read, is_row, warn_caller
 from glassformer.data.sources import Sources
@@ -303,10 +304,11 @@ class TextEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn has no 
         """
         check_is_fitted(self)
         trained = self.predictor_.trained
-        prepare_out(Path(folder), resume=False, overwrite=overwrite)
-        save_model(Path(folder), trained, card=model_card(trained))
-        shutil.rmtree(Path(folder) / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
-        return Path(folder)
+        place = as_path(folder)
+        prepare_out(place, resume=False, overwrite=overwrite)
+        save_model(place, trained, card=model_card(trained))
+        shutil.rmtree(place / CHECKPOINT_FOLDER, ignore_errors=True)  # of a run that `overwrite` replaced
+        return place
 
     @classmethod
     def load(cls, folder: str | Path, *, device: str = "auto") -> Self:

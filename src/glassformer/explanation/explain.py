@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.explanation.attribution import INSIDE, METHODS
 from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
 from glassformer.explanation.counterfactual import find_counterfactual
@@ -77,8 +77,8 @@ def explain(
             does not keep its training texts. An exported model only answers: it has no `heads`, `neighbours` and
             `nearest`.
     """
-    if method not in {None, *METHODS}:
-        raise UsageError(f"`method={method!r}`: no such method; choose from {', '.join(METHODS)}")
+    if method not in (None, *METHODS):
+        raise UsageError(f"`method={brief_value(method)}`: no such method; choose from {', '.join(METHODS)}")
     model = getattr(predictor.trained, "model", None)
     asked = [name for name, value in {"heads": heads, "neighbours": neighbours, "nearest": nearest}.items() if value]
     if asked and model is None:

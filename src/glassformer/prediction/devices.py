@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 
 
 def choose_device(name: str) -> str:
@@ -17,8 +17,10 @@ def choose_device(name: str) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         torch.device(name)
-    except RuntimeError as error:
-        raise UsageError(f"`device={name!r}`: no such device; there are auto, cpu, cuda (cuda:1, …) and mps") from error
+    except (RuntimeError, TypeError) as error:
+        raise UsageError(
+            f"`device={brief_value(name)}`: no such device; there are auto, cpu, cuda (cuda:1, …) and mps"
+        ) from error
     try:
         torch.zeros(1, device=name).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:

@@ -6,6 +6,7 @@ import difflib
 import re
 from pathlib import Path
 
+from glassformer.data.files import as_path
 from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.model_config import HUB
@@ -82,7 +83,7 @@ def check_weights(init: str) -> None:
     """Raise an error if there is no folder of weights to start from. A checkpoint is not looked for."""
     if init.startswith(HUB):
         return
-    if not Path(init).is_dir():
+    if not as_path(init).is_dir():
         raise UsageError(
             f"`init={init!r}`: no such model folder (a checkpoint of another library is named {HUB}{init})"
         )

@@ -124,6 +124,6 @@ def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
     Raises:
         UsageError: it is no model.
     """
-    found = FrameScorer(folder_of(Path(model)).absolute(), text)
+    found = FrameScorer(folder_of(model).absolute(), text)
     _ = found.predictor
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from glassformer.data.files import as_path
+
 SHIPPED = Path(__file__).parent.parent / "shipped"
 """The folder that holds them, each in a model folder of its own."""
 
@@ -18,7 +20,7 @@ def folder_of(model: str | Path) -> Path:
 
     A file or folder of the user's with the same name goes first.
     """
-    path = Path(model)
+    path = as_path(model)
     return SHIPPED / path if str(model) in shipped_names() and not path.exists() else path
 
 

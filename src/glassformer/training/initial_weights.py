@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from glassformer.data.files import as_path
 from glassformer.data.inputs import Inputs
 from glassformer.data.json_files import read_settings
 from glassformer.data.labels import LabelSet
@@ -128,6 +129,7 @@ def read_initial_weights(name: str) -> InitialWeights:
         UsageError: there is no such model, or its kind cannot be read.
         GlassformerError: the files are damaged, or cannot be downloaded.
     """
+    name = str(as_path(name)) if not isinstance(name, str) else name
     if name.startswith(HUB):
         where = f"`init={name!r}`"
         return read_checkpoint(checkpoint_folder(name, where), name, where)

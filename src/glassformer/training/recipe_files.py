@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from glassformer.data.files import as_path
 from glassformer.errors import UsageError, brief
 
 OF_CLASSIFIERS = ("*.toml", "published/*.toml")
@@ -24,10 +25,9 @@ def recipe_files(patterns: tuple[str, ...]) -> dict[str, Path]:
 
 def find_recipe(name_or_path: str, patterns: tuple[str, ...]) -> Path:
     """Return the file of a recipe. Raises `UsageError` if it is neither a file nor the name of a shipped recipe."""
-    shipped = recipe_files(patterns)
+    shipped, path = recipe_files(patterns), as_path(name_or_path)
     if name_or_path in shipped:
         return shipped[name_or_path]
-    path = Path(name_or_path)
     if path.is_file():
         return path
     near = difflib.get_close_matches(name_or_path, shipped, n=1)

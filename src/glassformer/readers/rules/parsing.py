@@ -25,7 +25,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 from pydantic_core import SchemaError
 
-from glassformer.errors import UsageError, brief
+from glassformer.errors import UsageError, brief, quoted
 from glassformer.readers.counting.ngrams import words_of as words_in
 from glassformer.readers.rules.saying import Said, Saying
 
@@ -62,7 +62,7 @@ def read_rules(path: Path) -> str:
     except (OSError, ValueError) as error:  # a name with a null byte
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"`model.rules={str(path)!r}`: {why}; name a file of rules (a model keeps its own in "
+            f"`model.rules={quoted(path)}`: {why}; name a file of rules (a model keeps its own in "
             "readers/rules/rules.txt)"
         ) from error
     if len(content) > _MOST_BYTES:
