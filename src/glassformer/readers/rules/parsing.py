@@ -62,7 +62,7 @@ def read_rules(path: Path) -> str:
     except (OSError, ValueError) as error:  # a name with a null byte
         why = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"`model.rules={quoted(path)}`: {why}; name a file of rules (a model keeps its own in "
+            f"`model.rules={quoted(path, most=300)}`: {why}; name a file of rules (a model keeps its own in "
             "readers/rules/rules.txt)"
         ) from error
     if len(content) > _MOST_BYTES:
