@@ -7,12 +7,14 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 from playwright.sync_api import APIResponse, Browser, Locator, Page, Route, expect
 
+from glassformer.cli.desk import _command
 from glassformer.desk import learning_chart
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.classes import add_classes
@@ -165,6 +167,7 @@ def test_the_commands_that_the_desk_shows_are_understood(
     project.store.note(label="a label", encoding="cp1252", columns=["a,b"], other_texts=["more"])
     (tmp_path / "labels.csv").touch()  # that is downloaded
     monkeypatch.chdir(tmp_path)
+    desk.rounds.command = partial(_command, [])
     parsers, seen = dict(commands()), list[str]()
     for step in ("open", "label", "texts", "train", "mend", "use"):
         page.goto(page.url.split("#")[0] + f"#{step}")
@@ -789,6 +792,7 @@ def test_a_step_that_is_drawn_takes_the_focus_from_nobody(page: Page, desk: Desk
     desk.rounds.project.store.write_round(1, "done", {"labels": 2})
     page.evaluate("dispatchEvent(new Event('focus'))")
     keys.press("Enter")
+    expect(page.locator(".verdict")).to_contain_text("Round 1 answered")
     link = page.get_by_role("link", name="1 text labelled praise and answered blame")
     link.focus()
     with page.expect_response("**/desk/groups*"):

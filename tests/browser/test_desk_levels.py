@@ -124,5 +124,5 @@ def test_a_suggestion_says_how_far_down_the_model_is_sure(browser: Browser, proj
             page.keyboard.press("ArrowRight")
             expect(page.locator("#given")).not_to_have_text(text)
         expect(page.locator(".suggestion")).to_have_text("Suggested: Food > Fruit > Apple (40.0%)")
-        expect(page.get_by_text("Sure of: Food > Fruit, 80.0%")).to_be_visible()
+        expect(page.get_by_text("Sure of: Food > Fruit (80.0%)")).to_be_visible()
         check_it_can_be_read(page, looks=LOOKS)

@@ -99,8 +99,10 @@ def test_texts_that_a_model_was_trained_on_are_counted(
     said = "4 of 24 measured texts were also training or validation texts; all figures are too good"
     assert found["notes"] == [f"{reviews.folder}: {said}"]
     monkeypatch.chdir(tmp_path)  # the training table of one model was named by a path relative to its folder
-    (note,) = glassformer(*command).document["notes"]
-    assert note.startswith(f"{reviews.folder}: The training rows cannot be read: ")
+    assert glassformer(*command).document["notes"] == found["notes"]
+    folder = shutil.copytree(reviews.folder, tmp_path / "moved")
+    (note,) = glassformer("compare", folder, *command[2:]).document["notes"]
+    assert note.startswith(f"{folder}: The training rows cannot be read: ")
     assert note.endswith("; it is not known whether it saw texts of this table in training")
 
 

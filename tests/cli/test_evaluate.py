@@ -245,15 +245,22 @@ def test_a_training_table_that_moved(
     reviews: Trained, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ("evaluate", reviews.folder, table, "--json", "--out", tmp_path, "--overwrite")
+    folder = shutil.copytree(reviews.folder, tmp_path / "moved")
+    command = ("evaluate", folder, table, "--json", "--out", tmp_path, "--overwrite")
     without = glassformer(*command)
     assert without.code == 0
     assert without.document["duel"]["baselines"] == []
-    assert any("cannot be read" in note and "--train" in note for note in without.document["notes"])
+    (note,) = (note for note in without.document["notes"] if "cannot be read" in note)
+    assert "it is not known whether the model learned some of these rows. --train" in note
     assert "--train" in without.err
     beside = glassformer(*command, "--train", reviews.table)
     assert [baseline["name"] for baseline in beside.document["duel"]["baselines"]] == BASELINES
     assert beside.document["metrics"] == without.document["metrics"]
+    shutil.copyfile(reviews.table, reviews.table.name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    above = glassformer(*command)
+    assert [baseline["name"] for baseline in above.document["duel"]["baselines"]] == BASELINES
 
 
 def test_a_training_table_that_changed(

@@ -48,4 +48,4 @@ def trained_already(monkeypatch: pytest.MonkeyPatch, reviews: Trained, reason: s
 
 def learn(table: str, out: str, settings: Mapping[str, Any]) -> list[str]:
     """Stands for the command that trains."""
-    return ["learn", table, out, *settings.values()]
+    return ["learn", table, out, *map(str, settings.values())]

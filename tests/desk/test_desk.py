@@ -259,7 +259,9 @@ def test_no_more_labels_are_foretold_than_texts_are_left() -> None:
     assert said[292] == hundred
     assert said[500].startswith(f"{hundred}, and 500 more labels would add about 4.0 ")
     enough = replace(curve, gains=tuple(Gain(more=gain.more, value=0, low=0, high=0.006) for gain in gains))
-    assert more_in_words(replace(check, curve=enough), 99).startswith("You can stop: even more labels than texts")
+    assert more_in_words(replace(check, curve=enough), 99).startswith(
+        "You can stop: fewer than 100 texts are left, and even"
+    )
     mended = tuple(Gain(more=gain.more, value=0.005, low=0.005, high=0.005) for gain in gains)
     assert more_in_words(replace(check, curve=replace(curve, errors=(0.3, 0.005), gains=mended)), 292) == (
         "You can stop: more labels would add at most 0.5 percentage points of accuracy"
@@ -586,10 +588,7 @@ def test_a_table_is_dropped_and_its_columns_are_chosen(client: TestClient) -> No
     assert columns == ["text", "kind"]
     chosen = client.post("/desk/columns", json={"text": "text", "label": "kind", "task": "classes"}).json()
     assert chosen["classes"] == [{"name": "x", "texts": 2}, {"name": "y", "texts": 1}]
-    assert (
-        client.get("/desk/labels.csv").text
-        == "\ufefftext,label,way,id\na film,x,table,1\na book,y,table,2\na play,x,table,3\n"
-    )
+    assert client.get("/desk/labels.csv").text == "\ufefftext,kind\na film,x\na book,y\na play,x\n"
 
 
 def _suggestions(ids: range) -> pl.DataFrame:

@@ -57,6 +57,17 @@ def test_levels_in_several_columns_are_joined(tmp_path: Path) -> None:
         project.read(text="text", label="aisle", lower=["kind"], levels="oo")
 
 
+def test_levels_in_several_columns_are_given_back_in_them(tmp_path: Path) -> None:
+    rows = [("a pear", "Food", "Fruit", "red"), ("bread", "Food", "", "brown"), ("a saw", "", "", "grey")]
+    project = Project.open(tmp_path / "desk")
+    project.take(write_csv(tmp_path / "t.csv", rows, ("text", "aisle", "kind", "colour")))
+    project.read(text="text", label="aisle", lower=["kind"])
+    label(project, [3], "Tools > Hand > Saw")
+    assert pl.read_csv(project.write_labels()).rows() == [
+        ("a pear", "Food", "Fruit", "red"), ("bread", "Food", "", "brown"), ("a saw", "Tools", "Hand > Saw", "grey")
+    ]  # fmt: skip
+
+
 def test_nothing_is_said_of_levels_before_a_label_has_some(tmp_path: Path) -> None:
     project = project_of(tmp_path, some_texts(40))
     project.read(text="text", without_labels=True, task="classes", levels=" > ")

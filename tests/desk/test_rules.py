@@ -11,6 +11,7 @@ from glassformer.desk.app import create_desk
 from glassformer.desk.classes import add_classes, move_class
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
+from glassformer.desk.rules import checked
 from glassformer.errors import UsageError
 from tests.desk.samples import learn, project_of, some_texts, trained_already
 from tests.trained import Trained
@@ -47,6 +48,13 @@ def test_rules_are_checked_and_kept(project: Project) -> None:
         assert project.store.facts["rules"] == RULES
         assert given(" ") == ""
         assert project.rules() == ("", [])
+
+
+def test_the_end_of_a_path_is_known_in_a_rule(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(20), given=["Food > Fruit", "Tools > Saw"] * 10)
+    labelling, names = project.store.labelling, project.store.classes
+    with pytest.raises(UsageError, match=r"no label 'saw'\. Did you mean 'Tools > Saw'\?"):
+        checked('"good" -> saw', labelling, names)
 
 
 def test_a_round_reads_the_rules_about_classes_that_it_learns(

@@ -78,7 +78,8 @@ def as_path(given: Any) -> Path:
             path.lstat()
     except (TypeError, ValueError, OSError) as error:  # a number; a null byte; a text of a thousand letters
         why = error.strerror if isinstance(error, OSError) else words_of(error)
-        raise UsageError(f"{brief_value(given)} cannot be the name of a file or folder: {why}") from error
+        named = str(given) if isinstance(given, Path) else given
+        raise UsageError(f"{brief_value(named)} cannot be the name of a file or folder: {why}") from error
     return path
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from glassformer.errors import quoted
 
+_SHORTEST_END = 3  # letters: shorter ends say too little
+
 
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its words: "1 text occurs", "1,234 texts occur". The default plural is `one` with an s."""
@@ -48,8 +50,14 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ", more: str = 
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a question that names the word spelled most alike, with a space before it, or nothing."""
-    near = difflib.get_close_matches(name, list(known), n=1)
+    """Return a question that names the word spelled most alike, with a space before it, or nothing.
+
+    A longer word that ends so is named too, such as the path of a class.
+    """
+    known = list(known)
+    near = difflib.get_close_matches(name, known, n=1)
+    if not near and len(name) >= _SHORTEST_END:
+        near = [each for each in known if each.casefold().endswith(name.casefold())]
     return f" Did you mean {quoted(near[0])}?" if near else ""
 
 

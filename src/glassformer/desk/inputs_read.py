@@ -13,6 +13,13 @@ from glassformer.data.inputs import BLANK, Inputs
 from glassformer.data.wording import in_option
 
 
+def unused(name: str, names: Sequence[str]) -> str:
+    """Return a name for a column beside others."""
+    while name in names:
+        name += "_"
+    return name
+
+
 @dataclass(frozen=True, kw_only=True)
 class InputsRead:
     """The columns that are read.
@@ -74,10 +81,7 @@ class InputsRead:
     @property
     def label(self) -> str:
         """The column of the labels in `as_table`."""
-        name = "label"
-        while name in self.names:
-            name += "_"
-        return name
+        return unused("label", self.names)
 
     @property
     def settings(self) -> Mapping[str, Any]:

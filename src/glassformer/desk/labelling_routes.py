@@ -110,19 +110,19 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
     @app.get("/desk/doubts")
     def doubts() -> dict[str, Any]:
-        """Return the labels that the last check doubts, most doubtful first, unless they were changed since.
+        """Return the labels that the last check doubts, most doubtful first, and of how many nothing is doubted since.
 
         `other` is the text whose label contradicts it, if there is one. If that was changed, nothing is doubted.
         """
-        doubted = []
-        for kept in store.facts.get("doubts", []):
+        doubted, found = [], store.facts.get("doubts", [])
+        for kept in found:
             doubt = _present(store, kept)
             now = text_for(store, doubt["id"], None)
             other = text_for(store, doubt["other"], None) if "other" in doubt else None
             is_open = now["label"] == doubt["label"] and now["way"] != "doubt"
             if is_open and (other is None or other["label"] == doubt["other_label"]):
                 doubted.append(doubt | {"text": now, "other": other})
-        return {"doubts": doubted}
+        return {"doubts": doubted, "settled": len(found) - len(doubted)}
 
     @app.get("/desk/disagreements")
     def different() -> dict[str, Any]:

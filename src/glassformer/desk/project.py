@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, find_columns, listing
 from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import folder_written_aside, write_aside, written_aside
@@ -26,11 +27,12 @@ from glassformer.data.table import ROWS_PER_BATCH, first_rows, paths_in
 from glassformer.data.wording import counted
 from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
-from glassformer.desk.inputs_read import InputsRead
+from glassformer.desk.inputs_read import InputsRead, unused
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError, quoted
+from glassformer.labels.labelled import cells_of
 from glassformer.prediction.answer_files import without_formulas
 from glassformer.readers.rules.reader import RULES_FILE
 from glassformer.targets.tasks import LEVELS, find_task
@@ -218,11 +220,26 @@ class Project:
         return reading_as(named_encoding() or self.store.facts.get("encoding"))
 
     def write_labels(self) -> Path:
-        """Write the labelled texts as a table that spreadsheets show rightly and run nothing of. Return its path."""
+        """Write the labelled rows with all columns of the table, and return the path of the file.
+
+        A spreadsheet shows it rightly, and runs nothing of it.
+        """
         path = self.folder / "all-labels.csv"
         with written_aside(path) as aside:
-            without_formulas(self._as_table(self.store.labelled())).write_csv(aside, include_bom=True)
+            without_formulas(self._labelled_rows()).write_csv(aside, include_bom=True)
         return path
+
+    def _labelled_rows(self) -> pl.DataFrame:
+        assert self.table is not None
+        facts, labelled = self.store.facts, self.store.labelled()
+        with self._reading():
+            names = [name for name, dtype in first_rows(self.table).schema.items() if not is_opaque(dtype)]
+            cells = cells_of(self.table, labelled["id"], {str(place): name for place, name in enumerate(names)})
+        label, lower = facts["label"] or unused("label", names), facts.get("lower", ())
+        given = labelled["label"].str.splitn(facts["levels"], 1 + len(lower)).struct.unnest() if lower else None
+        given = labelled.select("label") if given is None else given.fill_null("")
+        rows = cells.drop("row").rename(dict(zip(map(str, range(len(names))), names, strict=True)))
+        return rows.with_columns(given.rename(dict(zip(given.columns, (label, *lower), strict=True))))
 
     def export(self, folder: Path) -> list[Path]:
         """Write the labels and every decision as tables whose versions can be compared, and return their paths.

@@ -195,6 +195,7 @@ class _Project:
             "rules_waiting": self.project.rules()[1],
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),
+            "command": self.rounds.shown_command if facts.get("text") else None,
             "rounds": [
                 {name: value for name, value in found.items() if name not in _NOT_SHOWN}
                 | {"measured": scores[found["number"]].short if found["number"] in scores else None}

@@ -150,6 +150,15 @@ class Rounds:
                 folder = self.project.model(number)
         return folder
 
+    @property
+    def shown_command(self) -> str:
+        """The command of the next round, as a person may type it where the desk was started."""
+        rounds, folder = self.project.store.rounds(), self.project.folder
+        number = rounds[-1]["number"] + 1 if rounds else 1
+        rules = {"rules": str(folder / RULES_FILE)} if self.project.rules()[0] else {}
+        asked = {**self.project.settings(), **rules}
+        return shlex.join(self.command(str(folder / LABELS_FILE), str(self.project.model(number)), asked))
+
     def _command(self, number: int) -> list[str]:
         out = str(self.project.model(number).relative_to(self.project.folder))
         rules = {"rules": RULES_FILE} if self.project.rules()[0] else {}
@@ -289,6 +298,7 @@ def more_in_words(check: LabelCheck, left: int) -> str:
     if gains := [gain for gain in curve.gains if gain.more <= left]:
         said = ", and ".join(dict.fromkeys(curve.in_words("labels", gain) for gain in (gains[0], gains[-1])))
     else:
-        said = f"fewer than {curve.batch.more:,} texts are left, so what they would bring is not foretold"
-        said = "even more labels than texts are left would hardly help" if curve.is_enough else said
+        fewer = f"fewer than {curve.batch.more:,} texts are left"
+        said = f"{fewer}, so what they would bring is not foretold"
+        said = f"{fewer}, and even that many labels would hardly help" if curve.is_enough else said
     return f"You can stop: {said}" if curve.is_enough else f"{said[0].upper()}{said[1:]}"

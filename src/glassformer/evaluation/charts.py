@@ -62,7 +62,7 @@ def axis(label: str, values: Sequence[float], *, whole: bool = False) -> Axis:
     """Return an axis that covers the values, with about five round ticks. With `whole`, ticks are integers."""
     low, high = min(values), max(values)
     if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
+        low, high = low - 0.5 if low < 0 else max(0.0, low - 0.5), high + 0.5  # a share is never below 0
     raw = (high - low) / 5
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(m * magnitude for m in (1, 2, 5, 10) if m * magnitude >= raw * 0.999)

@@ -75,9 +75,12 @@ def evaluate_model(
     with reading_as(encoding_like_training(data, remembered.read_as)):
         columns = None if data in KNOWN else other_columns(local_path(data), table)
     if train is None:
-        seen = seen_rows(config, data_dir)
+        seen = seen_rows(config, data_dir, folder)
         if isinstance(seen, str):
-            seen = f"{seen}; no baseline could be trained. `train=` names a table of the training rows."
+            seen = (
+                f"{seen}; no baseline could be trained, and it is not known whether the model learned some of these "
+                "rows. `train=` names a table of the training rows."
+            )
     else:
         read = replace(options, fold_labels=remembered.fold_labels)
         source = remembered.read_as or SourceConfig(train=train, **vars(read))

@@ -69,7 +69,7 @@ def compare_models(
 def _seen(folder: Path, predictor: Predictor, table: Table, data_dir: Path | None) -> list[str]:
     """Return a note if texts of the table were among those that a model was trained or validated on."""
     config = predictor.trained.config
-    seen = seen_rows(config, data_dir)
+    seen = seen_rows(config, data_dir, folder)
     if isinstance(seen, str):
         return [f"{folder}: {seen}; it is not known whether it saw texts of this table in training"]
     number = shared(table, seen.train, *([] if seen.validation is None else [seen.validation]))

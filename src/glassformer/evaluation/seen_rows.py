@@ -6,6 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
+from glassformer.data.known import KNOWN
+from glassformer.data.parts import exists, file_of
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
@@ -19,11 +21,19 @@ TOO_GOOD = "all figures are too good"
 _MANY = 0.05  # share of the measured texts that were in training
 
 
-def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
-    """Read the rows that a model was trained and validated on, or say why this is impossible."""
+def seen_rows(config: FolderConfig, data_dir: Path | None, folder: Path | None = None) -> Splits | str:
+    """Read the rows that a model was trained and validated on, or say why this is impossible.
+
+    Args:
+        folder: that of the model. Its tables are looked for from there too, as paths hold in the folder that a run was
+            started from, which is often one above the model.
+    """
     source = config.remembered.read_as
     if source is None:
         return "The model was trained from Python on rows in memory"
+    if folder is not None:
+        found = {name: _seen_from(folder, getattr(source, name)) for name in ("train", "test")}
+        source = source.model_copy(update=found | {"added": tuple(_seen_from(folder, each) for each in source.added)})
     try:
         seen = split_again(config, source, data_dir)
     except GlassformerError as error:  # its server may be gone too
@@ -33,6 +43,14 @@ def seen_rows(config: FolderConfig, data_dir: Path | None) -> Splits | str:
     *others, last = (source.train, *source.added)
     names = f"{', '.join(others)} or {last} has" if others else f"{last} has"
     return f"{names} changed since the model was trained on it"
+
+
+def _seen_from(folder: Path, table: str | None) -> str | None:
+    """Return the path of a table as seen from here, or from a folder above that of a model if it is there instead."""
+    if table is None or table in KNOWN or exists(file_of(Path(table))):
+        return table
+    found = (above / table for above in folder.resolve().parents)  # an absolute path stays
+    return next((str(path) for path in found if exists(file_of(path))), table)
 
 
 def split_again(config: FolderConfig, source: SourceConfig, data_dir: Path | None) -> Splits | None:

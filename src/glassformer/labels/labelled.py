@@ -177,7 +177,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
         and column not in own.values()
         and not is_opaque(first.schema[column])
     }
-    cells = _cells(path, chosen["row"], own | shared)
+    cells = cells_of(path, chosen["row"], own | shared)
     return chosen.join(cells, on="row", how="left", maintain_order="left").select(
         "row", *own, *(pl.lit("").alias(label) for label in labels), *chosen.columns[1:], *shared
     )
@@ -191,7 +191,7 @@ def _columns_of(table: Table) -> list[str]:
     return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns
 
 
-def _cells(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
+def cells_of(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
     """Read some rows as strings.
 
     Args:

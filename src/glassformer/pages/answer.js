@@ -29,7 +29,7 @@ function inLarge({ prediction, confidence }) {
 /** Of labels with levels: the path as far as the model is sure. */
 export function surePath({ path, path_probability: probability }) {
   if (path === undefined) return null;
-  return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path}, ${chance(probability)}`);
+  return el("p", { className: "soft", dir: "auto" }, path === null ? "Sure of no level." : `Sure of: ${path} (${chance(probability)})`);
 }
 
 const range = ({ lowest, highest }) => el("p", { className: "soft" }, `Numbers of training: ${short(lowest)} to ${short(highest)}.`);

@@ -180,7 +180,10 @@ def body_of(model: DesignConfig) -> Body | TextEncoder | None:
 def check_body_exists(model: DesignConfig) -> None:
     """Raise `UsageError` if a recipe names a body that does not exist, before anything is learned."""
     if isinstance(model, ModelConfig) and "body" in model.beside and model.body not in ("auto", OWN_BODY):
-        check_body(body_folder(model.body))
+        try:
+            check_body(body_folder(model.body))
+        except UsageError as error:
+            raise UsageError(f"`model.body={model.body}`: {error.message}") from error
 
 
 def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:

@@ -117,7 +117,7 @@ export function labelling(desk) {
     suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${chance(found.probability)})`}`;
     if (found.text.length > LONGEST_EXPLAINED) return;
     const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
-    if (desk.state.levels) ask("/predict", { texts: [row] }).then(({ answers }) => { if (shown === found) sure.replaceChildren(surePath(answers[0]) ?? ""); }, () => {});
+    if (desk.state.levels) ask("/predict", { texts: [row] }).then(({ answers }) => { if (shown === found && answers[0].path !== found.suggested) sure.replaceChildren(surePath(answers[0]) ?? ""); }, () => {});
     const reasons = await ask("/explain", { text: row }).catch(() => null);
     if (shown !== found || !reasons?.words.length) return;
     paint(text, found.text, reasons, first);

@@ -27,15 +27,16 @@ export function mending(desk) {
     const [found, labels] = await Promise.all(["doubts", "disagreements"].map((name) => desk.ask(() => get(`/desk/${name}`), { aside: true })));
     if (!found || !labels) return;
     redraw(different, labels.disagreements.map(disputed));
-    said.textContent = [checked(lastRound() ?? {}, found.doubts.length), found.doubts.length
+    said.textContent = [checked(lastRound() ?? {}, found.doubts.length, found.settled), found.doubts.length
       ? `${counted(found.doubts.length, "label")}: a model that has not seen the text, or nearly the same text, says another one. Many are right as they are.` : ""].filter(Boolean).join(" ");
     redraw(doubts, found.doubts.map(doubtful));
   }
 
   /** What the last check found. `more` is kept of each that could be done. */
-  function checked({ more, unchecked }, doubted) {
+  function checked({ more, unchecked }, doubted, settled) {
     if (unchecked) return `Labels could not be checked: ${unchecked}.${doubted ? " What an earlier check doubts:" : ""}`;
     if (doubted) return "";
+    if (settled) return "Nothing is left of what the last check doubted. The next round of training checks again.";
     return more === undefined ? "Not checked yet. Labels are checked after each round of training." : "The last check doubts none. The next round of training checks again.";
   }
 

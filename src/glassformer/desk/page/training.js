@@ -12,16 +12,16 @@ export function training(desk) {
   const notes = el("ul", { className: "notes" }), chart = el("figure", { className: "chart" }), rounds = el("div", {}), command = el("code", {});
   const rules = ruling(desk);
   const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rules.place, chart, rounds,
-    el("p", { className: "soft" }, "The same as a command, in the project's folder: ", command));
+    el("p", { className: "soft" }, "The next round as a command, once labels.csv has the labels of a round: ", command));
 
   function update() {
-    const { state } = desk, last = state.rounds.at(-1);
+    const { state } = desk;
     begin.disabled = Boolean(state.missing) || Boolean(state.running);
     stop.hidden = !state.running;
     running.textContent = state.running?.said ?? "";
     advice.textContent = said(state);
     notes.replaceChildren(...state.class_notes.map((note) => el("li", {}, note)));
-    command.textContent = last?.command ?? "glassformer train labels.csv --out models/round-0001";
+    command.textContent = state.command;
     draw(state.chart);
     rules.update();
     rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));

@@ -23,7 +23,7 @@ export function using(desk) {
     const { task, automatic_share: share, marks, review } = desk.state, automatic = share === null ? [] : ["--automatic", String(share)];
     const because = task === "number" ? ` In the answers of the command above, that is an unseen_share above ${percent(1 - review.threshold)}.`
       : " No answer to held-out rows is so sure, so there is no command for it.";
-    kept.textContent = marks ? `The answers of the desk, ${share === null ? "and" : "the command above, and"} the table that it answers, say needs_review below ${percent(review.threshold)}.${share === null ? because : ""}`
+    kept.textContent = marks ? `The answers of the desk, ${share === null ? "and" : "the command above, and"} the table that it answers, say needs_review below ${percent(review.threshold)}.${share === null ? because : ` So sure were ${percent(share)} of held-out rows, and --automatic names that share.`}`
       : review.threshold === 0 ? "" : `Move the slider: the answers of the desk${task === "number" ? "" : " and the command above"} then mark what a person should see.`;
     const folder = `${desk.state.project}/models/round-${String(last.number).padStart(4, "0")}`;
     const command = (said, ...parts) => [el("dt", {}, said), el("dd", {}, typed(...parts))];

@@ -136,7 +136,7 @@ class PathOfLevels(OneClass):
 
     def figure(self, pairs: Sequence[tuple[str, str]]) -> Figure:
         found, by_level = super().figure(pairs), self.by_level(Counter(pairs))
-        return Figure(f"{found.said}, by level: {by_level}", f"{found.short}; {by_level}", found.estimate)
+        return Figure(f"{found.said}, by level: {by_level}", found.short, found.estimate)
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
         nodes = {cell: self._nodes(cell) for cell in totals}  # a measure of agreement compares all of them
