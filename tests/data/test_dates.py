@@ -4,6 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from glassformer.data.column_kinds import is_number_or_date
 from glassformer.data.dates import dates_of, shown_date, with_dates
 from glassformer.data.table import read_table, tidy_values
 from glassformer.errors import UsageError
@@ -122,3 +123,9 @@ def test_a_table_is_read_with_its_dates(tmp_path: Path) -> None:
 def test_dates_are_shown_with_the_time_of_day_if_there_is_one() -> None:
     assert shown_date(DAY, pl.Series([DAY])) == "2024-03-01"
     assert shown_date(DAY, pl.Series([DAY, CLOCK])) == "2024-03-01 00:00"
+
+
+def test_a_date_with_many_blanks_is_looked_at_once() -> None:
+    blanks = " " * 1_000_000  # each two of its parts could be blanks of the clock in a million ways: hours
+    assert not is_number_or_date(f"2024-03-01 {blanks}x")
+    assert is_number_or_date(f"2024-03-01 {blanks}14:05 pm")

@@ -91,6 +91,6 @@ def test_what_cannot_be_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
     for name, words in (("file", "is a file; name a folder"), ("file/below", "nothing can be written there"),
-                        ("loop", "is a link that leads nowhere"), ("loop/below", "Too many levels")):  # fmt: skip
+                        ("loop", "is a link that leads nowhere"), ("loop/below", "nothing can be")):  # fmt: skip
         with pytest.raises(UsageError, match=words), only_writer(tmp_path / name):
             pytest.fail("it is none")

@@ -15,7 +15,7 @@ MOST = 0.95  # share of the non-empty values that decides: some exports hold "n/
 NEARLY_ALL = 0.8  # a column with this share of distinct values cannot hold classes
 FEWEST_VALUES = 20  # with fewer rows a column of distinct values says nothing
 
-_CLOCK = r"([t ]\s*[\d:.,+\- ]*(am|pm|z|utc|gmt)?)?"
+_CLOCK = r"([t ]\s*([\d:.,+\-][\d:.,+\- ]*)?(am|pm|z|utc|gmt)?)?"
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _DATE = (
     rf"^(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}){_CLOCK}$"

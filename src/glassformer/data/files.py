@@ -8,7 +8,7 @@ import re
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +74,10 @@ def as_path(given: Any) -> Path:
     """Return the path that a user names. Raises `UsageError` if no file or folder can have this name."""
     try:
         path = Path(given)
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            path.lstat()
+        path.lstat()
     except (TypeError, ValueError, OSError) as error:  # a number; a null byte; a text of a thousand letters
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            return path  # none is there yet, or who opens it says more about why it cannot be read
         why = error.strerror if isinstance(error, OSError) else words_of(error)
         named = str(given) if isinstance(given, Path) else given
         raise UsageError(f"{brief_value(named)} cannot be the name of a file or folder: {why}") from error

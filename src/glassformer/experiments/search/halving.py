@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,7 +210,8 @@ class Halving:
             rungs = self._rungs(seconds, again=number > 1)
             if not rungs:
                 return None
-            count = max(count for count in range(_FEWEST, _MOST) if self._cost(rung_sizes(count, rungs)) <= seconds)
+            counts = range(_FEWEST, _MOST)
+            count = counts[bisect(counts, seconds, key=lambda size: self._cost(rung_sizes(size, rungs))) - 1]
         else:
             count = plan.sizes[0]
         drawn = [first, *itertools.islice(others, count - 1)]
