@@ -126,3 +126,21 @@ def test_a_suggestion_says_how_far_down_the_model_is_sure(browser: Browser, proj
         expect(page.locator(".suggestion")).to_have_text("Suggested: Food > Fruit > Apple (40.0%)")
         expect(page.get_by_text("Sure of: Food > Fruit (80.0%)")).to_be_visible()
         check_it_can_be_read(page, looks=LOOKS)
+
+
+def test_a_level_gets_another_name(browser: Browser, project: Project) -> None:
+    with labelling(browser, project) as page:
+        expect(page.locator("#typed")).to_be_focused()
+        page.locator("#step-mend").focus()
+        page.keyboard.press("Enter")
+        classes = page.locator(".naming > span")
+        expect(classes.nth(0)).to_have_text("Food > …: 12 texts")
+        expect(classes.nth(1)).to_have_text("Food > Fruit > …: 8 texts")
+        check_it_can_be_read(page, looks=LOOKS)
+        name = page.get_by_label("New name of Food > Fruit > …")
+        expect(name).to_have_value("Food > Fruit")
+        name.fill("Food > Sweet")
+        page.keyboard.press("Enter")
+        expect(classes.nth(1)).to_have_text("Food > Sweet > …: 8 texts")
+        expect(classes.nth(2)).to_have_text("Food > Sweet > Apple: 4 texts")
+        expect(page.locator(".naming button").nth(1)).to_be_focused()

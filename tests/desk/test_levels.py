@@ -136,3 +136,41 @@ def test_a_path_gets_another_name_alone(tmp_path: Path) -> None:
     project.read(text="text", label="label", task="classes", levels=" > ")
     assert move_class(project.store, "Food", "Food > Bread", "me") == 2
     assert project.store.counts() == {**dict.fromkeys(PATHS, 1), "Food > Bread": 2}
+
+
+def test_a_level_gets_another_name_with_all_classes_below(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(8), given=[*PATHS, "Food", "Food > Bread", "", ""])
+    project.read(text="text", label="label", task="classes", levels=" > ")
+    store, before = project.store, project.store.classes
+    assert move_class(store, "Food > ", "Meals", "me") == 4
+    meals = ["Meals", "Meals > Bread", "Meals > Fruit > Apple", "Meals > Fruit > Pear"]
+    assert store.classes == [*meals, *before[4:]]
+    assert move_class(store, "Meals > Fruit > ", "Tools", "me") == 2
+    assert store.counts() == dict.fromkeys([*meals[:2], "Tools > Apple", "Tools > Pear", *PATHS[2:]], 1)
+    store.undo("me")
+    store.undo("me")
+    assert (store.classes, store.counts()) == (before, dict.fromkeys(before, 1))
+    label(project, [7], "Food > Bread > Bread")
+    answers = [(8, "Food", 0.9), (7, "Food > Bread", 0.6)]
+    store.suggest(pl.DataFrame(answers, ["id", "label", "probability"], orient="row").with_columns(place=0), number=1)
+    assert move_class(store, "Food > ", "Food > Bread", "me") == 5
+    assert store.value("SELECT count(*) FROM current WHERE label = 'Food > Bread > Bread > Bread'") == 1
+    assert {row["id"]: row["label"] for row in store.rows("SELECT text AS id, label FROM suggestions")} == {
+        8: "Food > Bread", 7: "Food > Bread > Bread"
+    }  # fmt: skip
+    assert store.value("SELECT label FROM current WHERE text = 5") == "Food > Bread"
+    assert store.value("SELECT label FROM current WHERE text = 6") == "Food > Bread > Bread"
+
+
+def test_a_level_is_renamed_by_the_page(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(8), given=[*PATHS, *PATHS])
+    project.read(text="text", label="label", task="classes", levels=" > ")
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        asked = {"name": "Food > ", "to": "Meals", "who": "me"}
+        found = client.post("/desk/classes", json=asked).json()
+        assert [each["name"] for each in found["classes"]][:2] == ["Meals > Fruit > Apple", "Meals > Fruit > Pear"]
+        for refused in (asked, {"name": "Tools > ", "up": True, "who": "me"}):
+            answer = client.post("/desk/classes", json=refused)
+            assert (answer.status_code, answer.json()["reason"][:17]) == (422, "there is no class")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,20 +29,28 @@ def raise_class(store: Store, name: str) -> None:
 
 
 def move_class(store: Store, name: str, to: str, who: str) -> int:
-    """Give all texts of a class another one, which may be new, and forget the class. Return how many moved."""
+    """Give all texts of a class another one, which may be new, and forget the class. Return how many moved.
+
+    Args:
+        name: with levels, all classes below one of them may be moved (see `Labelling.is_among`).
+    """
     with store.change():
-        place = (names := store.classes).index(name)
-        moved = _moved(store, name, Decision(texts=[], kind="label", label=to, who=who, way="class"))
-        if moved:
-            store.decide(*moved)
-        else:
-            add_classes(store, [to])
-        store.keep_rename(name, to, place=place if moved else None)
-        others = [*names[:place], *names[place + 1 :]]
-        others[place:place] = [each for each in store.labelling.classes_of(to) if each not in others]
-        store.put_classes(others)
+        labelling, names = store.labelling, store.classes
+        moves = {each: labelling.renamed(each, name, to) for each in names if labelling.is_among(each, name)}
+        moves = {each: became for each, became in moves.items() if became != each}
+        decision = Decision(texts=[], kind="label", label=to, who=who, way="class")
+        moved = {each: _moved(store, each, replace(decision, label=became)) for each, became in moves.items()}
+        store.decide(*itertools.chain(*moved.values()))
+        # The longest first: `Food` may become `Food > Bread`, and that one `Food > Bread > Bread`.
+        for each in sorted(moves, key=len, reverse=True):
+            store.keep_rename(each, moves[each], place=names.index(each) if moved[each] else None)
+        add_classes(store, [new for each in moves if not moved[each] for new in labelling.classes_of(moves[each])])
+        stay, others = {*names} - {*moves}, list[str]()
+        for each in names:
+            others += [each] if each in stay else [new for new in labelling.classes_of(moves[each]) if new not in stay]
+        store.put_classes(list(dict.fromkeys(others)))
         store.name_suggestions()
-    return len({text for each in moved for text in each.texts})
+    return len({text for each in itertools.chain(*moved.values()) for text in each.texts})
 
 
 def give(store: Store, decision: Decision, *, instead: str | None = None) -> int:

@@ -91,6 +91,10 @@ class Labelling(ABC):
         """Whether a label is of a class. With levels, a name may end with what separates them: all classes below it."""
         return name in self.classes_of(cell)
 
+    def renamed(self, cell: str, name: str, to: str) -> str:  # noqa: ARG002
+        """Return what a class becomes if `name`, which it is or is below of (see `is_among`), is called `to`."""
+        return to
+
     def moved(self, before: str | None, to: str, instead: str | None) -> str:  # noqa: ARG002
         """Return the label of a text to which a class is given beside others, or in the place of one of them.
 

@@ -12,7 +12,7 @@ from glassformer.serving.shapes import BodyOfRequest
 MOST_AT_ONCE = 10_000  # texts that are labelled together
 LONGEST_NAME, _LONGEST_NOTE = 200, 2_000
 _HIGHEST_COST = 1e9
-_LONGEST_RULES = 1_000_000
+_LONGEST_RULES = 100_000  # characters: the page gets them with each state
 
 
 class ColumnsChosen(BodyOfRequest):

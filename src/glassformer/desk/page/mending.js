@@ -2,7 +2,9 @@
 
 import { counted, el } from "/page/dom.js";
 import { ofLabels, showCommand } from "./commands.js";
-import { get, labelOf, once, person, post } from "./server.js";
+import { get, labelOf, once, person, post, withLevels } from "./server.js";
+
+const sum = (classes) => classes.reduce((total, { texts }) => total + texts, 0);
 
 export function mending(desk) {
   let going = false; // whether a decision is being kept
@@ -88,7 +90,7 @@ export function mending(desk) {
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
     showCommand(command, "As a command, what is doubtful among the labels of the last round", ofLabels(desk.state));
     notes.replaceChildren(...desk.state.class_notes.map((note) => el("li", {}, note)));
-    drawClasses(desk.state.classes);
+    drawClasses([desk.state.classes, desk.state.levels]);
     if (lastRound()?.number !== listed) return list();
     return undefined;
   }
@@ -98,11 +100,14 @@ export function mending(desk) {
     if (state) await Promise.all([list(), desk.refresh(state)]);
   }
 
-  const drawClasses = once((all) => {
-    redraw(classes, all.map(({ name, texts }) => {
-      const to = el("input", { type: "text", value: name, "aria-label": `New name of ${name}` });
-      const form = el("form", { className: "naming" }, el("span", {}, `${name}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
-        el("a", { href: "#texts", "aria-label": `Split ${name}`, onclick: () => { desk.look = { state: "labelled", label: name }; } }, "Split"),
+  const drawClasses = once(([all, between]) => {
+    const counts = new Map(all.map(({ name, texts }) => [name, texts]));
+    redraw(classes, withLevels([...counts.keys()], between).map((name) => {
+      const isClass = counts.has(name), shown = isClass ? name : `${name}…`; // else all classes below a level
+      const texts = isClass ? counts.get(name) : sum(all.filter((each) => `${each.name}${between}`.startsWith(name)));
+      const to = el("input", { type: "text", value: isClass ? name : name.slice(0, -between.length), "aria-label": `New name of ${shown}` });
+      const form = el("form", { className: "naming" }, el("span", {}, `${shown}: ${counted(texts, "text")}`), to, el("button", {}, "Rename or join"),
+        el("a", { href: "#texts", "aria-label": `Split ${shown}`, onclick: () => { desk.look = { state: "labelled", label: name }; } }, "Split"),
         desk.state.ordered ? el("button", { type: "button", "aria-label": `${name} comes earlier`, onclick: () => change({ name, up: true }) }, "↑") : "");
       form.addEventListener("submit", (event) => {
         event.preventDefault();

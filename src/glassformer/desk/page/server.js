@@ -30,6 +30,12 @@ export function nodeOf(name, between, depth) {
 /** How many levels the deepest class has. */
 export const depthOf = (names, between) => Math.max(1, ...names.map((name) => (between ? name.split(between).length : 1)));
 
+/** Each class, below the levels that it stands in: these mean all classes below. */
+export function withLevels(names, between) {
+  const above = (name) => Array.from({ length: depthOf([name], between) - 1 }, (_, place) => nodeOf(name, between, place + 1));
+  return [...new Set(names.flatMap((name) => [...above(name), name]))];
+}
+
 /** Writes a label that may name several classes, or none. */
 export const labelOf = (label) => (label === "" ? "none" : label?.replaceAll("|", ", "));
 

@@ -4,7 +4,7 @@ import { counted, el } from "/page/dom.js";
 import { showCommand } from "./commands.js";
 import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
-import { depthOf, get, latest, me, nodeOf, once, person, post } from "./server.js";
+import { get, latest, me, once, person, post, withLevels } from "./server.js";
 
 const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", missed: "answered without the class", extra: "answered one class too many", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
 
@@ -47,12 +47,6 @@ export function texts(desk) {
     show({ texts: alike.texts, total: alike.texts.length, per_page: alike.texts.length }, `${counted(alike.texts.length, "text")} like text ${like}, most alike first`);
     learned.hidden = !alike.labelled.length;
     learned.replaceChildren(el("h2", {}, `Labelled texts like text ${like}: the model learns from them`), el("ol", { className: "near-texts" }, ...alike.labelled.map((text) => el("li", {}, ...line(desk, { ...text, kind: "label" })))));
-  }
-
-  /** Each class, below the levels that it stands in: these mean all classes below. */
-  function withLevels(names, between) {
-    const above = (name) => Array.from({ length: depthOf([name], between) - 1 }, (_, place) => nodeOf(name, between, place + 1));
-    return [...new Set(names.flatMap((name) => [...above(name), name]))];
   }
 
   const offer = once(([names, between]) => {

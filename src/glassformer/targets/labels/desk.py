@@ -109,6 +109,9 @@ class PathOfLevels(OneClass):
     def is_among(self, cell: str, name: str) -> bool:
         return cell == name or (name.endswith(self.levels) and (cell + self.levels).startswith(name))
 
+    def renamed(self, cell: str, name: str, to: str) -> str:
+        return self._tidied(to + self.levels + (cell + self.levels)[len(name) :])
+
     def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:
         found = any(self.levels in name for name in classes)  # else it is not known yet that there are levels
         return {**super().settings(classes), **({"levels": self.levels} if found else {})}
