@@ -52,6 +52,7 @@ def state(forge: Callable[[dict[str, Any]], Any], **tensors: Any) -> Forge:
             held = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
         for start, change in tensors.items():
             held |= {name: change(each) for name, each in held.items() if name.startswith(start)}
+        held = {name: each for name, each in held.items() if each is not None}
         text = json.dumps(forge(said))
         save_file(held, file, metadata={"said": text, "sha256": _digest(held, text)})
 
@@ -79,6 +80,7 @@ STATES: dict[str, Forge] = {
     "more-fields": saying(more=1),
     "a-list": state(lambda said: [said]),
     "optimizer-of-another-model": state(dict, optimizer=lambda tensor: tensor.reshape(-1)[:1].clone()),
+    "optimizer-without-buffers": state(dict, **{"optimizer.0.0.exp_avg": lambda _: None}),
     "random-numbers-of-zeros": state(dict, **{"random.cpu": torch.zeros_like}),
 }
 FORMERLY = {

@@ -20,6 +20,12 @@ from glassformer.errors import GlassformerError
 
 FIGURES = {"loss": 0.0, "correct": 0.0, "count": 0.0, "weight": 0.0}
 """The running totals of an epoch before its first step."""
+_BUFFERS = {
+    torch.optim.AdamW: ("step", "exp_avg", "exp_avg_sq"),
+    torch.optim.Muon: ("momentum_buffer",),
+    torch.optim.SGD: (),
+}
+"""What each optimizer keeps of a parameter. All but the steps have its shape."""
 State = TypeVar("State")
 """A dataclass of plain numbers that says how far a run has come. Tensors are kept separately."""
 
@@ -146,7 +152,10 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
     shapes = [parameter.shape for group in optimizer.param_groups for parameter in group["params"]]
     for name, tensor in tensors.items():
         index, key = name.split(".")
-        if tensor.ndim and tensor.shape != shapes[int(index)]:
-            raise ValueError("its optimizer is that of another model")
         per_parameter.setdefault(int(index), {})[key] = tensor
+    buffers = next(names for kind, names in _BUFFERS.items() if isinstance(optimizer, kind))
+    for number, values in per_parameter.items():
+        found = {key: tensor.shape for key, tensor in values.items()}
+        if found != {key: torch.Size() if key == "step" else shapes[number] for key in buffers}:
+            raise ValueError("its optimizer is that of another model")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": per_parameter})
