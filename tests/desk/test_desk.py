@@ -21,13 +21,15 @@ from glassformer.desk.learning_chart import kept
 from glassformer.desk.page_words import in_page_words
 from glassformer.desk.project import Project
 from glassformer.desk.review import asked_of
-from glassformer.desk.rounds import FEWEST_LABELS, more_in_words
+from glassformer.desk.rounds import FEWEST_LABELS, Rounds, more_in_words
+from glassformer.desk.shapes import Search
+from glassformer.desk.shown import found
 from glassformer.desk.store import Store
 from glassformer.labels.check import check_labels
 from glassformer.labels.learning_curve import Gain, LearningCurve
 from glassformer.serving import reloading
 from tests.desk.samples import label, learn, project_of, some_texts, trained_already
-from tests.trained import NEGATIVE, POSITIVE, Trained
+from tests.trained import NEGATIVE, POSITIVE, Trained, write_csv
 from tests.workbooks import xlsx
 
 
@@ -965,11 +967,91 @@ def test_old_models_leave_their_reports(
     assert client.get("/desk/report/1").status_code == 200
 
 
-def test_what_cannot_be_learned_begins_no_round(client: TestClient, project: Project) -> None:
+def test_disputed_labels_begin_no_round(client: TestClient, project: Project) -> None:
     label(project, list(range(1, 13)), "praise")
     label(project, list(range(13, 25)), "blame")
     project.store.write_round(1, "done", {"labels": 24})
-    label(project, list(range(1, 13)), "blame", who="ann")  # all of these are disputed now
-    assert decided(client, [30])["round"] is None
-    for number in range(31, 50):
-        assert decided(client, [number], label=f"class of {number}")["round"] is None, "a class of one text"
+    label(project, list(range(25, 41)), "praise")
+    label(project, list(range(25, 41)), "blame", who="ann")
+    assert [decided(client, [number])["round"] for number in range(41, 51)] == [*[None] * 9, 2]
+
+
+def test_classes_of_one_text_begin_no_round(client: TestClient, project: Project) -> None:
+    label(project, list(range(1, 13)), "praise")
+    label(project, list(range(13, 25)), "blame")
+    project.store.write_round(1, "done", {"labels": 24})
+    for number in range(25, 41):
+        assert decided(client, [number], label=f"class of {number}")["round"] is None
+    assert [decided(client, [number])["round"] for number in range(41, 51)] == [*[None] * 9, 2]
+
+
+def test_columns_that_are_read_while_a_text_is_labelled_take_no_label_away(
+    client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill = Store.fill
+
+    def later(store: Store, *given: Any) -> None:
+        label(project, [1], "praise")  # as another tab does while the table is read
+        fill(store, *given)
+
+    monkeypatch.setattr(Store, "fill", later)
+    answer = client.post("/desk/columns", json={"text": "text", "task": "classes"})
+    assert "labels have been given already" in answer.json()["reason"]
+    assert project.store.counts() == {"praise": 1}
+
+
+def test_columns_stay_while_a_model_learns_them_and_others_take_it_away(
+    tmp_path: Path, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
+    other = {"text": "label", "label": "text", "task": "classes"}
+    desk = create_desk(project, learn)
+    with TestClient(desk.app, base_url="http://127.0.0.1") as client:
+        client.get(f"/{desk.app.query}")
+        client.post("/desk/people", json={"who": "ann", "blind": True})
+        client.post("/desk/settings", json={"rules": '"good" -> praise'})
+        project.store.write_round(1, "running", {"labels": 40})
+        refused = "a model is being trained from these columns; wait for it, or stop it at the step Train"
+        assert client.post("/desk/columns", json=other).json()["reason"] == refused
+        assert client.post("/desk/table?name=new.csv", content=b"text\na\n").json()["reason"] == refused
+        assert [path.name for path in (project.folder / "tables").iterdir()] == ["texts.csv"]
+        project.store.write_round(1, "stopped", {"labels": 40})
+        trained_already(monkeypatch, reviews)
+        client.post("/desk/rounds", json={})
+        assert desk.rounds._thread is not None
+        desk.rounds._thread.join()
+        assert set(desk.models) == {"desk"}
+        found = client.post("/desk/columns", json=other | {"text": "text", "label": "label"}).json()
+        assert (found["rounds"], found["rules"], found["blind"]) == ([], '"good" -> praise', ["ann"])
+        assert not desk.models
+        assert not list((project.folder / "models").iterdir())
+        client.post("/desk/table?name=new.csv", content=b"text\na film\n")
+        assert [path.name for path in (project.folder / "tables").iterdir()] == ["new.csv"], "the other texts are gone"
+
+
+def test_a_round_that_ends_oddly_ends(client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def odd(*_: Any) -> str:
+        raise AttributeError("odd")
+
+    monkeypatch.setattr(Rounds, "_trained", odd)
+    label(project, list(range(1, 13)), "praise")
+    label(project, list(range(13, 25)), "blame")
+    client.post("/desk/rounds", json={})
+    while (found := client.get("/desk/state").json())["running"]:
+        time.sleep(0.01)
+    assert (found["rounds"][0]["state"], found["rounds"][0]["reason"]) == ("failed", "AttributeError: odd")
+
+
+def test_a_search_looks_into_values_and_not_at_how_they_are_kept(tmp_path: Path) -> None:
+    project = Project.open(tmp_path / "desk")
+    rows = [("Über ein Buch", 'b" c'), ("über einen Film", "red"), ("ÜBER", "")]
+    project.take(write_csv(tmp_path / "t.csv", rows, ("text", "subject")))
+    project.read(text="text", without_labels=True, columns=["subject"])
+
+    def ids(words: str) -> list[int]:
+        return [text["id"] for text in found(project.store, Search(words=words))]
+
+    assert ids("über") == ids("ÜBER") == [1, 2, 3]
+    assert ids('b" c') == [1]
+    assert ids("subject") == ids(":") == []
+    assert ids("50%") == []

@@ -17,12 +17,10 @@ REFUNDS = range(0, ROWS, 4)  # the model is wrong on these
 ME = Viewer(who="me", blind=False)
 
 
-def refunds(folder: Path, *, shop: bool = False, word: str = "refund") -> Project:
+def refunds(folder: Path, *, shop: str | None = None, word: str = "refund") -> Project:
     texts = [f"{word if row in REFUNDS else 'order'} {'late' if row % 2 else 'here'}" for row in range(ROWS)]
     columns = ("text", "label", *(["shop"] if shop else []))
-    rows = [
-        (text, "blame", *(["north" if row in REFUNDS else "south"] if shop else [])) for row, text in enumerate(texts)
-    ]
+    rows = [(text, "blame", *([shop if row in REFUNDS else "south"] if shop else [])) for row, text in enumerate(texts)]
     project = Project.open(folder / "desk")
     project.take(write_csv(folder / "texts.csv", rows, columns))
     project.read(text="text", label="label", columns=["shop"] if shop else [])
@@ -43,7 +41,7 @@ def test_the_word_of_most_errors_is_named_and_finds_its_texts(tmp_path: Path) ->
 
 
 def test_the_value_of_a_column_is_named_too(tmp_path: Path) -> None:
-    found = {each["name"]: each["words"] for each in weak_groups(refunds(tmp_path, shop=True).store, ME)}
+    found = {each["name"]: each["words"] for each in weak_groups(refunds(tmp_path, shop="north").store, ME)}
     assert found["shop: north"] == '"north"'
 
 
@@ -56,5 +54,10 @@ def test_there_are_none_without_answers(tmp_path: Path) -> None:
 
 
 def test_a_search_that_does_not_find_them_is_not_offered(tmp_path: Path) -> None:
-    project = refunds(tmp_path, word="Über")  # SQLite knows small and large letters of ASCII alone
-    assert {each["name"]: each["words"] for each in weak_groups(project.store, ME)}["keyword: über"] is None
+    project = refunds(tmp_path, shop='5" pipe')
+    assert {each["name"]: each["words"] for each in weak_groups(project.store, ME)}['shop: 5" pipe'] is None
+
+
+def test_words_are_found_in_any_case_in_every_alphabet(tmp_path: Path) -> None:
+    project = refunds(tmp_path, word="Über")
+    assert {each["name"]: each["words"] for each in weak_groups(project.store, ME)}["keyword: über"] == '"über"'

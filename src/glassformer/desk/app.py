@@ -11,6 +11,7 @@ from pathlib import Path
 from fastapi import Request
 from starlette.responses import JSONResponse
 
+from glassformer.data.files import is_no_room
 from glassformer.data.parts import PartError
 from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.page_files import add_desk_page
@@ -100,4 +101,6 @@ async def _no_number(_: Request, __: Exception) -> JSONResponse:
 async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     """Say that a change is not on the disk. Nothing of it is."""
     why = getattr(error, "strerror", None) or error
-    return JSONResponse({"reason": f"nothing was kept: {why}; free some space, and try again"}, 507)
+    if is_no_room(error) or isinstance(error, sqlite3.OperationalError):  # SQLite calls most of it an I/O error
+        return JSONResponse({"reason": f"nothing was kept: {why}; free some space, and try again"}, 507)
+    return JSONResponse({"reason": f"a file of the project cannot be read or written: {why}"}, 500)

@@ -26,7 +26,9 @@ not chosen yet, easy texts would be left, and the model would seem better than i
 
 _CHOSEN, _POOL = 200, 3  # so many texts are put in order, out of so many times as many
 
-_ASIDE = f"t.draw < {1 / RANDOM_EVERY}"  # draws are uniform in 0 to 1
+ASIDE_BELOW = 1 / RANDOM_EVERY
+"""Texts with a lower draw are set aside for measuring."""
+_ASIDE = f"t.draw < {ASIDE_BELOW}"  # draws are uniform in 0 to 1
 _MEASURING = f"SELECT t.id FROM texts t WHERE t.decision IS NULL AND t.id <> ? AND {_ASIDE} ORDER BY t.draw LIMIT 1"
 _ANY = "SELECT t.id FROM texts t WHERE t.decision IS NULL AND t.id <> ? ORDER BY t.draw DESC LIMIT 1"
 _CHOSEN_NEXT = (
@@ -63,7 +65,7 @@ def suggestions(
     said = labelling.said(predictor.answer(given))
     worth = said.doubt / np.maximum(seconds, np.median(seconds))
     doubtful = np.argsort(-worth, kind="stable")
-    doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= 1 / RANDOM_EVERY][: _POOL * _CHOSEN]
+    doubtful = doubtful[texts["draw"].to_numpy()[doubtful] >= ASIDE_BELOW][: _POOL * _CHOSEN]
     chosen = doubtful[unlike_each_other(word_vectors([given[place] for place in doubtful]), _CHOSEN)]
     places = np.full(len(given), -1)
     places[chosen] = np.arange(len(chosen))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -38,19 +38,20 @@ def move_class(store: Store, name: str, to: str, who: str) -> int:
         labelling, names = store.labelling, store.classes
         moves = {each: labelling.renamed(each, name, to) for each in names if labelling.is_among(each, name)}
         moves = {each: became for each, became in moves.items() if became != each}
-        decision = Decision(texts=[], kind="label", label=to, who=who, way="class")
-        moved = {each: _moved(store, each, replace(decision, label=became)) for each, became in moves.items()}
-        store.decide(*itertools.chain(*moved.values()))
+        rows = [row for row in store.rows(STANDING, None, name) if {*labelling.classes_of(row["label"])} & {*moves}]
+        used = {each for row in rows for each in labelling.classes_of(row["label"])}
+        moved = _moved(store, rows, name, Decision(texts=[], kind="label", label=to, who=who, way="class"))
+        store.decide(*moved)
         # The longest first: `Food` may become `Food > Bread`, and that one `Food > Bread > Bread`.
         for each in sorted(moves, key=len, reverse=True):
-            store.keep_rename(each, moves[each], place=names.index(each) if moved[each] else None)
-        add_classes(store, [new for each in moves if not moved[each] for new in labelling.classes_of(moves[each])])
+            store.keep_rename(each, moves[each], place=names.index(each) if each in used else None)
+        add_classes(store, [new for each in moves if each not in used for new in labelling.classes_of(moves[each])])
         stay, others = {*names} - {*moves}, list[str]()
         for each in names:
             others += [each] if each in stay else [new for new in labelling.classes_of(moves[each]) if new not in stay]
         store.put_classes(list(dict.fromkeys(others)))
         store.name_suggestions()
-    return len({text for each in itertools.chain(*moved.values()) for text in each.texts})
+    return len({text for each in moved for text in each.texts})
 
 
 def give(store: Store, decision: Decision, *, instead: str | None = None) -> int:
@@ -64,7 +65,7 @@ def give(store: Store, decision: Decision, *, instead: str | None = None) -> int
     assert decision.label is not None
     meant = json.dumps([*decision.texts])
     if instead is not None:
-        return store.decide(*_moved(store, instead, decision, meant))
+        return store.decide(*_moved(store, store.rows(STANDING, meant, instead), instead, decision))
     before = {row["text"]: row["label"] for row in store.rows(f"{LABELS} AND d.text IN {GIVEN}", meant)}
     having: dict[str, list[int]] = {}
     for text in sorted({*decision.texts}):
@@ -72,16 +73,17 @@ def give(store: Store, decision: Decision, *, instead: str | None = None) -> int
     return store.decide(*(replace(decision, texts=texts, label=label) for label, texts in having.items()))
 
 
-def _moved(store: Store, name: str, decision: Decision, texts: str | None = None) -> list[Decision]:
-    """Return the labels of a class, of all or some texts, with another one in its place.
+def _moved(store: Store, rows: Sequence[sqlite3.Row], name: str, decision: Decision) -> list[Decision]:
+    """Return labels of a class (see `STANDING`) with another one in its place.
 
     Each takes the place of the label that it was, and is of the same person. So what people disagree about stays open,
     what was settled stays settled, and what somebody left out since stays out.
     """
     assert decision.label is not None
     moved = []
-    for row in store.rows(STANDING, texts, name):
-        label = store.labelling.moved(row["label"], decision.label, name)
+    for row in rows:
+        became = store.labelling.renamed(row["label"], name, decision.label)
+        label = store.labelling.moved(row["label"], became, name)
         way = row["way"] if row["way"] in _KEPT else "renamed"
         of_person = {"note": row["note"], "who": row["who"], "way": way, "giver": decision.who}
         moved.append(

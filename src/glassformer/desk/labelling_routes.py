@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
+from glassformer.desk.schema import GIVEN
 from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Named, Search, SearchPage, Viewer
 from glassformer.desk.shown import answers_shown, found, labelled_for, number_found, repeats_for, text_for
 from glassformer.desk.store import Decision, Store
@@ -146,7 +148,7 @@ def _meant(store: Store, body: Decided) -> list[int]:
             raise UsageError("the search finds no text any more; search again")
         return meant
     texts = list(dict.fromkeys(body.texts))
-    if store.value(f"SELECT count(*) FROM texts WHERE id IN ({', '.join(map(str, texts))})") < len(texts):
+    if store.value(f"SELECT count(*) FROM texts WHERE id IN {GIVEN}", json.dumps(texts)) < len(texts):
         raise UsageError("one of these texts is not in the project; load the page again")
     return texts
 
@@ -162,5 +164,4 @@ def _alike(store: Store, number: int, others: pl.DataFrame, most: int) -> list[d
     likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
     order = [place for place in (-likeness).argsort(kind="stable")[: most + 1] if likeness[place] >= _LEAST_ALIKE]
     rows = others.drop("beside", "draw", "way", strict=False).to_dicts()
-    alike = [rows[place] | {"likeness": round(float(likeness[place]), 3)} for place in order]
-    return [row for row in alike if row["id"] != number][:most]
+    return [rows[place] for place in order if rows[place]["id"] != number][:most]

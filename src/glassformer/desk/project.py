@@ -143,11 +143,16 @@ class Project:
         if file.is_dir():
             with folder_written_aside(copy) as aside:
                 shutil.copytree(file, aside, dirs_exist_ok=True, ignore=_hidden_in)
+                self.store.check_unused()
         elif file.resolve() != copy.resolve():
             with written_aside(copy) as aside:
                 shutil.copyfile(file, aside)
+                self.store.check_unused()
         part = "" if path.is_dir() else str(path).removeprefix(str(file))  # which is read of the file
-        self.store.fill(_NO_TEXTS, [], {"table": file.name + part, "encoding": named_encoding()})
+        self._fill(_NO_TEXTS, [], {"table": file.name + part, "encoding": named_encoding()})
+        for other in (self.folder / _TABLES).iterdir():
+            if other != copy:
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
         try:
             self.read()
         except UsageError as error:
@@ -179,8 +184,7 @@ class Project:
         """
         table, name = self.table, self.store.facts["table"]  # of an archive, the name may hold slashes
         assert table is not None
-        if self.has_decisions:
-            raise UsageError("labels have been given already, so the columns stay; begin another project")
+        self.store.check_unused()
         notes: list[str] = []
         with self._reading():
             batches = batches_of(files_of(table, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
@@ -206,7 +210,16 @@ class Project:
             )
         said += described(texts.with_columns(text=pl.Series(inputs.words(texts))), labelling)
         draws = np.random.default_rng(_SEED).random(texts.height).tolist()
-        self.store.fill(texts, draws, facts | {"found": [*notes, *said]})
+        kept = self.store.facts.get("rules")
+        if kept and (labelling.task, labelling.levels) == (self.store.labelling.task, self.store.labelling.levels):
+            facts["rules"] = kept
+        self._fill(texts, draws, facts | {"found": [*notes, *said]})
+
+    def _fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
+        """See `Store.fill`. Models of other texts go too."""
+        self.store.fill(texts, draws, facts)
+        for folder in (self.folder / _MODELS).iterdir():
+            shutil.rmtree(folder)
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -69,7 +69,8 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
         try:
             project.read(**body.model_dump(), without_labels=body.label is None)
         except UsageError as error:
-            raise UsageError(in_page_words(error.message)) from error
+            raise UsageError(in_page_words(str(error))) from error
+        models.pop("desk", None)  # it learned other columns
         return asked.state()
 
     @app.post("/desk/classes")
@@ -89,15 +90,18 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     @app.post("/desk/people")
     def people(body: Named) -> dict[str, Any]:
         """Remember who labels, and whether suggestions are hidden from this person."""
-        others = [name for name in project.store.facts.get("blind", []) if name != body.who]
-        project.store.note(person=body.who, blind=[*others, body.who] if body.blind else others)
+        with project.store.change():  # two tabs may ask at once
+            others = [name for name in project.store.facts.get("blind", []) if name != body.who]
+            project.store.note(person=body.who, blind=[*others, body.who] if body.blind else others)
         return asked.state()
 
     @app.post("/desk/settings")
     def settings(body: Settings) -> dict[str, Any]:
         """Change how the project is labelled, which rules models learn, and which answers a person should see."""
+        found = asked.chosen(body)
         with project.store.change():  # no round puts its model in the place of another one meanwhile
-            project.store.note(**asked.chosen(body))
+            asked.refuse_overwriting(body)
+            project.store.note(**found)
             if (model := models.get("desk")) is not None:
                 models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
         return asked.state()
@@ -130,14 +134,15 @@ def add_rounds(app: FastAPI, project: Project, rounds: Rounds, models: MutableMa
     @app.get("/desk/labels.csv")
     def labels() -> FileResponse:
         """Return the labelled texts as a table."""
-        return FileResponse(project.write_labels(), media_type="text/csv", filename="labels.csv")
+        name = f"{Path(project.store.facts['table']).stem}-labelled.csv"
+        return FileResponse(project.write_labels(), media_type="text/csv", filename=name)
 
 
 @dataclass(frozen=True)
 class _Project:
     project: Project
     rounds: Rounds
-    models: Mapping[str, ServedModel]
+    models: MutableMapping[str, ServedModel]
 
     def take(self, name: str, part: str | None, content: bytes) -> dict[str, Any]:
         """Put the file that was sent into the project."""
@@ -153,17 +158,21 @@ class _Project:
                 raise
             except UsageError as error:
                 raise UsageError(in_page_words(str(error)).replace(f"{folder}/", "")) from error
+        self.models.pop("desk", None)  # it answered other texts
         return self.state()
 
     def chosen(self, settings: Settings) -> dict[str, Any]:
         """Return what a person chose, as it is kept."""
-        store, found = self.project.store, settings.model_dump(exclude_none=True)
-        before = found.pop("rules_before", None)
-        if "rules" not in found:
-            return found
-        if before is not None and before != store.facts.get("rules", ""):
+        store, found = self.project.store, settings.model_dump(exclude_none=True, exclude={"rules_before"})
+        if "rules" in found:
+            found["rules"] = checked(found["rules"], store.labelling, store.classes)  # patterns may take seconds
+        return found
+
+    def refuse_overwriting(self, settings: Settings) -> None:
+        """Raise `UsageError` if rules were changed since they were edited."""
+        before = settings.rules_before
+        if settings.rules is not None and before not in (None, self.project.store.facts.get("rules", "")):
             raise UsageError("the rules were changed elsewhere meanwhile; copy yours, and reload the page")
-        return found | {"rules": checked(found["rules"], store.labelling, store.classes)}
 
     def state(self) -> dict[str, Any]:
         """Return what the page shows of the project."""

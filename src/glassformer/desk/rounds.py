@@ -19,7 +19,7 @@ import polars as pl
 
 from glassformer.data.stopping import WITH_STDIN
 from glassformer.data.wording import counted
-from glassformer.desk.choosing import RANDOM_EVERY, suggestions
+from glassformer.desk.choosing import ASIDE_BELOW, suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.learning_chart import kept
@@ -175,6 +175,8 @@ class Rounds:
             reason = f"{error.strerror}: {error.filename}"
         except sqlite3.OperationalError as error:
             reason = str(error)
+        except Exception as error:  # a round without an end would run for ever
+            reason = f"{type(error).__name__}: {error}"
         state = "done" if reason is None else "stopped" if self._stopped else "failed"
         record |= {"seconds": round(time.time() - record["began"], 1)}
         if reason is not None:
@@ -242,7 +244,7 @@ class Rounds:
             seconds = expected_seconds(store, list(map(len, inputs.words(texts))))
             suggested = suggestions(predictor, texts, store.labelling, inputs, seconds)
             store.suggest(suggested, number=number)
-            aside = suggested.filter(texts["draw"] < 1 / RANDOM_EVERY).head(_ASIDE)
+            aside = suggested.filter(texts["draw"] < ASIDE_BELOW).head(_ASIDE)
             found["aside"] = dict(zip(aside["id"], aside["label"], strict=True))
         self.said = "checking the labels"
         batch, labelled, labelling = store.last_batch, store.labelled(), store.labelling

@@ -62,7 +62,7 @@ LABELS = "SELECT d.text, d.label FROM texts t CROSS JOIN decisions d ON d.id = t
 GIVEN = "(SELECT value FROM json_each(?1))"
 """A list of any length as one value."""
 STANDING = (
-    "SELECT * FROM decisions WHERE kind = 'label' AND is_of(label, ?2) AND (?1 IS NULL OR text IN "
+    "SELECT * FROM decisions WHERE kind = 'label' AND is_among(label, ?2) AND (?1 IS NULL OR text IN "
     f"{GIVEN}) AND id IN (SELECT max(id) FROM decisions WHERE undone IS NULL GROUP BY coalesce(stands, id)) ORDER BY id"
 )
 """Labels of a class that hold, or would hold if later decisions were undone."""

@@ -60,7 +60,11 @@ def number_found(store: Store, search: Search) -> int:
 
 
 def text_for(store: Store, number: int, viewer: Viewer | None) -> dict[str, Any]:
-    """Return what a person is shown of a text. None: one who decides for all, and sees everything."""
+    """Return what a person is shown of a text. None: one who decides for all, and sees everything.
+
+    Raises:
+        RefusedError: there is no such text.
+    """
     texts = _rows(store, viewer, "t.id = ?", number)
     if not texts:
         raise RefusedError(404, f"there is no text {number} in this project")
@@ -146,8 +150,8 @@ def _condition(search: Search) -> tuple[str, list[str]]:
             raise UsageError(f"choose the class under {'Class' if search.state == 'missed' else 'Answered'}")
         values.append(name)
     for phrase, word in re.findall(r'"([^"]+)"|(\S+)', search.words):
-        where.append("t.text || ' ' || coalesce(t.beside, '') LIKE ? ESCAPE '\\'")
-        values.append("%" + re.sub(r"([%_\\])", r"\\\1", phrase or word) + "%")
+        where.append("holds(t.text, t.beside, ?)")
+        values.append((phrase or word).casefold())
     if search.label is not None:
         where.append("is_among(coalesce(c.label, s.label), ?)")
         values.append(search.label)

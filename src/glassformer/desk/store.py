@@ -69,10 +69,11 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
+        self._labelled: pl.DataFrame | None = None  # since the last change
         try:
             self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             self._connection.row_factory = sqlite3.Row
-            self._connection.create_function("is_of", 2, self._is_of)
+            self._connection.create_function("holds", 3, self._holds, deterministic=True)
             self._connection.create_function("is_among", 2, self._is_among)
             self._connection.create_function("distance", 2, self._distance)
             self._connection.execute("PRAGMA journal_mode=WAL")
@@ -96,14 +97,18 @@ class Store:
             raise UsageError(f"{path} cannot be read as the labels of a desk: {error}; name another folder") from error
         self.labelling = labelling_of(facts)
 
-    def _is_of(self, label: str | None, name: str) -> bool:
-        """Whether a label is of a class, or one of its classes is it."""
-        return label is not None and name in self.labelling.classes_of(label)
+    @staticmethod
+    def _holds(text: str, beside: str | None, phrase: str) -> bool:
+        """Whether a text, or a value beside it, holds a phrase, in any case."""
+        values = [text, *(filter(None, json.loads(beside).values()) if beside else ())]
+        return any(phrase in value.casefold() for value in values)
 
     def _is_among(self, label: str | None, name: str) -> bool:
+        """Whether a label is of a class (see `Labelling.is_among`)."""
         return label is not None and self.labelling.is_among(label, name)
 
     def _distance(self, label: str | None, answered: str | None) -> float | None:
+        """Return how far off an answer is (see `Labelling.distance`)."""
         return None if label is None or answered is None else self.labelling.distance(label, answered)
 
     def close(self) -> None:
@@ -120,6 +125,7 @@ class Store:
                 yield self._connection
                 return
             self._connection.execute("BEGIN IMMEDIATE")
+            self._labelled = None
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
@@ -148,16 +154,30 @@ class Store:
         with self.change() as change:
             _write_facts(change, facts)
 
+    def check_unused(self) -> None:
+        """Raise `UsageError` if another table, or other columns, would take away labels or a model that is trained."""
+        if self.value("SELECT count(*) FROM decisions WHERE batch > 0"):
+            raise UsageError("labels have been given already, so the columns stay; begin another project")
+        if self.value("SELECT count(*) FROM rounds WHERE state = 'running'"):
+            raise UsageError("a model is being trained from these columns; wait for it, or stop it at the step Train")
+
     def fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
         """Put the texts of a table in the place of all there is, with the labels that they came with.
+
+        Who labels, and how, stays.
 
         Args:
             texts: the columns id, text, beside (see `InputsRead`) and label, null where a row has no label.
             draws: a random number for each text: the order in which texts are drawn at random.
+
+        Raises:
+            UsageError: see `check_unused`.
         """
         with self.change() as change:
-            for table in ("decisions", "suggestions", "unseen", "classes", "renames", "rounds", "facts", "texts"):
+            self.check_unused()
+            for table in ("decisions", "suggestions", "unseen", "classes", "renames", "rounds", "texts"):
                 change.execute(f"DELETE FROM {table}")
+            change.execute("DELETE FROM facts WHERE name NOT IN ('person', 'blind', 'twice')")
             first = texts.select(pl.col("id").first().over("text", "beside")).to_series()
             change.executemany(
                 "INSERT INTO texts (id, text, beside, draw, same) VALUES (?, ?, ?, ?, ?)",
@@ -310,12 +330,19 @@ class Store:
 
         Texts with different labels of several people are left out until somebody settles them.
         """
-        found = self.rows(
-            "SELECT t.id, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
-            f"WHERE c.kind = 'label' AND c.{SETTLED} ORDER BY t.id"
-        )
-        schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String, "way": pl.String}
-        return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
+        with self._lock:
+            if self._labelled is not None and not self._connection.in_transaction:
+                return self._labelled
+            cursor = self._connection.cursor()
+            cursor.row_factory = None
+            cursor.execute(
+                "SELECT t.id, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
+                f"WHERE c.kind = 'label' AND c.{SETTLED} ORDER BY t.id"
+            )
+            schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String, "way": pl.String}
+            found = pl.DataFrame(cursor.fetchall(), schema=schema, orient="row")
+            self._labelled = None if self._connection.in_transaction else found
+            return found
 
     def unlabelled(self) -> pl.DataFrame:
         """Return the texts about which nobody has decided: id, text, beside and draw, in their random order."""
