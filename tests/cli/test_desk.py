@@ -126,6 +126,20 @@ def test_sheets_are_told_apart(tmp_path: Path) -> None:
     misused(glassformer("desk", f"{book}#Sheet 2", "--project", begun.folder, "--no-open"), "holds the labels of")
 
 
+def test_a_desk_is_that_of_one_file(tmp_path: Path) -> None:
+    rows = [["text"], ["a good film"], ["a bad film"]]
+    for name in ("levels.xlsx", "faq.xlsx"):
+        write_workbook(tmp_path / name, {"Daten": rows, "Rest": rows})
+    outcome = glassformer("desk", f"{tmp_path}/levels.xlsx#Daten", "--export", tmp_path / "out")
+    assert outcome.code == 0, outcome.err
+    assert (tmp_path / "levels-Daten-desk").is_dir(), "faq.xlsx has such a sheet too"
+    begun = Project.open(tmp_path / "faq-desk")
+    begun.take(write_csv(tmp_path / "faq.csv", [("a film",), ("a book",)], ("text",)))
+    begun.store.close()
+    refused = glassformer("desk", f"{tmp_path}/faq.xlsx#Rest", "--project", begun.folder, "--no-open")
+    misused(refused, "faq-desk holds the labels of faq.csv, not of")
+
+
 def test_misuse_is_said(tmp_path: Path) -> None:
     misused(glassformer("desk", tmp_path / "missing.csv", "--no-open"), "No such file")
     assert not (tmp_path / "missing-desk").exists(), "nothing is left behind"

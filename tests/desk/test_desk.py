@@ -159,7 +159,7 @@ def test_a_round_begins_by_itself_and_its_model_chooses(
     desk.rounds._thread.join()
     (found,) = client.get("/desk/state").json()["rounds"]
     assert (found["state"], found["labels"]) == ("done", FEWEST_LABELS)
-    assert found["command"] == "learn labels.csv models/round-0001 classes"
+    assert found["command"] == f"learn {project.folder}/labels.csv {project.folder}/models/round-0001 classes"
     assert found["more"] == "From 60 labels on, this says what more of them would bring"
     ways = []
     for _ in range(2 * RANDOM_EVERY):
@@ -501,7 +501,7 @@ def test_classes_that_wait_and_spellings_of_one_are_told(client: TestClient, pro
     assert waiting == "2 labels wait: the classes 'Rechnung', 'lieferung' have one row each; a class needs 2"
     assert same == (
         "some classes differ only by case or white space: 'Lieferung' (3) = 'lieferung' (1); "
-        "if they mean the same, join them at the step Mend"
+        "if they mean the same, the step Mend joins them"
     )
     client.post("/desk/classes", json={"name": "lieferung", "to": "Lieferung", "who": "me"})
     label(project, [8], "Rechnung")
@@ -947,7 +947,7 @@ def test_a_table_of_a_database_is_taken(client: TestClient, tmp_path: Path) -> N
     assert refusal["reason"].startswith("shop.sqlite holds 30 tables.")
     assert (refusal["parts"]["t00"], [*refusal["parts"]][-1]) == ("2 rows", "t29")
     taken = client.post("/desk/table", params=send | {"part": "t29"}, content=content).json()
-    assert (taken["table"], taken["texts"], taken["text"]) == ("t29.parquet", 2, "text")
+    assert (taken["table"], taken["texts"], taken["text"]) == ("shop-t29.parquet", 2, "text")
     assert [column["name"] for column in client.get("/desk/columns").json()] == ["text"]
 
 
@@ -1055,3 +1055,30 @@ def test_a_search_looks_into_values_and_not_at_how_they_are_kept(tmp_path: Path)
     assert ids('b" c') == [1]
     assert ids("subject") == ids(":") == []
     assert ids("50%") == []
+
+
+def test_a_round_leaves_a_model_that_somebody_else_trained(
+    opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, desk = opened
+    label(project, list(range(1, 20)), "praise")
+    label(project, list(range(20, 40)), "blame")
+    command = client.get("/desk/state").json()["command"]
+    assert "models/round-0001" in command
+    project.model(1).mkdir()  # somebody typed the command
+    trained_already(monkeypatch, reviews)
+    assert "models/round-0002" in client.get("/desk/state").json()["command"]
+    client.post("/desk/rounds", json={})
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    assert {path.name for path in (project.folder / "models").iterdir()} == {"round-0001", "round-0002"}
+
+
+def test_the_model_knows_the_column_of_the_texts(tmp_path: Path) -> None:
+    project = Project.open(tmp_path / "desk")
+    rows = [(f"a long answer of many words {number}", f"question {number}", "ab"[number % 2]) for number in range(20)]
+    project.take(write_csv(tmp_path / "t.csv", rows, ("Antwort", "Frage", "Thema")))
+    project.read(text="Frage", label="Thema")
+    project.write_lesson()
+    assert pl.read_csv(project.folder / "labels.csv").columns == ["Frage", "label", "way", "id"]
+    assert project.settings() == {"task": "classes", "text": ["Frage"], "label": "label"}

@@ -67,7 +67,8 @@ def test_a_round_reads_the_rules_about_classes_that_it_learns(
     assert project.rules()[1][0].startswith(why)
     desk = create_desk(project, learn)
     command = _round_of(desk.rounds)
-    assert command == ["learn", "labels.csv", "models/round-0001", "classes", "rules.txt"]
+    table, out, rules = (str(project.folder / name) for name in ("labels.csv", "models/round-0001", "rules.txt"))
+    assert command == ["learn", table, out, "classes", rules]
     assert file.read_text() == RULES.replace("/n", "# /n") + "\n"
     assert project.settings() == {"task": "classes"}, "other commands know no rules"
     move_class(project.store, "blame", "complaint", "me")

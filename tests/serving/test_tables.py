@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
+from glassformer.evaluation import seen_rows
 from glassformer.evaluation.evaluate_model import evaluate_model
 from glassformer.prediction.change_costs import with_costs
 from glassformer.prediction.predictor import Predictor
@@ -98,6 +99,7 @@ def test_a_table_with_labels_is_measured_as_evaluate_does(
     assert found["rows"] == 230
     assert found["contestants"][-1]["accuracy"] == expected.metrics.accuracy.model_dump()
     assert found["baseline_missing"] is None
+    assert any(note.endswith("all figures are too good") for note in found["notes"]), "also without baselines"
     assert not any("baseline" in note for note in found["notes"])
     names = [each["name"] for each in found["contestants"]]
     (more,) = result(sent(trained, content, "test.csv", baselines=True))["measured"]
@@ -109,6 +111,7 @@ def test_a_baseline_that_cannot_be_trained_is_said(
     trained: TestClient, reviews: Trained, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where the training table is not
+    monkeypatch.setattr(seen_rows, "exists", lambda _: False)  # nor above the model
     (found,) = result(sent(trained, reviews.table.read_bytes(), baselines=True))["measured"]
     assert found["baseline_missing"].startswith("The training rows cannot be read")
     assert not any("aseline" in sentence for sentence in found["sentences"] + found["notes"])

@@ -72,16 +72,19 @@ def desk(
 
 def _check_same(project: Project, table: str) -> None:
     """Refuse a table if the project is of one with another name, or of another part of the file."""
-    from glassformer.data.addresses import name_in
+    from glassformer.data.addresses import is_elsewhere, name_in
     from glassformer.data.parts import split_part
 
-    kept, names = project.table, {table, str(Path(table).resolve())}
-    if kept is None:
+    if (kept := project.table) is None:
         return
-    names = {name for each in names for name in (Path(each).name, name_in(each))}  # it may be gone, or at an address
     file, part = split_part(kept)
     _, _, asked = table.partition(f"{file.name}#")
-    if (asked and part and asked != part) or not {kept.name, name_in(str(kept))} & names:
+    if is_elsewhere(table):  # what was read of it has a name of its own
+        is_same = name_in(table) == name_in(str(kept))
+    else:  # it may be gone
+        is_same = not {Path(each).name for each in (table, Path(table).resolve())}.isdisjoint({kept.name, file.name})
+        is_same = is_same or bool(asked)
+    if (asked and part and asked != part) or not is_same:
         raise UsageError(
             f"{project.folder} holds the labels of {kept.name}, not of {table}; name another --project, or leave "
             f"out the table to go on with {kept.name}"

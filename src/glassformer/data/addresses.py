@@ -158,10 +158,12 @@ def beside(source: str, ending: str) -> Path:
 
 
 def name_in(source: str) -> str:
-    """Return a short name of what an address names: the table, else the database or the file, without extension."""
+    """Return a short name of what an address names: the file, without extension, and its part; or the table."""
     if _scheme(source) is None:
         file, part = _file_and_part(source)
         whole = Path(file).name
+        if part and _TABLE.fullmatch(part) and part != (stem := whole.partition(".")[0]):
+            part = f"{stem}-{part}"
     else:
         parts = _split(source)
         part, whole = parts.fragment, re.sub(r"[^\w.-]", "_", PurePosixPath(unquote(parts.path)).name)

@@ -21,6 +21,6 @@ def class_notes(store: Store) -> list[str]:
         notes.append(f"{counted(len(rare), 'label waits', 'labels wait')}: {have}; a class needs {FEWEST_TEXTS:,}")
     if same := spellings(counts.elements(), store.labelling.levels):
         shown = listed(list(map(str, same)), _SHOWN, between="; ")
-        join = "if they mean the same, join them at the step Mend"
+        join = "if they mean the same, the step Mend joins them"
         notes.append(f"some classes differ only by case or white space: {shown}; {join}")
     return notes

@@ -66,9 +66,8 @@ class InputsRead:
 
     def as_table(self, labelled: pl.DataFrame) -> pl.DataFrame:
         """Return labelled rows (text, beside, label and others) as the table that a model learns from."""
-        if not self.beside:
-            return labelled.drop("beside")
-        values = pl.DataFrame([json.loads(row) for row in labelled["beside"]], dict.fromkeys(self.beside, pl.String))
+        beside = [json.loads(row) for row in labelled["beside"]] if self.beside else []
+        values = pl.DataFrame(beside, dict.fromkeys(self.beside, pl.String))
         rest = labelled.drop("text", "beside").rename({"label": self.label})
         rest = rest.drop(name for name in rest.columns if name in self.names)
         return pl.concat([labelled.select(pl.col("text").alias(self.text)), values, rest], how="horizontal")
@@ -86,7 +85,7 @@ class InputsRead:
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings by which `as_table` is read."""
-        if not self.beside:
+        if self.names == ("text",):
             return {}
         columns = {"columns": ",".join(map(in_option, self.columns))} if self.columns else {}
         return {"text": [self.text, *self.other_texts], **columns, "label": self.label}

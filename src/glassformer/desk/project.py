@@ -43,6 +43,10 @@ LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
+_NO_LABELS = (
+    "no column of labels is read: every label is yours to give. If a column holds labels already, choose it below: "
+    "after the first label, the columns stay"
+)
 _LEVELS = "labels have levels, with {!r} in between: each is a path, measured at each level"
 _SEED = 0  # of the order in which texts are drawn at random
 
@@ -350,7 +354,7 @@ def _columns(
                 return columns.text, columns.label, list(columns.notes)
     asked = {**wanted, "label": None}
     columns = find_columns(first, name, labelled=False, **asked)
-    return columns.text, None, [*columns.notes, "no column of labels is read: every label is yours to give"]
+    return columns.text, None, [*columns.notes, _NO_LABELS]
 
 
 def _kind(

@@ -16,6 +16,7 @@ from fastapi.responses import FileResponse
 
 from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
+from glassformer.data.wording import counted
 from glassformer.desk.class_notes import class_notes
 from glassformer.desk.classes import add_classes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
@@ -179,6 +180,8 @@ class _Project:
         store, facts = self.project.store, self.project.store.facts
         counts, rounds = store.counts(), store.rounds()
         scores, model = by_round(store, rounds), self.models.get("desk")
+        unread = self.project.rules()[1]
+        rules = [f"{counted(len(unread), 'rule is', 'rules are')} not read: the step Train says why"] if unread else []
         return {
             "project": str(self.project.folder),
             "table": facts.get("table"),
@@ -196,12 +199,12 @@ class _Project:
             "found": list(map(in_page_words, facts.get("found", []))),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
-            "class_notes": class_notes(store),
+            "class_notes": [*class_notes(store), *rules],
             "texts": store.value("SELECT count(*) FROM texts"),
             "labelled": store.value("SELECT count(*) FROM current WHERE kind = 'label'"),
             "left": store.left(),
             "rules": facts.get("rules", ""),
-            "rules_waiting": self.project.rules()[1],
+            "rules_waiting": unread,
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),
             "command": self.rounds.shown_command if facts.get("text") else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
 import shutil
@@ -113,8 +114,7 @@ class Rounds:
             if (why := self.refusal()) is not None:
                 raise UsageError(why)
             with self.project.store.change():  # labels, rules and settings of one moment
-                rounds = self.project.store.rounds()
-                number = rounds[-1]["number"] + 1 if rounds else 1
+                number = self._next()
                 batch = self.project.store.last_batch  # the names of the classes are those after it
                 lesson = self.project.write_lesson()["id"]
                 record = {
@@ -153,16 +153,19 @@ class Rounds:
     @property
     def shown_command(self) -> str:
         """The command of the next round, as a person may type it where the desk was started."""
-        rounds, folder = self.project.store.rounds(), self.project.folder
-        number = rounds[-1]["number"] + 1 if rounds else 1
-        rules = {"rules": str(folder / RULES_FILE)} if self.project.rules()[0] else {}
-        asked = {**self.project.settings(), **rules}
-        return shlex.join(self.command(str(folder / LABELS_FILE), str(self.project.model(number)), asked))
+        return shlex.join(self._command(self._next()))
+
+    def _next(self) -> int:
+        """Return the number of the next round. Folders of models may be there that somebody else trained."""
+        rounds = self.project.store.rounds()
+        numbers = itertools.count(rounds[-1]["number"] + 1 if rounds else 1)
+        return next(number for number in numbers if not self.project.model(number).exists())
 
     def _command(self, number: int) -> list[str]:
-        out = str(self.project.model(number).relative_to(self.project.folder))
-        rules = {"rules": RULES_FILE} if self.project.rules()[0] else {}
-        return self.command(LABELS_FILE, out, {**self.project.settings(), **rules})
+        folder = self.project.folder
+        rules = {"rules": str(folder / RULES_FILE)} if self.project.rules()[0] else {}
+        asked = {**self.project.settings(), **rules}
+        return self.command(str(folder / LABELS_FILE), str(self.project.model(number)), asked)
 
     def _run(self, number: int, record: dict[str, Any], learned: pl.Series) -> None:
         try:
@@ -209,7 +212,7 @@ class Rounds:
         command = next(found["command"] for found in self.project.store.rounds() if found["number"] == number)
         arguments = [sys.executable, "-m", *shlex.split(command)]
         self._process = subprocess.Popen(
-            arguments, cwd=self.project.folder, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
+            arguments, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )  # fmt: skip
         assert self._process.stdin is not None
@@ -224,8 +227,8 @@ class Rounds:
         self._process.stderr.close()
         self._process = None
         if self._stopped:
-            return "it was stopped"
-        return " ".join(lines) if status else None
+            return "somebody stopped it"
+        return " ".join(lines).removeprefix("error: ") if status else None
 
     def _looked_at(self, number: int, learned: pl.Series) -> dict[str, Any]:
         """Answer the texts that nobody has labelled, and check the labels. Return what goes into the record.

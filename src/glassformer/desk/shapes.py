@@ -82,8 +82,8 @@ class Named(Viewer):
 class ClassChanged(BodyOfRequest):
     """A new class, one that changes places with the one before, or one whose texts get another, maybe new, one."""
 
-    name: str = Field(pattern=r"\S", max_length=LONGEST_NAME)
-    to: str | None = Field(default=None, pattern=r"\S", max_length=LONGEST_NAME)
+    name: str = Field(max_length=LONGEST_NAME)
+    to: str | None = Field(default=None, max_length=LONGEST_NAME)
     up: bool = False
     who: str = Field(max_length=LONGEST_NAME)
 

@@ -141,6 +141,7 @@ def measure_model(
     split: str,
     columns: pl.DataFrame | None = None,
     scores: dict[str, FloatArray] | None = None,
+    with_baselines: bool = True,
     command: str = "",
     say: Say = lambda _: None,
     on_progress: Callable[[float], None] | None = None,
@@ -175,7 +176,7 @@ def measure_model(
         drift = _drift(predictor, learned, table)
         too_good = next((note for note in overlap if note.endswith(TOO_GOOD)), None)
         notes += [*overlap, *([drift.sentence] if drift.moved or drift.words_moved else [])]
-        baselines = _run_baselines(learned, config, texts, say)
+        baselines = _run_baselines(learned, config, texts, say) if with_baselines else []
     names = (*FILES, *(COUNTING_FILES if trained.counting else ()), *([SEEN_FILE] if trained.seen else ()))
     rows = part.answered(predictor, table, truth, scores, columns=columns)
     found = evaluate(

@@ -170,7 +170,7 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
     config = model.whole.trained.config
     kind: ServedTarget = config.target.part("serving")
     places = table.frame["row"].to_numpy() - 1
-    seen = seen_rows(config, None) if baselines else "No baseline was measured."
+    seen = seen_rows(config, None, model.folder)
     scores = {
         name: kind.scores(config.target, added)[places] / config.weights[name]
         for name, added in answers.readers.items()
@@ -182,6 +182,7 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
         table,
         seen,
         split="the rows with text and label",
+        with_baselines=baselines,
         scores=None if "rules" in scores else scores,  # where a rule decides, other readers add nothing
     )
     duel = found.duel

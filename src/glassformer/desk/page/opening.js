@@ -96,7 +96,7 @@ export function opening(desk) {
     onward.hidden = !desk.state.texts;
     const checked = desk.state.texts && desk.state.label !== null;
     showCommand(command, "As a command, a longer look at the labelled rows", checked && ["doctor", ...tableOf(desk.state), ...ofColumns(desk.state)]);
-    found.replaceChildren(...desk.state.found.map((sentence) => el("li", {}, sentence)));
+    found.replaceChildren(...[...desk.state.found, ...desk.state.class_notes].map((sentence) => el("li", {}, sentence)));
   }
 
   wanted.addEventListener("input", offerParts);

@@ -27,16 +27,17 @@ export function ruling(desk) {
     return true;
   }
 
-  const show = once((given) => {
+  const show = once(([given]) => {
     if (field.value.trim() === begun.trim()) field.value = begun = given; // else somebody is writing
     const rules = given.split("\n").filter((line) => line.trim() && !line.trim().startsWith("#")).length;
-    summary.textContent = rules ? counted(rules, "rule") : "Rules";
+    const unread = waiting.children.length ? `, ${waiting.children.length.toLocaleString("en")} of them not read` : "";
+    summary.textContent = rules ? `${counted(rules, "rule")}${unread}` : "Rules";
   });
 
   function update() {
-    show(desk.state.rules);
     about.textContent = desk.state.task === "number" ? ofNumbers : ofClasses;
     waiting.replaceChildren(...desk.state.rules_waiting.map((why) => el("li", {}, `Not read by the next round: ${why}`)));
+    show([desk.state.rules, waiting.children.length]);
   }
 
   field.addEventListener("input", () => { done.textContent = ""; });

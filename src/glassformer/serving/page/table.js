@@ -5,14 +5,14 @@ import { el } from "./dom.js";
 import { Gone, reach, read, Refusal } from "./server.js";
 import { drawResult } from "./result.js";
 
-const FIELDS = { text: "Column of texts", label: "Column of labels" };
+const FIELDS = { text: "Column of texts", label: "Column of labels", sheet: "Sheet" };
 
 export class TableDesk {
   /** `fields`: those in which columns can be named. */
   constructor(place, { limits, onGone, onText, fields }) {
     Object.assign(this, { limits, onGone, onText, file: null, stop: null });
     const column = (name) => el("input", { id: `column-${name}`, autocomplete: "off", spellcheck: false, onchange: () => this.file && this.send(this.file) });
-    this.columns = Object.fromEntries(fields.map((name) => [name, column(name)]));
+    this.columns = Object.fromEntries([...fields, "sheet"].map((name) => [name, column(name)]));
     this.input = el("input", { type: "file", accept: ".csv,.tsv,.jsonl,.ndjson,.xlsx,.xlsm,.xlsb,.xls,.ods", className: "unseen" });
     this.input.addEventListener("change", () => this.input.files[0] && this.send(this.input.files[0]));
     this.status = el("p", { role: "status" });
@@ -23,7 +23,7 @@ export class TableDesk {
       el("h2", {}, "A whole table"),
       el("p", {}, el("label", { className: "choose" }, this.input, "Choose a table"),
         el("span", { className: "soft" }, " or drop it on this page. With a column of labels, the answers are measured.")),
-      this.naming = el("details", {}, el("summary", {}, "Name its columns"),
+      this.naming = el("details", {}, el("summary", {}, "Name its columns or its sheet"),
         el("div", { className: "naming" }, ...Object.entries(this.columns).map(([name, input]) =>
           el("label", { htmlFor: input.id }, FIELDS[name], input)))),
       el("div", { className: "progress" }, this.bar, this.status, this.cancel), this.found);
@@ -61,8 +61,9 @@ export class TableDesk {
     this.bar.removeAttribute("value");
     this.say(`Reading ${file.name} …`);
     try {
-      const query = new URLSearchParams({ name: file.name, baselines });
-      Object.entries(this.columns).forEach(([name, { value }]) => value.trim() && query.set(name, value.trim()));
+      const { sheet, ...columns } = Object.fromEntries(Object.entries(this.columns).map(([name, { value }]) => [name, value.trim()]));
+      const query = new URLSearchParams({ name: sheet ? `${file.name}#${sheet}` : file.name, baselines });
+      Object.entries(columns).forEach(([name, value]) => value && query.set(name, value));
       const response = await reach(`table?${query}`, { method: "POST", body: file, headers: { "content-type": "text/csv" }, signal: this.stop.signal });
       if (!response.ok) await read(response);
       const result = await this.follow(response, baselines);
@@ -101,7 +102,7 @@ export class TableDesk {
     if (this.stop.signal.aborted) this.say("Stopped.");
     else if (error instanceof Refusal) {
       this.say(inFields(error.message));
-      if (inFields(error.message) !== error.message) this.naming.open = true;
+      if (inFields(error.message) !== error.message || /\bsheets?\b/.test(error.message)) this.naming.open = true;
     }
     else { this.say("The table was not answered: the server is gone."); this.onGone(); }
   }
