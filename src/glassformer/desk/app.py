@@ -16,7 +16,7 @@ from glassformer.data.parts import PartError
 from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.page_files import add_desk_page
 from glassformer.desk.project import Project
-from glassformer.desk.project_routes import TABLE_PATH, add_project, add_rounds
+from glassformer.desk.project_routes import TABLE_PATH, add_opening, add_project, add_rounds
 from glassformer.desk.review import asked_of
 from glassformer.desk.rounds import Command, Rounds
 from glassformer.desk.tickets import Tickets
@@ -68,6 +68,7 @@ def create_desk(
     rounds = Rounds(project=project, on_model=on_model, command=command)
     if (folder := rounds.take_up()) is not None:
         on_model(load_answering(folder, device=_DEVICE), folder)
+    add_opening(app, project, rounds, models)
     add_project(app, project, rounds, models)
     add_rounds(app, project, rounds, models)
     add_labelling(app, project, rounds)

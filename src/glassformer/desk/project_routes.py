@@ -40,14 +40,9 @@ _LONGEST_PART = 2_000  # characters: of an archive, the path of a file in it
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
-def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    """Add the routes. `models` holds the model of the last round as `desk`, if there is one."""
+def add_opening(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
+    """Add the routes about the table. `models` holds the model of the last round as `desk`, if there is one."""
     asked = _Project(project, rounds, models)
-
-    @app.get("/desk/state")
-    def state() -> dict[str, Any]:
-        """Describe the project: what was found, the classes, how much is labelled, the rounds."""
-        return asked.state()
 
     @app.post(TABLE_PATH)
     async def table(
@@ -72,6 +67,16 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
         except UsageError as error:
             raise UsageError(in_page_words(str(error))) from error
         models.pop("desk", None)  # it learned other columns
+        return asked.state()
+
+
+def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
+    """Add the routes about the project, whatever its table."""
+    asked = _Project(project, rounds, models)
+
+    @app.get("/desk/state")
+    def state() -> dict[str, Any]:
+        """Describe the project: what was found, the classes, how much is labelled, the rounds."""
         return asked.state()
 
     @app.post("/desk/classes")
