@@ -28,11 +28,11 @@ from glassformer import TextClassifier
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.desk.choosing import next_text, suggestions
+from glassformer.desk.decision import Decision
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.store import Decision
 
 TABLES = ("trec", "customer-reviews", "disaster-tweets")
 SEEDS = range(3)

@@ -7,8 +7,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
+from glassformer.desk.decision import Decision
 from glassformer.desk.schema import GIVEN, LABELS, STANDING
-from glassformer.desk.store import Decision, Store
+from glassformer.desk.store import Store
 
 _KEPT = ("settle", "doubt", "class", "table")  # ways of labels that are no person's own
 

@@ -8,53 +8,24 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 
 from glassformer.data.labels import in_order
+from glassformer.desk.decision import Decision
 from glassformer.desk.facts import check_facts, labelling_of
 from glassformer.desk.renames import Renames
 from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, VERSION
 from glassformer.errors import UsageError
-
-Kind = Literal["label", "skip", "unsure", "drop"]
-"""What a person decided: a label, not now, a doubt that the model does not learn from, or to leave the text out."""
 
 OF_TABLE = "table"
 """Who decided about the labels that the table brought."""
 
 SETTLED = "text NOT IN (SELECT text FROM disputed)"
 """The condition that people do not give a text different labels, in SQL."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision:
-    """What a person decided about some texts at once.
-
-    Attributes:
-        label: as it is kept (see `Labelling`). None unless the kind is `label`.
-        way: why the texts were shown: "random" (they measure the model), "any" (drawn from the others), "unsure",
-            "second" (another person has labelled them), "search", "alike", "table", "repeat" (the same as another text
-            that was shown), "renamed" (its class was); or one person decides for all: "settle" (different labels),
-            "doubt", "class".
-        shown: whether the suggestion of the model was shown before the decision.
-        giver: who gave it in the name of `who`, and can undo it. None: `who` did.
-        stands: the number of the decision in whose place it comes, with another name of a class. None: it comes last.
-    """
-
-    texts: Sequence[int]
-    kind: Kind
-    label: str | None = None
-    note: str = ""
-    who: str
-    way: str
-    shown: bool = False
-    giver: str | None = None
-    stands: int | None = None
 
 
 class Store:
