@@ -109,6 +109,8 @@ CANNOT_BE_READ: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     "half-a-surrogate": ("t.jsonl", b'{"text": "\\ud83d", "label": 1}\n', ("row 1 (line 1)",)),
     "csv-named-jsonl": ("t.jsonl", GOOD, ("row 1 (line 1)",)),
     "unknown-extension": ("t.dat", GOOD, ("extension",)),
+    "document": ("t.docx", b"PK", ("is a document and no table", "spreadsheet program")),
+    "workbook-cut-short": ("t.xlsx", b"PK\3\4" + b"x" * 1_000, ("t.xlsx is damaged: its end is missing",)),
     "no-extension": ("table", GOOD, ("extension",)),
     "zstd": ("t.csv.zst", b"(\xb5/\xfd", ("may be damaged",)),
 }

@@ -27,6 +27,7 @@ EXTENSIONS = (*FORMATS, *OPENERS, ZIP)
 """The last extensions that a table can have."""
 _SHOWN = 8
 _NOTES = re.compile(r"(read[-_]?me|licen[cs]e|copying|citation|changelog)(\..*)?", re.IGNORECASE)
+_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".pptx", ".ppt", ".pdf")
 _NO_TABLES = (".md", ".rst", ".pdf", ".py", ".ipynb")
 _MOST_TABLES = 1_000  # of an archive: for each of them, the list of all is read
 
@@ -116,6 +117,11 @@ def is_note(path: Path) -> bool:
 def _located(address: Path, path: Path, member: str | None, part: str | None) -> Located:
     name = path.name if member is None else member
     kind = _format_of_name(name)
+    if kind is None and Path(name).suffix.lower() in _DOCUMENTS:
+        raise UsageError(
+            f"{address} is a document and no table. If it holds one, copy that into a spreadsheet program, and save it "
+            "there as .xlsx or CSV."
+        )
     if kind is None:
         raise UsageError(
             f"{address}: the extension does not say what kind of table this is. Known: {', '.join(FORMATS)}; text "

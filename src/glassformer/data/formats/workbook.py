@@ -71,6 +71,8 @@ def _check_start(place: Place) -> None:
             f"{place.name} is not a workbook, but perhaps text or a web page, which some programs name so. Open it in "
             "a spreadsheet program and save it as .xlsx; or if it is text in columns, give it the extension .csv."
         )
+    if start.startswith(b"PK") and not zipfile.is_zipfile(place.path):
+        raise UsageError(f"{place.name} is damaged: its end is missing. Copy or download it again.")
     if (what := _document_in(place.path)) is not None:
         raise UsageError(
             f"{place.name} is {what} and not a workbook. Copy its table into a spreadsheet program, and save it there "
@@ -79,7 +81,7 @@ def _check_start(place: Place) -> None:
 
 
 def _document_in(path: Path) -> str | None:
-    """Return which document a zip is, or None."""
+    """Return which document a zip is, or None. An old workbook is no zip."""
     if not zipfile.is_zipfile(path):
         return None
     with zipfile.ZipFile(path) as archive:
