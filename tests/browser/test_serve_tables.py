@@ -14,6 +14,7 @@ from tests.browser.serving import running
 from tests.browser.test_serve import WORDS
 from tests.serving.samples import TEXT, served
 from tests.trained import Trained
+from tests.workbooks import xlsx
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
@@ -117,6 +118,17 @@ def test_columns_are_named_and_a_row_is_looked_into(page: Page) -> None:
     page.locator(".first-rows button").nth(1).click()
     expect(page.locator("#text")).to_have_value("fine play 0")
     expect(page.locator(".words").first).to_have_text("fine play 0")
+
+
+def test_a_sheet_of_a_workbook_is_named(page: Page) -> None:
+    book = xlsx({"Daten": [["text"], ["the plot"]], "Rest": [["text"], ["a film"], ["a play"]]})
+    page.locator("input[type=file]").set_input_files(
+        {"name": "book.xlsx", "mimeType": "application/octet-stream", "buffer": book}
+    )
+    expect(page.locator("#table").get_by_role("status")).to_contain_text("2 sheets that are not empty; name one")
+    page.get_by_label("Sheet").fill("Rest")
+    page.get_by_label("Sheet").press("Enter")
+    expect(page.locator(".first-rows tbody tr")).to_have_count(2)
 
 
 def test_two_models_and_a_table_can_be_read_and_fit(page: Page, reviews: Trained) -> None:
