@@ -59,6 +59,18 @@ def test_tables_are_listed_with_their_rows_and_what_to_type(shop: str) -> None:
         local_path(f"{shop}#tickts")
 
 
+ODD_NAMES = ("Table 1", "values", "From tickets", "with label", "select", "drop it")
+
+
+def test_a_table_may_be_named_as_a_query_begins(tmp_path: Path) -> None:
+    source = written(tmp_path / "odd.sqlite", tickets=ROWS, **dict.fromkeys(ODD_NAMES, ROWS[:3]))
+    assert [read(f"{source}#{name}").height for name in (*ODD_NAMES, "table 1")] == [3] * 7
+    assert read(f"{source}#VALUES (1)").item() == "1"
+    with pytest.raises(PartError, match="holds 7 tables") as raised:
+        local_path(source)
+    assert sorted(read(line.split("  ")[1]).height for line in raised.value.listing) == [3] * 6 + [20]
+
+
 def test_all_tables_can_be_chosen_from_and_the_first_are_listed(tmp_path: Path) -> None:
     names = [f"t{number:03}" for number in range(45)]
     source = written(tmp_path / "many.db", **dict.fromkeys(names, ROWS[:2]))
@@ -153,8 +165,11 @@ def test_a_duckdb_file_is_read_and_no_other_file(tmp_path: Path) -> None:
         connection.execute("INSERT INTO tickets VALUES ('a', ['x', 'y'], DATE '2024-05-01'), ('b', NULL, NULL)")
         connection.execute("CREATE SCHEMA old")
         connection.execute("CREATE TABLE old.tickets AS SELECT 'c' AS text")
+        for name in ODD_NAMES:
+            connection.execute(f"CREATE TABLE \"{name}\" AS SELECT 'd' AS text")
     assert read(f"{path}#tickets").rows() == [("a", '["x", "y"]', "2024-05-01"), ("b", None, None)]
     assert read(f"{path}#old.tickets").rows() == [("c",)]
+    assert [read(f"{path}#{name}").rows() for name in ODD_NAMES] == [[("d",)]] * len(ODD_NAMES)
     assert read(f"{path}#FROM tickets LIMIT 1").height == 1
     within = "MAP {DATE '2024-05-01': ['\\xAA'::BLOB], DATE '2024-05-02': NULL}, ['nan'::DOUBLE, 1.5]"
     assert read(f"{path}#SELECT {within}").rows() == [
@@ -218,6 +233,8 @@ def test_postgresql(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None
         with pytest.raises(UsageError, match=message):
             local_path(f"{address}#{query}")
     assert read(f"{address}#SELECT count(*) AS text FROM tickets").item() == "25000"
+    postgresql.run('CREATE TABLE "Table 1" AS SELECT 1 AS text')
+    assert read(f"{address}#Table 1").item() == "1"
 
 
 def test_dates_of_postgresql_are_read_in_one_style(postgresql: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import math
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
             are no rows.
     """
     try:
-        statement = part if part is not None and is_reading(part) else _of_table(database, part, name)
+        statement = _statement(database, part, name)
         cursor = database.cursor(statement)
         columns = [column[0] for column in cursor.description or ()]
         if not columns:
@@ -164,27 +164,35 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
         raise UsageError(f"{name}{query} cannot be read. The database says: {words_of(error)}") from error
 
 
-def _of_table(database: _Database, table: str | None, name: str) -> str:
-    """Return the statement that reads a whole table. Raises what `_read` raises."""
+def _statement(database: _Database, part: str | None, name: str) -> str:
+    """Return the statement that reads a table, or the one that was given. Raises what `_read` raises.
+
+    The names of tables come first: one may begin as a statement does, such as `Table 1`.
+    """
     tables = database.tables()
+    if (table := _named(part, [*tables])) is not None:
+        return f"SELECT * FROM {tables[table]}"
+    if part is not None and is_reading(part):
+        return part
     if not tables:
         raise UsageError(f"{name} holds no table that can be read.")
-    if table is None and len(tables) == 1:
-        return f"SELECT * FROM {next(iter(tables.values()))}"
-    if table in tables:
-        return f"SELECT * FROM {tables[table]}"
-    alike = [each for each in tables if table is not None and each.casefold() == table.casefold()]
-    if len(alike) == 1:
-        return f"SELECT * FROM {tables[alike[0]]}"
-    if table is not None and _first_word(table) in _CHANGING and " " in table:
-        check_reading(table)
+    if part is not None and _first_word(part) in _CHANGING and " " in part:
+        check_reading(part)
     sizes = {
         each: database.size(identifier) if number < MOST_LISTED else ""
         for number, (each, identifier) in enumerate(tables.items())
     }
-    if table is None:
+    if part is None:
         raise PartError(f"{name} holds {len(tables):,} tables. Name one, or give `query=`:", name, sizes)
-    raise PartError(f"{name} has no table {quoted(table)}.{did_you_mean(table, tables)} It holds:", name, sizes)
+    raise PartError(f"{name} has no table {quoted(part)}.{did_you_mean(part, tables)} It holds:", name, sizes)
+
+
+def _named(part: str | None, tables: Sequence[str]) -> str | None:
+    """Return the table of that name, or the only one that differs in case alone. Without a name, the only table."""
+    if part in tables:
+        return part
+    alike = [each for each in tables if part is None or each.casefold() == part.casefold()]
+    return alike[0] if len(alike) == 1 else None
 
 
 def _write(
