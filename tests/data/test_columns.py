@@ -301,6 +301,10 @@ def test_several_labels_in_a_cell_are_judged_one_by_one() -> None:
         (["2024-01-03", "2024-01-04 10:00"], "dates"),
         (["3 January 2024", "14 Feb 2023"], "dates"),
         (["Jan 3, 2024", "Feb 14, 2023 at 3:00 pm"], "dates"),
+        (["1-Mar-24", "14-Sept-2023", "Dec-24"], "dates"),
+        (["1. Januar 2024", "3 mars 2024"], "dates"),
+        (["Market 1", "Market 2"], "words"),
+        (["decent 5", "Octopus 4", "novice 1", "junior 2024", "maybe 3"], "words"),
         (["20240103", "20231224"], "dates"),
         (["10:30", "9:05 pm"], "dates"),
         (["2024-Q1", "2024-Q2"], "dates"),
@@ -320,6 +324,12 @@ def test_several_labels_in_a_cell_are_judged_one_by_one() -> None:
 )
 def test_kinds(values: list[str | None], kind: str) -> None:
     assert kind_of(pl.Series("x", values, pl.String)) == kind
+
+
+def test_names_that_begin_as_a_month_are_labels() -> None:
+    rows = [(f"the parcel of order {row} came late", f"Market {row % 4}") for row in range(40)]
+    sample = pl.DataFrame(rows, ["message", "category"], orient="row")
+    assert find_columns(sample, "t.csv", labelled=True).label == "category"
 
 
 def test_kinds_of_typed_columns() -> None:

@@ -1,3 +1,4 @@
+import calendar
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def read(*cells: str) -> list[datetime]:
         ("01.03.99", datetime(1999, 3, 1)),
         ("1 March 2024", DAY),
         ("01-Mar-2024", DAY),
+        ("1-Mar-24", DAY),
+        ("01 March 24 14:05", CLOCK),
+        ("Mar 1, 24", DAY),
+        ("Mar-24", DAY),
+        ("1-Mar-99", datetime(1999, 3, 1)),
+        ("1 mars 2024", DAY),
         ("Mar 1st, 2024", DAY),
         ("Friday, March 1, 2024 14:05", CLOCK),
         ("Fri, 01 Mar 2024 14:05:00 GMT", CLOCK),
@@ -58,6 +65,14 @@ def test_the_usual_spellings(cell: str, expected: datetime) -> None:
     assert read(cell) == [expected]
 
 
+@pytest.mark.parametrize("name", calendar.month_name[1:])
+def test_months_by_their_names(name: str) -> None:
+    month = [*calendar.month_name].index(name)
+    for spelled in (name, name[:3], name[:3].upper() + "."):
+        assert read(f"1 {spelled} 2024") == [datetime(2024, month, 1)]
+        assert is_number_or_date(f"1 {spelled} 2024")
+
+
 def test_a_number_beyond_twelve_tells_the_day_from_the_month() -> None:
     assert read("01/03/2024", "25/03/2024 14:05") == [DAY, datetime(2024, 3, 25, 14, 5)]
     assert read("03/01/2024", "3/25/24", "2024-03-01") == [DAY, datetime(2024, 3, 25), DAY]
@@ -73,6 +88,8 @@ def test_a_number_beyond_twelve_tells_the_day_from_the_month() -> None:
         (["31/02/2024"], "is not a date"),
         (["12:30"], "is not a date"),
         (["1", "2"], r"'1' \(row 1\) is not a date"),
+        (["1 Market 2024"], "is not a date"),
+        (["Mar 24"], "is not a date"),
         (["nan", "inf"], "is not a date"),
         (["9999-12-31 23:00-05:00"], r"'9999-12-31 23:00-05:00' \(row 1\) is not a date"),
         (["0000-01-01"], "is not a date"),

@@ -16,14 +16,29 @@ NEARLY_ALL = 0.8  # a column with this share of distinct values cannot hold clas
 FEWEST_VALUES = 20  # with fewer rows a column of distinct values says nothing
 
 _CLOCK = r"([t ]\s*([\d:.,+\-][\d:.,+\- ]*)?(am|pm|z|utc|gmt)?)?"
-_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+MONTHS = {
+    "jan": "uar[iy]?|v(?:ier)?|eiro",
+    "feb": "ruar[iy]?|rero|braio",
+    "mar": "ch|s|zo",
+    "apr": "ile?",
+    "may": "o",
+    "jun": "e|io?|ho",
+    "jul": "y|io?|ho",
+    "aug": "ust(?:us|i)?",
+    "sep": "t(?:ember|embre|iembre)?",
+    "oct": "ober|obre|ubre",
+    "nov": "emb(?:er|re|ro)|iembre",
+    "dec": "ember|embre",
+}
+"""How the name of each month begins, and how it may go on, in English and where other languages begin alike."""
+A_MONTH = "|".join(f"{start}(?:{rest})?" for start, rest in MONTHS.items())
 _DATE = (
     rf"^(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}){_CLOCK}$"
     r"|^\d{4}[-/](\d{2}|q[1-4])$"
     r"|^(19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])([t ]?\d{4,6}z?)?$"
     r"|^\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?$"
-    rf"|^(\w{{2,9}}\.?,? )?(\d{{1,2}}(st|nd|rd|th|\.)?[ -])?({_MONTHS})"
-    r"[a-z]{0,6}[ .,-]+\d{1,4}[\d :.,+\-a-z]{0,24}$"
+    rf"|^(\w{{2,9}}\.?,? )?(\d{{1,2}}(st|nd|rd|th|\.)?[ -])?({A_MONTH})"
+    r"[ .,-]+\d{1,4}[\d :.,+\-a-z]{0,24}$"
 )
 _NUMBER = r"^[-+]?(\d+([.,]\d*)?|[.,]\d+|\d{1,3}([., ']\d{3})+([.,]\d+)?)(e[-+]?\d+)?\s?%?$"
 _WHOLE = r"^[-+]?\d+([.,]0*)?$"

@@ -11,22 +11,23 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.column_kinds import A_MONTH, MONTHS
 from glassformer.data.table import Table, row_list
 from glassformer.errors import UsageError, quoted
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME, _WEEKDAY = rf"(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?", r"(?:[a-z]{2,9}\.?,? )?"
-_DAY, _YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?", r"(?P<year>\d{4})"
+_NAME, _WEEKDAY = rf"(?P<name>{A_MONTH})\.?", r"(?:[a-z]{2,9}\.?,? )?"
+_DAY, _YEAR, _SHORT_YEAR = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?", r"(?P<year>\d{4})", r"(?P<year>\d{4}|\d{2})"
 _CLOCK = (
     r"(?:(?:t|,? +)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
     r"(?: ?(?P<zone>z|(?:utc|gmt)?[+-]\d{1,2}(?::?\d{2})?|[a-z]{3,4}))?)?"
 )
 _WORDS = (
     rf"^{_YEAR}[-/.](?P<month>\d{{1,2}})(?:[-/.](?P<day>\d{{1,2}}))?{_CLOCK}$",
-    rf"^{_WEEKDAY}{_DAY}[ -]{_NAME},?[ -]{_YEAR}{_CLOCK}$",
-    rf"^{_WEEKDAY}{_NAME} +{_DAY},? {_YEAR}{_CLOCK}$",
+    rf"^{_WEEKDAY}{_DAY}[ -]{_NAME},?[ -]{_SHORT_YEAR}{_CLOCK}$",
+    rf"^{_WEEKDAY}{_NAME} +{_DAY},? {_SHORT_YEAR}{_CLOCK}$",
     rf"^{_WEEKDAY}{_NAME} +{_DAY}{_CLOCK} {_YEAR}$",
     rf"^{_NAME}[ -]{_YEAR}$",
+    rf"^{_NAME}-{_SHORT_YEAR}$",  # with a blank, `Mar 24` may be a day
 )
 _TWO_NUMBERS = rf"^(?P<one>\d{{1,2}})(?P<by>[-/.]) ?(?P<other>\d{{1,2}})[-/.] ?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}$"
 _START_OF_TWO = r"^(?P<one>\d{1,2})(?P<by>[-/.]) ?(?P<other>\d{1,2})[-/.]"
@@ -136,8 +137,8 @@ def _of_fields(fields: pl.DataFrame) -> pl.Series:
         for name, value in usual.items()
     )
     if "name" in fields.columns:
-        numbers = {name: str(number) for number, name in enumerate(_MONTHS, 1)}
-        fields = fields.with_columns(month=pl.col("name").replace(numbers))
+        numbers = {start: str(number) for number, start in enumerate(MONTHS, 1)}
+        fields = fields.with_columns(month=pl.col("name").str.head(3).replace(numbers))
     hour = pl.col("hour").cast(pl.Int64)
     hour = (
         pl.when(pl.col("half") == "p").then(hour % 12 + 12).when(pl.col("half") == "a").then(hour % 12).otherwise(hour)
