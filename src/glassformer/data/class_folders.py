@@ -15,7 +15,7 @@ import polars as pl
 
 from glassformer.data.folder_encoding import FolderDecoder
 from glassformer.data.formats.all_formats import EXTENSIONS
-from glassformer.data.formats.archive import files_in, is_archive
+from glassformer.data.formats.archive import files_in, is_archive, members_of
 from glassformer.data.formats.fasttext import FASTTEXT
 from glassformer.data.formats.format import is_hidden
 from glassformer.data.lines import LONGEST, OnNote
@@ -101,12 +101,13 @@ def _opened(root: Path) -> Iterator[tuple[Callable[[Path], Iterable[Path]], Call
     of_classes: dict[Path, list[Path]] = {}
     for name in files_in(archive):
         of_classes.setdefault((archive / name).parent, []).append(archive / name)
-    with zipfile.ZipFile(archive) as members:
+    with zipfile.ZipFile(archive) as opened:
+        members = {archive / name: member for name, member in members_of(opened).items()}  # a name may begin with ./
 
         def read(path: Path) -> bytes:
-            member = members.getinfo(path.relative_to(archive).as_posix())
+            member = members[path]
             _checked(path, member.file_size)
-            return members.read(member)
+            return opened.read(member)
 
         yield of_classes.__getitem__, read
 

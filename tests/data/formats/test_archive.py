@@ -82,6 +82,12 @@ def test_a_member_may_have_any_format(name: str, content: bytes, tmp_path: Path)
         ({"a.csv": b"text\nx"}, "#a.txt", "holds no 'a.txt'"),
         ({"../a.csv": b"text\nx"}, "", "'../a.csv', which leads out of the archive"),
         ({"/a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"..\\a.csv": b"text\nx"}, "", "'../a.csv', which leads out of the archive"),
+        ({"in\\../..\\a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"\\a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"\\\\server\\share\\a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"C:\\a.csv": b"text\nx"}, "", "leads out of the archive"),
+        ({"in\\a.csv": b"text\nx", "in/a.csv": b"text\ny"}, "", "holds 'in/a.csv' twice"),
         ({"a.csv": b"text\nx", "b.zip": b"PK"}, "", "'b.zip', which is an archive itself"),
         ({"a.csv": b"text\n" + b"x" * 2**21}, "", r"would unpack from 0\.0 MB to 2\.1 MB"),
     ],
@@ -94,6 +100,16 @@ def test_what_is_refused(
     with pytest.raises(UsageError, match=message):
         rows_of(f"{tmp_path}/a.zip{part}")
     assert [path.name for path in tmp_path.iterdir()] == ["a.zip"]
+
+
+def test_old_programs_of_windows_write_backslashes(tmp_path: Path) -> None:
+    members = {"in\\": b"", "in\\a.csv": as_csv(ROWS), "in\\b.csv": as_csv(ROWS), "in\\.hidden\\c.csv": b"x"}
+    path = archive(tmp_path / "a.zip", members)
+    assert files_of(path) == [Path(f"{path}#in/a.csv"), Path(f"{path}#in/b.csv")]
+    assert rows_of(path).equals(pl.concat([ROWS, ROWS]))
+    for within in ("", "./", ".\\", "in//"):
+        path = archive(tmp_path / "b.zip", {f"{within}good\\1.txt": b"lovely", f"{within}bad/1.txt": b"awful"})
+        assert read_table(path).frame.select("label", "text").rows() == [("bad", "awful"), ("good", "lovely")]
 
 
 def test_of_tables_of_several_formats_one_is_chosen(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def files_in(path: Path) -> list[str]:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not _is_skipped(member)]
+            members = [member for member in map(_named, archive.infolist()) if not _is_skipped(member)]
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as error:
         raise UsageError(f"{path} cannot be read, it may be damaged: {error}") from error
     for member in members:
@@ -49,6 +49,17 @@ def files_in(path: Path) -> list[str]:
     if twice := next((one for one, other in itertools.pairwise(names) if one == other), None):
         raise UsageError(f"{path} holds {quoted(twice)} twice; pack it again")
     return names
+
+
+def members_of(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return each member of an archive by its name, as `files_in` gives it."""
+    return {member.filename: member for member in map(_named, archive.infolist())}
+
+
+def _named(member: zipfile.ZipInfo) -> zipfile.ZipInfo:
+    """Give a member the name that its programs meant: old ones of Windows write `\\` between folders."""
+    member.filename = member.filename.replace("\\", "/")
+    return member
 
 
 def _is_skipped(member: zipfile.ZipInfo) -> bool:
@@ -63,7 +74,7 @@ def _is_skipped(member: zipfile.ZipInfo) -> bool:
 def _refused(member: zipfile.ZipInfo) -> str | None:
     """Return why a member is not read."""
     parts = PurePosixPath(member.filename).parts
-    if ".." in parts or member.filename.startswith("/") or "\\" in member.filename or _DRIVE.match(member.filename):
+    if ".." in parts or member.filename.startswith("/") or _DRIVE.match(member.filename):
         return "leads out of the archive; unpack it where it can do no harm, and name the table"
     if member.flag_bits & _ENCRYPTED:
         return "is encrypted; unpack it with its password, and name the table"
@@ -80,7 +91,7 @@ def _refused(member: zipfile.ZipInfo) -> str | None:
 @contextmanager
 def streamed(path: Path, member: str) -> Iterator[BinaryIO]:
     """Open the bytes of a member."""
-    with zipfile.ZipFile(path) as archive, archive.open(member) as file:
+    with zipfile.ZipFile(path) as archive, archive.open(members_of(archive)[member]) as file:
         yield io.BufferedReader(cast(io.RawIOBase, file))  # its own readline is slow with a limit
 
 
