@@ -417,7 +417,7 @@ def test_numbers_are_given(client: TestClient, project: Project) -> None:
     project.store.suggest(_suggestions(range(2, 61)).with_columns(label=pl.lit("2.5"), probability=None), number=1)
     decided(client, [2], label="3")
     state = client.get("/desk/state").json()
-    assert state["measured"]["said"].startswith("the model of round 1 was off by 0.5 on average on 1 text")
+    assert state["measured"]["said"] == "the model of round 1 was off by 0.5 on 1 text, which is too few to tell"
     assert (state["automatic"], state["classes"], state["class_notes"]) == ([], [], [])
 
 

@@ -53,4 +53,5 @@ def test_labels_of_each_kind_are_kept_alike() -> None:
     assert [number.cell(given) for given in ("3,5", "1.0", "-2", "1 200")] == ["3.5", "1", "-2", "1200"]
     with pytest.raises(UsageError, match="'many' is not a number; type one"):
         number.cell("many")
+    assert number.figure([("3", "2")]).short == "off by 1 (1 text: too few to tell)"
     assert number.figure([("3", "2"), ("3", "4"), ("3", "3")]).said.startswith("off by 0.6667 on average on 3 texts")

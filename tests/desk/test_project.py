@@ -1,4 +1,5 @@
 import codecs
+import re
 from pathlib import Path
 
 import polars as pl
@@ -69,6 +70,24 @@ def test_the_kind_of_labels_is_found(
     assert project.store.counts() == {name: 10 * count for name, count in counts.items()}
     assert project.settings() == {"task": task} | {name: value or "1,2,3" for name, value in settings.items()}
     assert project.store.left() == 10
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["read|write; exec", "read|write; list", "exec; list", "exec", "list", "read|write; exec; list"],
+        ['["read|write", "exec"]', '["exec"]', '["list", "exec"]'],
+    ],
+)
+def test_a_class_is_not_split_where_the_desk_joins_classes(given: list[str], tmp_path: Path) -> None:
+    rows = [(text, given[number % len(given)]) for number, text in enumerate(some_texts(60))]
+    project = Project.open(tmp_path / "desk")
+    project.take(write_csv(tmp_path / "t.csv", rows, ("text", "rights")))
+    assert re.search(r"'rights' has the class 'read\|write'.* such as 'read/write'$", project.store.facts["found"][0])
+    assert project.store.value("SELECT count(*) FROM texts") == 0
+    rows = [(text, cell.replace("|", "/")) for text, cell in rows]
+    project.take(write_csv(tmp_path / "t.csv", rows, ("text", "rights")))
+    assert {*project.store.counts()} == {"exec", "list", "read/write"}
 
 
 def test_rows_of_several_inputs(tmp_path: Path) -> None:

@@ -129,9 +129,20 @@ class Labelling(ABC):
     def said(self, answers: Any) -> Said:
         """Return what a model says, from its answers."""
 
-    def unseen(self, predictor: Answering) -> Unseen | None:  # noqa: ARG002
+    def unseen(self, predictor: Answering) -> Unseen | None:
         """Return what a model said of rows that it had not learned. None if it does not keep that."""
-        return None
+        kept = predictor.held_out and predictor.held_out.kept
+        if kept is None or kept.row_numbers is None:
+            return None
+        return Unseen(kept.row_numbers, self.said_unseen(kept, predictor.trained.config.target))
+
+    @abstractmethod
+    def said_unseen(self, kept: Any, target: Any) -> Said:
+        """Return what a model said of the held-out rows that it keeps.
+
+        Args:
+            target: that of the model.
+        """
 
     @abstractmethod
     def to_check(self, cell: str) -> Any:

@@ -12,16 +12,17 @@ import polars as pl
 
 from glassformer.data.table import split_labels, tidy_values
 from glassformer.data.wording import counted, in_option
-from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said, Unseen
+from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import wilson
 from glassformer.labels.findings import NONE
-from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.saying import LabelSaying
 from glassformer.targets.labels.answers import LabelAnswers
 from glassformer.targets.labels.evaluation_levels import hierarchical
+from glassformer.targets.labels.held_out import KeptAnswers
 from glassformer.targets.labels.levels import Tree, path_of
 from glassformer.targets.labels.target import labels_of
+from glassformer.targets.target import Target
 
 _BETWEEN = "|"  # several classes in a cell
 
@@ -64,15 +65,10 @@ class OneClass(Labelling):
         cells = [str(label) for label in answers.read()]
         return Said(cells, answers.confidences().tolist(), 1 + ordered[:, -2:][:, 0] - ordered[:, -1])
 
-    def unseen(self, predictor: Answering) -> Unseen | None:
-        kept = predictor.held_out and predictor.held_out.kept
-        if kept is None or kept.row_numbers is None:
-            return None
-        target = labels_of(predictor.trained.config.target)
-        probs, _ = kept.read(multilabel=target.multilabel)
-        return Unseen(
-            kept.row_numbers, self.said(target.answers_of(probs, readers={}, empty=np.zeros(kept.rows, bool)))
-        )
+    def said_unseen(self, kept: KeptAnswers, target: Target) -> Said:
+        labels = labels_of(target)
+        probs, _ = kept.read(multilabel=labels.multilabel)
+        return self.said(labels.answers_of(probs, readers={}, empty=np.zeros(kept.rows, bool)))
 
     def to_check(self, cell: str) -> Any:
         return cell
@@ -176,8 +172,13 @@ class SeveralClasses(OneClass):
         self.separator = separator or _BETWEEN
 
     def from_table(self, values: pl.Series) -> pl.Series:
-        cells = [_BETWEEN.join(sorted(names)) or None for names in split_labels(values, self.separator)]
-        return pl.Series(values.name, cells, pl.String)
+        lists = split_labels(values, self.separator)
+        if odd := next((name for names in lists for name in names if _BETWEEN in name), None):
+            raise UsageError(
+                f"The column {quoted(values.name)} has the class {quoted(odd)}, and the desk separates classes by "
+                f"{_BETWEEN}; write it otherwise in the table, such as {quoted(odd.replace(_BETWEEN, '/'))}"
+            )
+        return pl.Series(values.name, [_BETWEEN.join(sorted(names)) or None for names in lists], pl.String)
 
     def cell(self, given: str) -> str:
         return _BETWEEN.join(sorted({name.strip() for name in given.split(_BETWEEN)} - {""}))
@@ -197,8 +198,8 @@ class SeveralClasses(OneClass):
         return labelled.with_columns(label=pl.Series(learned, dtype=pl.String))
 
     def missing(self, lesson: pl.DataFrame) -> str | None:
-        found = "a class with two texts, and texts without it"
-        return None if lesson["label"].n_unique() > 1 else f"a model needs {found}"
+        found = lesson["label"].n_unique() > 1
+        return None if found else f"a model needs a class with {FEWEST_TEXTS:,} texts, and texts without it"
 
     def settings(self, classes: Sequence[str]) -> Mapping[str, Any]:  # noqa: ARG002
         return {"task": self.task, "multilabel": _BETWEEN}

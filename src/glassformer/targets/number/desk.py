@@ -13,13 +13,14 @@ from glassformer.data.arrays import Array
 from glassformer.data.inputs import as_number
 from glassformer.data.table import tidy_values
 from glassformer.data.wording import counted, short
-from glassformer.desk.labelling import Difference, Figure, Labelling, Said, Unseen
+from glassformer.desk.labelling import Difference, Figure, Labelling, Said
 from glassformer.errors import UsageError, quoted
 from glassformer.evaluation.intervals import normal
 from glassformer.evaluation.record import Estimate
-from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.saying import NumberSaying
+from glassformer.targets.kept_rows import KeptNumbers
 from glassformer.targets.number.target import NumberAnswers
+from glassformer.targets.target import Target
 
 
 class ANumber(Labelling):
@@ -57,11 +58,8 @@ class ANumber(Labelling):
             return Said(cells, None, np.zeros(len(cells)))
         return Said(cells, (1 - answers.unseen).tolist(), answers.unseen)
 
-    def unseen(self, predictor: Answering) -> Unseen | None:
-        kept = predictor.held_out and predictor.held_out.kept
-        if kept is None or kept.row_numbers is None:
-            return None
-        return Unseen(kept.row_numbers, Said(_cells(kept.answered), None, np.zeros(kept.rows)))
+    def said_unseen(self, kept: KeptNumbers, target: Target) -> Said:  # noqa: ARG002
+        return Said(_cells(kept.answered), None, np.zeros(kept.rows))
 
     def to_check(self, cell: str) -> Any:
         return float(cell)
@@ -76,9 +74,13 @@ class ANumber(Labelling):
         off = np.array([self.loss(*pair) for pair in pairs])
         error = off.std(ddof=1) / np.sqrt(len(off)) if len(off) > 1 else np.inf
         mean = normal(float(off.mean()), float(error), lowest=0.0)
-        between = f"{short(mean.low)} to {short(mean.high)}" if len(off) > 1 else "one text says little"
-        said = f"off by {short(mean.value)} on average on {counted(len(off), 'text')} (likely {between})"
-        return Figure(said, f"off by {short(mean.value)} ({between}; {len(off):,})", mean)
+        off_by, texts = f"off by {short(mean.value)}", counted(len(off), "text")
+        if len(off) == 1:
+            return Figure(
+                f"{off_by} on {texts}, which is too few to tell", f"{off_by} ({texts}: too few to tell)", mean
+            )
+        between = f"{short(mean.low)} to {short(mean.high)}"
+        return Figure(f"{off_by} on average on {texts} (likely {between})", f"{off_by} ({between}; {len(off):,})", mean)
 
     def difference(self, totals: Counter[str], classes: Sequence[str]) -> Difference:  # noqa: ARG002
         return lambda one, other: (float(one) - float(other)) ** 2
