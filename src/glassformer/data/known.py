@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 import polars as pl
 
-from glassformer.data import archives
+from glassformer.data import sentiment140, unpacking
 from glassformer.data.addresses import is_elsewhere, local_path, without_password
 from glassformer.data.columns import Wanted
 from glassformer.data.download import Progress, fetch
@@ -61,13 +61,10 @@ def _known() -> dict[str, KnownDataset]:
     """Read `known.toml`. What is done for one data set alone is a function here."""
     described = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
     own: dict[str, dict[str, Any]] = {
-        "zhou": {"unpack": archives.unpack_zhou},
-        "disaster-tweets": {"unpack": archives.unpack_disaster_tweets},
-        "imdb": {"unpack": archives.unpack_imdb},
-        "sentiment140": {
-            "unpack": archives.unpack_sentiment140,
-            "training_rows": archives.training_rows_of_sentiment140,
-        },
+        "zhou": {"unpack": unpacking.unpack_zhou},
+        "disaster-tweets": {"unpack": unpacking.unpack_disaster_tweets},
+        "imdb": {"unpack": unpacking.unpack_imdb},
+        "sentiment140": {"unpack": unpacking.unpack_sentiment140, "training_rows": sentiment140.training_rows},
     }
     return {name: KnownDataset(name=name, **fields, **own.get(name, {})) for name, fields in described.items()}
 
@@ -193,7 +190,7 @@ def download(name: str, data_dir: Path | None = None, *, progress: Progress, fro
             otherwise = "Try again, or download it by other means and name the file with `from_file=`."
             fetch(known.source_url, published, progress, otherwise=otherwise)
         if known.checksum is not None:
-            archives.verify(published, known.checksum)
+            unpacking.verify(published, known.checksum)
         known.unpack(published, folder)
     finally:
         (folder / "download.part").unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from threading import Thread
 import polars as pl
 import pytest
 
-from glassformer.data import archives
+from glassformer.data import unpacking
 from glassformer.data.download import fetch
 from glassformer.data.known import KNOWN, download, resolve
 from glassformer.errors import GlassformerError, UsageError
@@ -89,7 +89,7 @@ def test_zhou_is_read_and_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(GlassformerError, match="58 training and 20 test rows"):
         unpack()
     rows = b'[{"good": true}, {"not good": false}]'
-    monkeypatch.setattr(archives, "ZHOU_ROWS", hashlib.sha256(rows).hexdigest())
+    monkeypatch.setattr(unpacking, "ZHOU_ROWS", hashlib.sha256(rows).hexdigest())
     assert pl.read_parquet(unpack() / "test.parquet").rows() == [("not good", 0)]
     source.write_text("train_data = {__import__('os').getcwd(): True}\n")
     with pytest.raises(GlassformerError, match="malformed"):
