@@ -70,13 +70,7 @@ class Columns:
     like_labels: tuple[str, ...] = ()
 
 
-def find_columns(
-    sample: pl.DataFrame,
-    source: str,
-    *,
-    labelled: bool,
-    **wanted: Unpack[Wanted],
-) -> Columns:
+def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted: Unpack[Wanted]) -> Columns:
     """Choose the columns of a table from its first rows. A column that is requested by name is taken as it is.
 
     By name, the text is the first of `TEXT_NAMES` that occurs, and the label the first of `LABEL_NAMES`, then of
@@ -122,22 +116,16 @@ def find_columns(
             f"{source}: the column {quoted(found_text)} holds {dtype}, not text. Name another with `text=`."
         )
 
+    others = [name for name in others if name != found_label][:MOST_COLUMNS]
     notes = []
     if text is None:
         how = "by its name" if text_by_name else "by its name and content" if told else "the longest text"
-        unread = [name for name in others[:MOST_COLUMNS] if name != found_label and _is_text(sample[name])]
+        unread = [name for name in others if _is_text(sample[name])]
         notes.append(f"text column: {quoted(found_text)} ({how}){_said_of(unread, found_text, 'number' in wanted)}")
     if found_label is not None and label is None:
-        values = _filled(sample[found_label]).n_unique()
-        how = "by its name" if label_by_name else counted(values, "value")
-        how = f"by its name and content, {how}" if told_label else how
-        what = "number" if labels.number else "label"
-        also = [name for name in others[:MOST_COLUMNS] if folded(name) in LABEL_NAMES and labels.few_values(name)]
-        also = [name for name in also if named and name != found_label and not _says_the_same(sample, name, named)]
-        notes.append(f"{what} column: {quoted(found_label)} ({how}){_said_of_labels(also)}")
-    others = [name for name in others if name != found_label]
+        notes.append(_label_note(labels, found_label, others, by_name=named is not None, told=told_label is not None))
     decimal = found_label is not None and kind_of(sample[found_label]) == "decimal numbers"
-    like_labels = tuple(filter(labels.few_values, others[:MOST_COLUMNS])) if decimal else ()
+    like_labels = tuple(filter(labels.few_values, others)) if decimal else ()
     return Columns(text=found_text, label=found_label, notes=tuple(notes), kept=inputs, like_labels=like_labels)
 
 
@@ -277,12 +265,6 @@ def _says_the_same(sample: pl.DataFrame, one: str, other: str) -> bool:
     return sample.select(one, other).n_unique() == sample[one].n_unique() == sample[other].n_unique()
 
 
-def _said_of_labels(also: list[str]) -> str:
-    """Say which columns have names of labels too."""
-    named = f"named as {'labels' if also[1:] else 'a label'} too: {', '.join(map(quoted, also))}"
-    return f"; {named}; to learn another: `label={also[0]!r}`" if also else ""
-
-
 def _is_text(values: pl.Series) -> bool:
     """Whether a column holds texts of several words, most of which differ."""
     if values.dtype != pl.String or kind_of(values) != "words":
@@ -326,6 +308,20 @@ class _Labels:
     def numbers(self, names: Sequence[str]) -> list[str]:
         """Return the columns that hold numbers and are not named as an id."""
         return [name for name in names if not is_named_as_id(name) and kind_of(self.sample[name]) in _NUMBERS]
+
+
+def _label_note(labels: _Labels, column: str, others: Sequence[str], *, by_name: bool, told: bool) -> str:
+    """Say how the label was found, and which other columns have names of labels, if it has one."""
+    sample = labels.sample
+    values = counted(_filled(sample[column]).n_unique(), "value")
+    how = "by its name" if by_name else f"by its name and content, {values}" if told else values
+    said = f"{'number' if labels.number else 'label'} column: {quoted(column)} ({how})"
+    also = [name for name in others if by_name and folded(name) in LABEL_NAMES and labels.few_values(name)]
+    also = [name for name in also if not _says_the_same(sample, name, column)]
+    if not also:
+        return said
+    named = f"named as {'labels' if also[1:] else 'a label'} too: {', '.join(map(quoted, also))}"
+    return f"{said}; {named}; to learn another: `label={also[0]!r}`"
 
 
 def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept: Sequence[str]) -> str:

@@ -16,11 +16,11 @@ from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
 from glassformer.data.level_columns import check_levels, joined_levels
 from glassformer.data.rows import batches_of, with_columns
+from glassformer.data.several_labels import json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, brief, quoted
 
-SEPARATORS = ("|", ";", ",", "/")
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
 FEW_VALUES = 30  # of a column by whose values rows can be compared
 MOST_OTHERS = 100
@@ -143,21 +143,10 @@ def read_table(path: Path, *, labelled: bool = True, **wanted: Unpack[Wanted]) -
     if frame.is_empty():
         is_unlabelled = without_label is not None and not wanted.get("number")
         raise UsageError(f"{source}{_why_empty(columns, dropped, is_unlabelled)}")
-    for name, column in of_split.items():
-        if frame[name].has_nulls():
-            rows = frame.filter(pl.col(name).is_null())["row"].to_list()
-            raise UsageError(
-                f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the {name} column "
-                f"{quoted(column)}. Fill it in, or remove these rows."
-            )
+    _check_filled(frame, of_split, source)
     notes = [*found, *columns.notes, *_objects(frame, columns.text, columns.label)]
-    if separator is not None and (none := int((frame["label"].list.len() == 0).sum())):
-        notes.append(f"{counted(none, 'row has', 'rows have')} no label; kept, as texts to which no label applies")
-    if separator is not None and frame["label"].list.len().max() == 1:
-        notes.append(
-            f"no cell of {columns.label!r} holds the separator {separator!r}: no text has several labels"
-            + _other_separator(frame["label"], separator)
-        )
+    if separator is not None:
+        notes += said_of_several(frame["label"], columns.label, separator)
     if files != [path]:
         counted_on = ", in the order of their names; rows are counted through all of them" if len(files) > 1 else ""
         kind = "folder" if is_class_folder(files[0]) else "file"
@@ -235,6 +224,17 @@ def row_list(rows: list[int], *, most: int = 5) -> str:
     shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
     last = shown.pop() if len(rows) <= most else f"{len(rows) - most:,} more"
     return f"rows {', '.join(shown)} and {last}"
+
+
+def _check_filled(frame: pl.DataFrame, of_split: Mapping[str, str], source: str) -> None:
+    """Raise `UsageError` if a column that decides which rows are held out lacks a value."""
+    for name, column in of_split.items():
+        if frame[name].has_nulls():
+            rows = frame.filter(pl.col(name).is_null())["row"].to_list()
+            raise UsageError(
+                f"{source}: {row_list(rows)} {'has' if len(rows) == 1 else 'have'} no value in the {name} column "
+                f"{quoted(column)}. Fill it in, or remove these rows."
+            )
 
 
 def _why_empty(columns: Columns, dropped: Sequence[Dropped], is_unlabelled: bool) -> str:
@@ -319,43 +319,6 @@ def tidy_values(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = values.fill_nan(None)
     return values.cast(pl.String).str.strip_chars().str.replace(r"^(-?\d+)\.0+$", "$1").replace("", None)
-
-
-def split_labels(values: pl.Series, separator: str) -> pl.Series:
-    """Return lists of stripped labels without repeats, in the order of the cell."""
-    if values.dtype != pl.List and is_opaque(values.dtype):
-        raise UsageError(f"The column {values.name!r} holds {values.dtype}; text or lists are needed.")
-    cells = (
-        values.to_list()
-        if values.dtype == pl.List
-        else [_split_cell(cell, separator) for cell in values.cast(pl.String)]
-    )
-    flat = [[str(label).strip() for label in cell or [] if label is not None] for cell in cells]
-    return pl.Series(values.name, [list(dict.fromkeys(filter(None, cell))) for cell in flat], pl.List(pl.String))
-
-
-def _other_separator(labels: pl.Series, separator: str) -> str:
-    """Return a hint if many cells that were not split hold another separator."""
-    cells = labels.list.first().drop_nulls()
-    others = {other: int(cells.str.contains(other, literal=True).sum()) for other in SEPARATORS if other != separator}
-    most = max(others, key=lambda other: others[other])
-    if others[most] < max(2, len(cells) / 20):
-        return ""
-    return f". {others[most]:,} of its {len(cells):,} labels hold {most!r}: is it `multilabel={most!r}`?"
-
-
-def _split_cell(cell: str | None, separator: str) -> list[object]:
-    listed = json_list(cell or "")
-    return list((cell or "").split(separator)) if listed is None else listed
-
-
-def json_list(cell: str) -> list[object] | None:
-    if not cell.lstrip().startswith("["):
-        return None
-    try:
-        return list(json.loads(cell))
-    except (ValueError, RecursionError):
-        return None
 
 
 def _refuse_lists(frame: pl.DataFrame, place: str) -> None:

@@ -23,7 +23,8 @@ from glassformer.data.inputs import shown
 from glassformer.data.lines import lines_of
 from glassformer.data.parts import file_of
 from glassformer.data.rows import iterate_rows, with_columns
-from glassformer.data.table import Table, json_list
+from glassformer.data.several_labels import json_list
+from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list

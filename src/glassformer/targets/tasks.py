@@ -15,8 +15,9 @@ from glassformer.data.addresses import local_path
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.columns import Wanted, find_columns
 from glassformer.data.known import KNOWN, check_source
+from glassformer.data.several_labels import SEPARATORS, json_list
 from glassformer.data.sources import SourceConfig
-from glassformer.data.table import SEPARATORS, first_rows, json_list, tidy_values
+from glassformer.data.table import first_rows, tidy_values
 from glassformer.errors import UsageError, quoted
 
 MOST_STEPS = 10  # whole numbers of a scale such as 1 to 5, or 0 to 10, are ordered classes

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from glassformer.data.table import split_labels, tidy_values
+from glassformer.data.several_labels import split_labels
+from glassformer.data.table import tidy_values
 from glassformer.data.wording import counted, in_option
 from glassformer.desk.labelling import FEWEST_TEXTS, Difference, Figure, Labelling, Said
 from glassformer.errors import UsageError, quoted
