@@ -92,7 +92,9 @@ def test_the_last_text_can_be_undone(browser: Browser, tmp_path: Path) -> None:
         expect(page.get_by_text("0 labels, 1 text left")).to_be_visible()
 
 
-@pytest.mark.parametrize(("probability", "said"), [(0.75, "Among the least sure left"), (0.99, "")])
+@pytest.mark.parametrize(
+    ("probability", "said"), [(0.75, "One of the texts that the model is least sure of"), (0.99, "")]
+)
 def test_a_text_is_called_unsure_only_if_its_suggestion_is(
     browser: Browser, tmp_path: Path, probability: float, said: str
 ) -> None:
@@ -583,7 +585,7 @@ def test_each_figure_of_see_why_leads_to_its_texts(page: Page, desk: Desk) -> No
     page.get_by_role("link", name="label", exact=True).first.focus()
     keys.press("Enter")
     expect(page.locator("#given")).to_have_text("good film number 4")
-    expect(page.locator(".work .soft").first).to_have_text("Text 5 · now: praise · answered: blame (80.0%)")
+    expect(page.locator(".work .soft").first).to_have_text("Text 5 · now: praise · answered blame 80.0%")
     keys.press("2")
     page.locator("#step-why").click()
     expect(page.locator("tbody tr")).to_have_text(["praise11", "blame12"])
@@ -621,8 +623,8 @@ def test_a_label_of_the_same_text_is_told_before_it_is_replaced(
         label(project, range(2, len(given) + 1), "Storno", who="ben", way="repeat")
         page.goto(page.url.split("#")[0] + "#texts")
         page.get_by_role("link", name="label", exact=True).first.click()
-        rows = "1 row with the same text is" if len(given) == 2 else "4 rows with the same text are"
-        expect(page.locator(".work .soft").first).to_contain_text(f"{rows} labelled with it")
+        rows = "1 more row has the same text and gets" if len(given) == 2 else "4 more rows have the same text and get"
+        expect(page.locator(".work .soft").first).to_contain_text(f"{rows} the same label.")
 
 
 def test_a_label_of_another_person_is_not_shown_to_who_labels_apart(page: Page, desk: Desk) -> None:

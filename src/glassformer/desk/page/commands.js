@@ -27,8 +27,9 @@ export function ofColumns({ text, other_texts: others, columns, label, lower, ta
   return flags({ text: [text, ...others], columns: named, label: [label, ...lower], ...kind });
 }
 
-/** Says which command does the same, in a place. Without one, the place is hidden. */
+/** Says which command does the same, in a place. Without one, the place is hidden. What is there already stays: it may be selected. */
 export function showCommand(place, said, parts) {
   place.hidden = !parts;
-  if (parts) place.replaceChildren(`${said}: `, typed("glassformer", ...parts));
+  const shown = el("p", {}, ...(parts ? [`${said}: `, typed("glassformer", ...parts)] : []));
+  if (place.textContent !== shown.textContent) place.replaceChildren(...shown.childNodes);
 }

@@ -1,30 +1,29 @@
 // The second step: a text, and what its label is given by.
 
-import { chance, counted, el } from "/page/dom.js";
-import { surePath } from "/page/answer.js";
-import { appendWords, colour } from "/page/marked.js";
+import { counted, el } from "/page/dom.js";
 import { giving as givingClass } from "./giving_class.js";
 import { giving as givingClasses } from "./giving_classes.js";
 import { giving as givingNumber } from "./giving_number.js";
 import { ofLabels, showCommand, tableOf } from "./commands.js";
+import { answeredAs, awaited, howGood } from "./lines.js";
+import { reasoning } from "./reasons.js";
 import { ofRepeats, REPLACES } from "./repeats.js";
-import { ask, get, labelOf, latest, me, once, person, post } from "./server.js";
+import { get, latest, me, once, person, post } from "./server.js";
 
-const LONGEST_EXPLAINED = 5000;
+const PRESSED = /^([\d?-]|Delete|ArrowLeft|ArrowRight)$/; // keys that decide, mark or undo where nothing is typed
 const SURE = 0.9;
 const PANELS = { class: givingClass, classes: givingClasses, number: givingNumber };
 
 export function labelling(desk) {
   let shown = null; // the text on the screen
+  let going = false; // whether a decision or an undo is being kept, or what comes next is not shown yet
   let panel = null, panelName = null; // what labels are given by
   const newest = latest();
 
   const text = el("p", { className: "words given", dir: "auto", tabIndex: 0, id: "given" });
   const why = el("p", { className: "soft" });
   const beside = el("dl", { className: "facts" });
-  const suggestion = el("p", { className: "suggestion", hidden: true });
-  const sure = el("div", {}); // how far down a path the model is sure
-  const legend = el("p", { className: "legend", hidden: true });
+  const reasons = reasoning(desk, text, beside);
   const given = el("div", {}), keys = el("p", { className: "soft keys", id: "keys" });
   const note = el("input", { id: "note", type: "text", autocomplete: "off" });
   const noting = el("p", { hidden: true }, el("label", { for: "note" }, "Note "), note);
@@ -41,7 +40,7 @@ export function labelling(desk) {
     el("label", { for: "twice" }, twice, " two people label each text"));
   const progress = el("p", { className: "soft" }), command = el("p", { className: "soft" });
   const work = el("div", { className: "work" },
-    el("div", {}, why, text, beside, suggestion, sure, legend),
+    el("div", {}, why, text, beside, ...reasons.place),
     el("div", {}, given, noting, others));
   const done = el("p", { hidden: true }, "Every text has been decided. ", el("a", { href: "#train" }, "Train on all of them"), ".");
   const place = el("section", { "aria-label": "Label" }, work, done, keys, progress, settings, command);
@@ -75,10 +74,10 @@ export function labelling(desk) {
 
   /** Goes on if the text was decided elsewhere, and shows another suggestion, unless something has been typed. `anew`: in any case. */
   async function changed({ anew = false } = {}) {
-    if (!shown || shown.going || (!anew && (panel.input.value || note.value !== (shown.note ?? "")))) return;
+    if (!shown || going || (!anew && (panel.input.value || note.value !== (shown.note ?? "")))) return;
     const [before, now] = [shown, await desk.ask(() => get(`/desk/texts/${shown.id}?${me()}`), { aside: true })];
     if (shown !== before) return void await changed({ anew }); // what came meanwhile may have been asked for before the change
-    if (!now) return;
+    if (!now || going) return; // a decision goes on by itself
     if (now.text.decision !== before.decision) await next();
     else if (anew || now.text.suggested !== before.suggested) show({ ...now.text, way: before.way });
   }
@@ -97,73 +96,37 @@ export function labelling(desk) {
     beside.replaceChildren(...Object.entries(found.beside ?? {}).flatMap(([column, value]) => [el("dt", { dir: "auto" }, column), el("dd", { dir: "auto", "data-of": column }, value ?? "–")]));
     text.scrollTop = 0;
     const sure = desk.state.task !== "number" && found.probability > SURE; // the least sure one may be
-    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: sure ? "" : "Among the least sure left", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
-    const repeats = ofRepeats(found);
-    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${labelOf(found.label)}` : found.kind ?? "", answeredAs(found), repeats].filter(Boolean).join(" · ");
-    suggest(found);
+    const ways = { random: "Drawn at random", any: "Drawn at random", unsure: sure ? "" : "One of the texts that the model is least sure of", second: "Somebody else has labelled it", search: "", alike: "Like the one before", doubt: "" };
+    const repeats = ofRepeats(desk, found);
+    why.textContent = [`Text ${found.id.toLocaleString("en")}`, ways[found.way], found.kind === "label" ? `now: ${desk.labelOf(found.label)}` : found.kind ?? "", answeredAs(desk, found), repeats].filter(Boolean).join(" · ");
+    reasons.show(found);
     desk.speak(found.text + (repeats.includes(REPLACES) ? ` ${repeats}` : ""));
   }
 
-  /** What the model of the last round said of a text with another label, if it had not learned it. */
-  const answeredAs = ({ answered, label, answered_probability: sure }) =>
-    ((answered ?? null) === null || answered === label ? "" : `answered: ${labelOf(answered)}${sure === null ? "" : ` (${chance(sure)})`}`);
-
-  /** Shows what the model suggests, with its reasons. Of texts that measure the model or other people, it is hidden. */
-  async function suggest(found) {
-    suggestion.hidden = !found.shown;
-    legend.hidden = true;
-    sure.replaceChildren();
-    if (!found.shown) return;
-    suggestion.textContent = `Suggested: ${labelOf(found.suggested)}${found.probability === null || desk.state.task === "number" ? "" : ` (${chance(found.probability)})`}`;
-    if (found.text.length > LONGEST_EXPLAINED) return;
-    const first = desk.state.text, row = found.beside ? { [first]: found.text, ...found.beside } : found.text;
-    if (desk.state.levels) ask("/predict", { texts: [row] }).then(({ answers }) => { if (shown === found && answers[0].path !== found.suggested) sure.replaceChildren(surePath(answers[0]) ?? ""); }, () => {});
-    const reasons = await ask("/explain", { text: row }).catch(() => null);
-    if (shown !== found || !reasons?.words.length) return;
-    paint(text, found.text, reasons, first);
-    const sides = desk.state.task === "number" ? ["raises the number", "lowers it"] : ["speaks for it", "speaks against it"];
-    legend.replaceChildren(el("span", { className: "key for" }, sides[0]), " ", el("span", { className: "key against" }, sides[1]), ...(reasons.rules ?? []).map(({ rule, effect }) => ` · ${rule}: ${effect}`));
-    legend.hidden = false;
-    desk.state.other_texts.forEach((name) => paint(beside.querySelector(`[data-of="${CSS.escape(name)}"]`), found.beside?.[name] ?? "", reasons, name));
-  }
-
-  /** Colours the words of a text by what they add. `name`: its column, if several are read. */
-  function paint(place, given, reasons, name) {
-    const begin = reasons.text.indexOf(given), before = Array.from(reasons.text.slice(0, begin)).length;
-    if (begin < 0) return;
-    const most = Math.max(...reasons.words.map(({ total }) => Math.abs(total)), 1e-9);
-    const words = reasons.words.filter(({ input = name }) => input === name)
-      .map((word) => ({ ...word, start: word.start - before, end: word.end - before }));
-    place.replaceChildren();
-    appendWords(place, given, words).forEach((word, number) => {
-      word.removeAttribute("role");
-      word.removeAttribute("tabindex");
-      colour(word, words[number].total / most);
-    });
+  /** Keeps what a key does, then shows what comes next. Until that is there, other keys do nothing: they would be about the text that goes. */
+  async function keep(what, goOn) {
+    if (going) return;
+    going = true;
+    panel.input.focus(); // now, and not when the answer comes: a note to the next text may be typed by then
+    const kept = await desk.ask(what), refreshed = kept && desk.refresh();
+    if (kept) await goOn(kept);
+    going = false;
+    await refreshed;
   }
 
   async function decide(kind, label = null) {
-    if (!shown || shown.going) return;
+    if (!shown) return;
     const { id, way } = shown;
-    shown.going = true; // a key that is held down decides once
-    panel.input.focus(); // now, and not when the answer comes: a note to the next text may be typed by then
-    const kept = await desk.ask(() => post("/desk/decisions", {
-      texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown,
-    }));
-    shown.going = false;
-    if (!kept) return;
-    desk.speak(kind === "label" ? `${labelOf(label)}.` : `${kind}.`);
-    await Promise.all([next(id), desk.refresh()]);
+    await keep(() => post("/desk/decisions", { texts: [id], kind, label, note: note.value, who: person.name, way, shown: shown.shown }), () => {
+      desk.speak(kind === "label" ? `${desk.labelOf(label)}.` : `${kind}.`);
+      return next(id);
+    });
   }
 
-  async function undo() {
-    panel.input.focus();
-    const found = await desk.ask(() => post("/desk/undo", person.viewer));
-    if (!found) return;
+  const undo = () => keep(() => post("/desk/undo", person.viewer), (found) => {
     if (found.text) show(found.text);
     else desk.say("There is nothing of yours to undo.");
-    await desk.refresh();
-  }
+  });
 
   function openNote() {
     noting.hidden = false;
@@ -174,7 +137,7 @@ export function labelling(desk) {
   function onAnyKey(event) {
     if (!place.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     if (event.shiftKey && event.key.startsWith("Arrow")) return; // it selects words
-    if (event.repeat && event.key === "Enter") return; // held down, it is pressed once
+    if (event.repeat && event.key === "Enter") return;
     if (work.hidden && event.key !== "ArrowLeft") return; // the last text can be undone
     if (event.target !== panel.input) {
       if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
@@ -188,6 +151,7 @@ export function labelling(desk) {
     const drop = () => decide("drop");
     const acts = { ArrowRight: () => decide("skip"), ArrowLeft: undo, "?": () => decide("unsure"), "-": drop, Delete: drop, "+": openNote };
     if (panel.types?.test(event.key)) return;
+    if (event.repeat && !panel.input.value && PRESSED.test(event.key)) return void event.preventDefault(); // held down, it is pressed once
     if (!panel.onKey(event)) {
       if (!panel.input.value && event.key in acts) acts[event.key]();
       else if (event.key === "Escape") panel.clear();
@@ -210,10 +174,9 @@ export function labelling(desk) {
     showCommand(command, "As a command, the texts that are most worth labelling, by the labels of the last round", labels && [...labels, "--next", "20", ...tableOf(desk.state)]);
     if (document.activeElement !== name) name.value = person.name;
     [blind.checked, twice.checked] = [person.blind, desk.state.twice];
-    const { labelled, left, missing, running, measured } = desk.state;
-    const model = running ? `Training: ${running.said}` : missing ? `${missing[0].toUpperCase()}${missing.slice(1)}.` : "";
-    const right = measured ? `On texts drawn at random, ${measured.said}.` : "";
-    progress.textContent = [`${counted(labelled, "label")}, ${counted(left, "text")} left.`, right, model].filter(Boolean).join(" ");
+    const { labelled, left, running } = desk.state;
+    const model = running ? `Training: ${running.said}` : awaited(desk.state);
+    progress.textContent = [`${counted(labelled, "label")}, ${counted(left, "text")} left.`, howGood(desk.state), model].filter(Boolean).join(" ");
   }
 
   document.addEventListener("keydown", onAnyKey);

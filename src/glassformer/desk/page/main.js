@@ -2,7 +2,7 @@
 
 import { byId, el } from "/page/dom.js";
 import { asking } from "./asking.js";
-import { get, latest, others, person } from "./server.js";
+import { classesOf, get, latest, others, person } from "./server.js";
 import { labelling } from "./labelling.js";
 import { mending } from "./mending.js";
 import { opening } from "./opening.js";
@@ -90,6 +90,12 @@ class Desk {
   say(reason) {
     byId("alert").hidden = !reason;
     byId("alert").textContent = reason;
+  }
+
+  /** Writes a label. It may name several classes, or none, if texts get several. */
+  labelOf(label) {
+    if (this.state.panel !== "classes" || (label ?? null) === null) return label;
+    return classesOf(label).join(", ") || "none";
   }
 
   /** Tells a screen reader what happened. */

@@ -2,7 +2,7 @@
 
 import { counted, el } from "/page/dom.js";
 import { ofLabels, showCommand } from "./commands.js";
-import { get, labelOf, once, person, post, withLevels } from "./server.js";
+import { get, lastRound, once, person, post, withLevels } from "./server.js";
 
 const sum = (classes) => classes.reduce((total, { texts }) => total + texts, 0);
 
@@ -17,20 +17,19 @@ export function mending(desk) {
   const place = el("section", { "aria-label": "Mend" }, people, heading, said, doubts, el("h2", {}, "Classes"),
     notes, order, el("p", { className: "soft" }, "Give a class another name. If that name is another class, the two are joined. To split a class, mark some of its texts and label them anew. ← on the step Label undoes it."), classes, command);
 
-  const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done"); // labels are checked at its end
-  let listed; // the number of the one whose doubts are listed
+  let listed; // the number of the last round when doubts were listed: labels are checked at its end
 
   async function enter() {
     await Promise.all([list(), update()]);
   }
 
   async function list() {
-    listed = lastRound()?.number;
+    listed = lastRound(desk.state)?.number;
     const [found, labels] = await Promise.all(["doubts", "disagreements"].map((name) => desk.ask(() => get(`/desk/${name}`), { aside: true })));
     if (!found || !labels) return;
     redraw(different, labels.disagreements.map(disputed));
-    said.textContent = [checked(lastRound() ?? {}, found.doubts.length, found.settled), found.doubts.length
-      ? `${counted(found.doubts.length, "label")}: a model that has not seen the text, or nearly the same text, says another one. Many are right as they are.` : ""].filter(Boolean).join(" ");
+    said.textContent = [checked(lastRound(desk.state) ?? {}, found.doubts.length, found.settled), found.doubts.length
+      ? `${counted(found.doubts.length, "label")}: a model that has not seen ${found.doubts.length === 1 ? "this text" : "these texts"} gives another label. Many are right as they are.` : ""].filter(Boolean).join(" ");
     redraw(doubts, found.doubts.map(doubtful));
   }
 
@@ -56,7 +55,7 @@ export function mending(desk) {
       going = true;
       const kept = await desk.ask(() => post("/desk/decisions", { texts: [id], kind, label: to, who: person.name, way, shown: true }));
       if (kept) {
-        desk.speak(`Text ${id}: ${labelOf(to) ?? "left out"}.`);
+        desk.speak(`Text ${id}: ${desk.labelOf(to) ?? "left out"}.`);
         await Promise.all([list(), desk.refresh()]);
       }
       going = false;
@@ -68,17 +67,17 @@ export function mending(desk) {
     const button = deciding(id, "settle");
     const given = [...new Set(labels.map(({ label }) => label))];
     return el("li", {}, el("p", { dir: "auto" }, text),
-      el("p", { className: "soft" }, `${id} · ${labels.map(({ who, label, note }) => `${who}: ${labelOf(label)}${note ? ` (${note})` : ""}`).join(" · ")} `),
-      el("p", {}, ...given.flatMap((label) => [button(labelOf(label), "label", label), " "]), button("leave out", "drop", null)));
+      el("p", { className: "soft" }, `${id} · ${labels.map(({ who, label, note }) => `${who}: ${desk.labelOf(label)}${note ? ` (${note})` : ""}`).join(" · ")} `),
+      el("p", {}, ...given.flatMap((label) => [button(desk.labelOf(label), "label", label), " "]), button("leave out", "drop", null)));
   }
 
   function doubtful({ id, why, suggested, other, text: { text, label } }) {
     const button = deciding(id, "doubt");
     const others = new Set([suggested, other?.label].filter((each) => each !== label && (each ?? null) !== null));
     return el("li", {}, el("p", { dir: "auto" }, text),
-      other ? el("p", { className: "soft", dir: "auto" }, `Text ${other.id}, labelled ${labelOf(other.label)}: ${other.text}`) : "",
+      other ? el("p", { className: "soft", dir: "auto" }, `Text ${other.id}, labelled ${desk.labelOf(other.label)}: ${other.text}`) : "",
       el("p", { className: "soft" }, `${id} · ${why} · `,
-        button(`keep ${labelOf(label)}`, "label", label), " ", ...[...others].flatMap((each) => [button(`change to ${labelOf(each)}`, "label", each), " "]), button("leave out", "drop", null), " ",
+        button(`keep ${desk.labelOf(label)}`, "label", label), " ", ...[...others].flatMap((each) => [button(`change to ${desk.labelOf(each)}`, "label", each), " "]), button("leave out", "drop", null), " ",
         el("a", { href: "#label", onclick: () => { desk.toLabel = id; } }, "another")));
   }
 
@@ -91,7 +90,7 @@ export function mending(desk) {
     showCommand(command, "As a command, what is doubtful among the labels of the last round", ofLabels(desk.state));
     notes.replaceChildren(...desk.state.class_notes.map((note) => el("li", {}, note)));
     drawClasses([desk.state.classes, desk.state.levels]);
-    if (lastRound()?.number !== listed) return list();
+    if (lastRound(desk.state)?.number !== listed) return list();
     return undefined;
   }
 

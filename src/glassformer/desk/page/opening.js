@@ -37,7 +37,6 @@ export function opening(desk) {
 
   async function take(file, name) {
     if (!file) return undefined;
-    desk.say("");
     several.hidden = true;
     const asked = new URLSearchParams({ name: file.name, ...(name === undefined ? {} : { part: name }) });
     const state = await desk.ask(() => send(`/desk/table?${asked}`, file).catch((error) => askForPart(file, error)));

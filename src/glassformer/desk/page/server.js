@@ -36,8 +36,8 @@ export function withLevels(names, between) {
   return [...new Set(names.flatMap((name) => [...above(name), name]))];
 }
 
-/** Writes a label that may name several classes, or none. */
-export const labelOf = (label) => (label === "" ? "none" : label?.replaceAll("|", ", "));
+/** The last round that brought a model. */
+export const lastRound = ({ rounds }) => rounds.findLast(({ state }) => state === "done");
 
 /** Returns a function that draws what it is given, unless it drew the same before: a focus or a choice would be lost. */
 export function once(draw) {

@@ -4,7 +4,7 @@ import { counted, el } from "/page/dom.js";
 import { showCommand } from "./commands.js";
 import { line } from "./lines.js";
 import { ofRepeats } from "./repeats.js";
-import { get, latest, me, once, person, post, withLevels } from "./server.js";
+import { get, lastRound, latest, me, once, person, post, withLevels } from "./server.js";
 
 const STATES = { all: "all", open: "open", labelled: "labelled", wrong: "answered wrongly", missed: "answered without the class", extra: "answered one class too many", unsure: "unsure", skipped: "skipped", dropped: "dropped" };
 
@@ -32,10 +32,10 @@ export function texts(desk) {
   async function enter() {
     update();
     if (desk.look !== undefined) {
-      [words.value, state.value, page] = [desk.look.words ?? "", desk.look.state, 0];
+      [words.value, state.value] = [desk.look.words ?? "", desk.look.state];
       [label.value, answered.value] = [desk.look.label ?? "", desk.look.answered ?? ""];
       desk.look = undefined;
-      await search();
+      await search(0);
       return words.focus();
     }
     if (desk.alike === undefined) return search();
@@ -60,7 +60,7 @@ export function texts(desk) {
   });
   function update() {
     for (const option of state.options) option.hidden = ["missed", "extra"].includes(option.value) && desk.state.panel !== "classes";
-    byAnswer.hidden = !desk.state.classes.length || !desk.state.rounds.some(({ state: each }) => each === "done");
+    byAnswer.hidden = !desk.state.classes.length || !lastRound(desk.state);
     showCommand(command, "As a command, once the desk is closed, all labels and decisions as tables", ["desk", "--project", desk.state.project, "--export", `${desk.state.project}/exported`]);
     apart.hidden = !person.blind && !desk.state.twice;
     offer([desk.state.classes.map(({ name }) => name), desk.state.levels]);
@@ -70,10 +70,11 @@ export function texts(desk) {
     if (way !== "alike" && !list.querySelector(".mark:checked")) search();
   }
 
-  async function search() {
-    asked = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}), ...(answered.value ? { answered: answered.value } : {}) };
-    const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...asked, page })}`)));
+  async function search(at = page) {
+    const wanted = { ...person.viewer, words: words.value, state: state.value, ...(label.value ? { label: label.value } : {}), ...(answered.value ? { answered: answered.value } : {}) };
+    const answer = await newest(desk.ask(() => get(`/desk/texts?${new URLSearchParams({ ...wanted, page: at })}`)));
     if (!answer) return;
+    [asked, page] = [wanted, at]; // now, and not before: all that is marked is all of what is on the screen
     way = asked.state === "labelled" && desk.state.classes.some(({ name }) => name === asked.label) ? "class" : "search"; // a class is split: one person decides for all
     show(answer, counted(answer.total, "text"));
   }
@@ -100,12 +101,12 @@ export function texts(desk) {
     const asked = me();
     texts.forEach((id) => asked.append("texts", id));
     const answer = await newestTold(texts.length ? desk.ask(() => get(`/desk/repeats?${asked}`), { aside: true }) : { repeats: 0, labels_of_repeats: [] });
-    if (answer) told.textContent = ofRepeats(answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
+    if (answer) told.textContent = ofRepeats(desk, answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
   }
 
-  form.addEventListener("submit", (event) => { event.preventDefault(); page = 0; search(); });
-  back.addEventListener("click", () => { page -= 1; search(); });
-  onward.addEventListener("click", () => { page += 1; search(); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); search(0); });
+  back.addEventListener("click", () => search(page - 1));
+  onward.addEventListener("click", () => search(page + 1));
   list.addEventListener("change", () => { all.checked = false; tell(); });
   all.addEventListener("change", () => {
     list.querySelectorAll(".mark").forEach((mark) => { mark.checked = all.checked; });

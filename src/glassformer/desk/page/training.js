@@ -1,18 +1,19 @@
 // The rounds of training: what runs, how good each model is, and what more labels would bring.
 
 import { el, table } from "/page/dom.js";
+import { awaited, howGood } from "./lines.js";
 import { ruling } from "./rules.js";
-import { once, post, remove } from "./server.js";
+import { lastRound, once, post, remove } from "./server.js";
 
-const CAPTION = "Random texts: labelled after the model of that round answered them. Labels held out: a model that counts words learns from parts of all labels, and answers the others; those that a model chose are harder than random ones.";
+const CAPTION = "Random texts: labelled after that round's model answered them. Held-out labels: answered by a counting model that learned from the other labels. Texts that a model chose are harder than random ones.";
 
 export function training(desk) {
   const advice = el("p", { className: "verdict" }), running = el("p", { role: "status" });
   const begin = el("button", { type: "button" }, "Train now"), stop = el("button", { type: "button" }, "Stop");
-  const notes = el("ul", { className: "notes" }), chart = el("figure", { className: "chart" }), rounds = el("div", {}), command = el("code", {});
+  const notes = el("ul", { className: "notes" }), chart = el("figure", { className: "chart" }), rounds = el("div", {});
+  const command = el("code", {}), byHand = el("p", { className: "soft" }, "To train the next round by hand, on the labels of the last one: ", command);
   const rules = ruling(desk);
-  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rules.place, chart, rounds,
-    el("p", { className: "soft" }, "The next round as a command, once labels.csv has the labels of a round: ", command));
+  const place = el("section", { "aria-label": "Train" }, advice, notes, el("p", {}, begin, " ", stop), running, rules.place, chart, rounds, byHand);
 
   function update() {
     const { state } = desk;
@@ -21,11 +22,15 @@ export function training(desk) {
     running.textContent = state.running?.said ?? "";
     advice.textContent = said(state);
     notes.replaceChildren(...state.class_notes.map((note) => el("li", {}, note)));
-    command.textContent = state.command;
+    byHand.hidden = !state.rounds.length; // there are no labels of a round yet
+    drawCommand(state.command);
     draw(state.chart);
     rules.update();
-    rounds.replaceChildren(...(state.rounds.length ? [tableOf(state.rounds)] : []));
+    drawRounds(state.rounds);
   }
+
+  const drawCommand = once((line) => { command.textContent = line; });
+  const drawRounds = once((all) => rounds.replaceChildren(...(all.length ? [tableOf(all)] : [])));
 
   /** Draws the curve of the rounds, and of what more labels should bring. */
   const draw = once((drawn) => {
@@ -34,14 +39,14 @@ export function training(desk) {
   });
 
   /** What a person should do next. */
-  function said({ missing, measured, rounds: all, swayed, left }) {
-    if (missing) return `${missing[0].toUpperCase()}${missing.slice(1)}.`;
+  function said(state) {
+    const { missing, rounds: all, swayed, left } = state;
+    if (missing) return awaited(state);
     const later = left ? "How good the model is shows once texts drawn at random have been labelled after the first round."
-      : `Every text is decided, so none is left to measure the model by.${all.some(({ state: each }) => each === "done") ? " See why counts what models answered that had not learned the text." : ""}`;
-    const right = measured ? `On texts drawn at random, ${measured.said}.` : later;
+      : `Every text is decided, so none is left to measure the model by.${lastRound(state) ? " See why counts what models answered that had not learned the text." : ""}`;
     const learned = all.findLast(({ more: found }) => found)?.more, more = left && learned ? ` ${learned}.` : "";
     const sway = swayed ? ` By your labels, suggestions that you saw are ${swayed.shown}, and hidden ones ${swayed.hidden}.` : "";
-    return right + more + sway;
+    return (howGood(state) || later) + more + sway;
   }
 
   function tableOf(all) {

@@ -2,7 +2,7 @@
 
 import { counted, el, percent, table } from "/page/dom.js";
 import { line } from "./lines.js";
-import { depthOf, get, latest, me, nodeOf, once } from "./server.js";
+import { depthOf, get, lastRound, latest, me, nodeOf, once } from "./server.js";
 
 const MOST_CLASSES = 12, SHOWN = 20; // of more classes, a table would be mostly zeros
 
@@ -15,13 +15,11 @@ export function why(desk) {
   const newest = latest();
   let drawn, pairs = []; // the number of the round that is drawn, and its labels and answers
 
-  const lastRound = () => desk.state.rounds.findLast(({ state }) => state === "done");
-
   /** A link to the step Texts that lists the texts that fit. */
   const leading = (words, look, name) => el("a", { href: "#texts", onclick: () => { desk.look = look; }, ...(name ? { "aria-label": name } : {}) }, words);
 
   async function enter() {
-    drawn = lastRound()?.number;
+    drawn = lastRound(desk.state)?.number;
     const asked = me({ state: "wrong" });
     const [found, wrong] = await Promise.all([get(`/desk/unseen?${me()}`), get(`/desk/texts?${asked}`)].map((each) => desk.ask(() => each, { aside: true })));
     if (!found || !wrong) return;
@@ -31,7 +29,7 @@ export function why(desk) {
 
   const draw = once(([found, wrong]) => {
     about.textContent = said(found);
-    report.replaceChildren(...(drawn ? [el("a", { href: `/desk/report/${drawn}`, target: "_blank" }, `The report of round ${drawn}`), ": more figures, and groups of texts with many errors. Its rows are those of labels.csv."] : []));
+    report.replaceChildren(...(drawn ? [el("a", { href: `/desk/report/${drawn}`, target: "_blank" }, `The report of round ${drawn}`), ": more figures, and groups of texts with many errors. Its row numbers are those of labels.csv in the project's folder, until the next round begins."] : []));
     ({ pairs } = found);
     offerLevels();
     redraw();
@@ -107,5 +105,5 @@ export function why(desk) {
   }
 
   level.addEventListener("change", redraw);
-  return { place, enter, update: () => { if (lastRound()?.number !== drawn) enter(); }, changed: enter };
+  return { place, enter, update: () => { if (lastRound(desk.state)?.number !== drawn) enter(); }, changed: enter };
 }
