@@ -344,7 +344,7 @@ def test_what_holds_a_class_back_is_told_where_models_are_trained_and_classes_jo
     page.reload()
     for step in ("train", "mend"):
         page.locator(f"#step-{step}").click()
-        expect(page.locator(".notes li")).to_contain_text(["class 'Late' has one row", "join them at the step Mend"])
+        expect(page.locator(".notes li")).to_contain_text(["class 'Late' has one row", "the step Mend joins them"])
     page.get_by_label("New name of Late", exact=True).fill("late")
     page.keyboard.press("Enter")
     expect(page.locator(".notes li")).to_have_count(0)
@@ -506,7 +506,7 @@ def test_a_table_among_many_of_a_database_is_found_and_chosen(browser: Browser, 
         expect(asked.locator("option")).to_have_text(["Tickets (3 rows)"])
         check_it_can_be_read(page, looks=(("light", 1400), ("dark", 320)))
         page.get_by_role("button", name="Read it").click()
-        expect(page.locator("h1")).to_have_text("Tickets.parquet")
+        expect(page.locator("h1")).to_have_text("shop-Tickets.parquet")
         page.close()
 
 
