@@ -16,11 +16,12 @@ export function giving(desk, decide) {
   }
 
   function toggle(name) {
+    if (name.includes("|")) return desk.say("A class cannot hold |, which stands between classes. Mark one after the other.");
     if (!marked.delete(name)) marked.add(name);
     keepNew();
     desk.speak(`${name}: ${marked.has(name) ? "marked" : "not marked"}.`);
     list.clear();
-    list.input.focus();
+    return list.input.focus();
   }
 
   function give() {

@@ -24,10 +24,11 @@ export function texts(desk) {
   const known = el("datalist", { id: "known-classes" });
   const bulk = el("form", { className: "naming" }, el("label", { className: "tick" }, all, allSaid), el("label", {}, "Label the marked ones as", to), known, el("button", {}, "Label them"));
   const told = el("p", { className: "soft", role: "status" }); // what that does to other rows
+  const done = el("p", { className: "soft", role: "status" });
   const heading = el("h2", {}), back = el("button", { type: "button" }, "← Before"), onward = el("button", { type: "button" }, "Next →");
   const learned = el("div", { hidden: true }), command = el("p", { className: "soft" });
   const apart = el("p", { className: "soft" }, "You see what another person decided about a text once you have labelled it.");
-  const place = el("section", { "aria-label": "Texts" }, form, apart, learned, heading, bulk, told, list, el("p", {}, back, " ", onward), command);
+  const place = el("section", { "aria-label": "Texts" }, form, apart, learned, heading, bulk, told, done, list, el("p", {}, back, " ", onward), command);
 
   async function enter() {
     update();
@@ -104,7 +105,7 @@ export function texts(desk) {
     if (answer) told.textContent = ofRepeats(desk, answer, { ofMany: texts.length > 1, forAll: way === "class", beside: way !== "class" && desk.state.panel === "classes" });
   }
 
-  form.addEventListener("submit", (event) => { event.preventDefault(); search(0); });
+  form.addEventListener("submit", (event) => { event.preventDefault(); done.textContent = ""; search(0); });
   back.addEventListener("click", () => search(page - 1));
   onward.addEventListener("click", () => search(page + 1));
   list.addEventListener("change", () => { all.checked = false; tell(); });
@@ -116,10 +117,13 @@ export function texts(desk) {
     event.preventDefault();
     const texts = marked();
     if (!texts.length) return desk.say("Mark some texts first.");
+    const low = to.value.trim().toLowerCase(), names = desk.state.classes.map(({ name }) => name);
+    const given = names.find((name) => name.toLowerCase() === low) ?? to.value; // as at the step Label
     const meant = allFound() ? { found: asked } : { texts };
-    const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: to.value, beside: true, instead: way === "class" ? asked.label : null, who: person.name, way }));
+    const kept = await desk.ask(() => post("/desk/decisions", { ...meant, kind: "label", label: given, beside: true, instead: way === "class" ? asked.label : null, who: person.name, way }));
     if (!kept) return undefined;
-    desk.speak(`${counted(kept.texts, "text")} labelled as ${to.value}.`);
+    const isNew = desk.state.panel === "class" && !names.includes(given);
+    done.textContent = `${counted(kept.texts, "text")} labelled as ${given}${isNew ? ", a new class" : ""}. ← at the step Label undoes it.`;
     await desk.refresh();
     return way === "alike" ? show({ ...found, texts: found.texts.filter(({ id }) => !texts.includes(id)) }, heading.textContent) : search();
   });
