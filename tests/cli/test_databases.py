@@ -134,7 +134,7 @@ def test_each_command_reads_a_table_of_a_file(file: Path, tmp_path: Path) -> Non
         if command[0] == "train":
             shutil.copytree(out, tmp_path / "copy")
     assert len(answers.read_text().splitlines()) == 41
-    assert {path.name for path in tmp_path.glob("*-to-*")} == {"later-to-label.csv", "shop-to-check.csv"}
+    assert {path.name for path in tmp_path.glob("*-to-*")} == {"shop-later-to-label.csv", "shop-to-check.csv"}
     mend = glassformer("labels", tickets, "--apply", tmp_path / "shop-to-check.csv")
     assert mend.code == 2
     assert "--apply mends a table in one file" in mend.err
