@@ -181,6 +181,8 @@ def test_a_folder_that_is_no_body_is_refused(tmp_path: Path) -> None:
     table = write_csv(tmp_path / "rows.csv", [("good", "yes"), ("bad", "no")] * 10)
     asked = ("train", table, "--out", tmp_path / "m", *QUICK, "--set", "model.counting=auto")
     misused(glassformer(*asked, "--set", f"model.body={tmp_path}"), "holds no body")
+    (tmp_path / "config.json").write_text("{}")
+    misused(glassformer(*asked, "--set", f"model.body={tmp_path}"), f"if it is an encoder, write hf:{tmp_path}")
     refused = glassformer(*asked, "--set", "model.body=English")
     misused(refused, "there is no body English", "`english` comes with")
     assert "vocabulary" not in refused.err, "before the texts are read"

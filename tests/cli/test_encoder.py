@@ -85,7 +85,9 @@ def test_it_is_not_exported_but_distilled(made: Path, tmp_path: Path) -> None:
     for kind in ("onnx", "onnx-int8", "web"):
         refused = glassformer("export", made, "--format", kind, "--out", tmp_path / "e")
         misused(refused, "asks a pre-trained encoder, which needs PyTorch", "distil")
-    misused(glassformer("export", made, "--format", "transformers", "--out", tmp_path / "e"), "a transformer alone")
+    misused(
+        glassformer("export", made, "--format", "transformers", "--out", tmp_path / "e"), "`glassformer distil` makes"
+    )
     texts = write_csv(tmp_path / "texts.csv", [(text,) for text, _ in ROWS], ("text",))
     student = glassformer("distil", made, texts, "--into", "tiny", "--out", tmp_path / "student", *SHORT)
     assert student.code == 0, student.err

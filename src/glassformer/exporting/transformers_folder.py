@@ -16,6 +16,7 @@ from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.expressed import expressed
+from glassformer.exporting.onnx import check_readers
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.checkpoints_out import as_encoder, write_config, write_weights
@@ -51,6 +52,7 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
             "`format='onnx'` exports it"
         )
     if config.transformer_is_silent:
+        check_readers(trained)  # else ONNX, which is named below, would not be written either
         default = {*config.asked} <= {"counting", "body"} and getattr(config.model, "body", "auto") in ("auto", "none")
         alone = "with `model.counting='none'`" if default else "a transformer alone"
         raise UsageError(

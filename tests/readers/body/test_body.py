@@ -194,6 +194,7 @@ def test_a_body_is_read_as_it_was_written(tmp_path: Path, body: Body) -> None:
     again = tmp_path / "again"
     again.mkdir()
     first.save(again)
+    assert len({path.stat().st_mode for path in again.iterdir()}) == 1, "whoever reads one reads all"
     assert np.array_equal(Body.load(again).vectors, first.vectors)
 
 

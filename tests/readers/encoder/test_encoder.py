@@ -144,9 +144,15 @@ def with_file(name: str, content: str | None) -> Callable[[Path], None]:
     return change
 
 
+def without_settings(folder: Path) -> None:
+    describe_encoder(folder, MEAN)
+    (folder / "1_Pooling" / "config.json").unlink()
+
+
 @pytest.mark.parametrize(
     ("spoil", "error", "words"),
     [
+        (without_settings, GlassformerError, "1_Pooling/config.json is missing"),
         (parts(("Pooling", {"pooling_mode": "weightedmean"})), UsageError, "the pooling 'weightedmean' cannot be read"),
         (parts(), UsageError, "names no Pooling"),
         (parts(MEAN, ("LSTM", {})), UsageError, "LSTM in 2_LSTM cannot be read"),

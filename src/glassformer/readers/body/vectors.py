@@ -17,6 +17,7 @@ from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, 
 from glassformer.data.checksums import check_sums
 from glassformer.data.json_files import as_record, read_bounded, read_json
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.models.model_config import HUB
 
 BODY_FILE, WORDS_FILE, VECTORS_FILE = "body.json", "words.txt", "vectors.safetensors"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -179,6 +180,8 @@ class Body(Lexicon):
         lines = [*self.words, "", *self.pieces, ""]
         (folder / WORDS_FILE).write_text("\n".join(lines), encoding="utf-8", newline="\n")
         (folder / BODY_FILE).write_text(self.card.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        mode = (folder / BODY_FILE).stat().st_mode
+        (folder / VECTORS_FILE).chmod(mode)  # safetensors makes files that only their owner can read
 
     @classmethod
     def load(cls, folder: Path) -> Body:
@@ -235,7 +238,9 @@ def check_body(folder: Path) -> None:
     """Raise `UsageError` if a folder holds no body."""
     if not (folder / BODY_FILE).is_file():
         what = f"{folder} holds no body" if folder.exists() else f"there is no body {folder}"
-        raise UsageError(f"{what}; `glassformer embeddings` makes one, and `english` comes with glassformer")
+        encoder = f"; if it is an encoder, write {HUB}{folder}" if (folder / "config.json").is_file() else ""
+        made = "`glassformer embeddings` makes one, and `english` comes with glassformer"
+        raise UsageError(f"{what}; {made}{encoder}")
 
 
 def body_folder(body: str) -> Path:

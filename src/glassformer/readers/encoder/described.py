@@ -59,7 +59,10 @@ def read_described(folder: Path, where: str) -> DescribedEncoder:
         raise UsageError(f"{where}: the first part is {first}; encoders that begin with a transformer can be read")
     found: dict[str, Any] = {"poolings": None, "dense": (), "unit": False, "prompt": _prompt(folder, where)}
     for kind, place in others:
-        settings = read_settings(place / "config.json", where=where) if (place / "config.json").is_file() else {}
+        file = place / "config.json"
+        if kind != "Normalize" and not file.is_file():
+            raise GlassformerError(f"{where}: {place.name}/{file.name} is missing, which says how texts are read")
+        settings = read_settings(file, where=where) if file.is_file() else {}
         pooled = found["poolings"] is not None
         if kind == "Pooling" and not pooled:
             found["poolings"] = _poolings(settings, where, prompt=found["prompt"])
