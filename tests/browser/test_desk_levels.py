@@ -40,6 +40,7 @@ def test_a_path_is_typed_by_the_end_of_its_levels(browser: Browser, project: Pro
         type_and_enter("saw", "Tools > Hand > Saw")
         type_and_enter("fruit > p", "Food > Fruit > Pear")
         type_and_enter("other", None)  # of two paths
+        expect(page.locator("#alert")).to_have_text("2 classes fit “other”: type more of the name, or choose one.")
         expect(offered).to_have_text(
             [re.compile(name) for name in ("Food > Other", "Tools > Other", "New class: other")]
         )

@@ -52,6 +52,17 @@ def client(opened: tuple[TestClient, Desk]) -> TestClient:
     return opened[0]
 
 
+def label_two_classes(project: Project) -> None:
+    label(project, list(range(1, 20)), "praise")
+    label(project, list(range(20, 40)), "blame")
+
+
+def do_a_round(client: TestClient, desk: Desk) -> None:
+    assert client.post("/desk/rounds", json={}).status_code == 200
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+
+
 def decided(client: TestClient, texts: list[int], **more: Any) -> dict[str, Any]:
     body = {"texts": texts, "kind": "label", "label": "praise", "who": "me", "way": "random"} | more
     answer = client.post("/desk/decisions", json=body)
@@ -473,9 +484,7 @@ def test_a_contradiction_is_shown_with_the_other_text_until_one_is_mended(
         client.get(f"/{desk.app.query}")
         label(project, [*range(1, 21, 2), 21], "praise")
         label(project, [*range(2, 21, 2), 22], "blame")
-        client.post("/desk/rounds", json={})
-        assert desk.rounds._thread is not None
-        desk.rounds._thread.join()
+        do_a_round(client, desk)
         why = "nearly the same text, other label"
         one, other = (each for each in client.get("/desk/doubts").json()["doubts"] if each["why"] == why)
         assert (one["id"], one["other"]["id"], one["other"]["label"]) == (21, 22, "blame")
@@ -955,13 +964,10 @@ def test_old_models_leave_their_reports(
     opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, desk = opened
-    label(project, list(range(1, 20)), "praise")
-    label(project, list(range(20, 40)), "blame")
+    label_two_classes(project)
     trained_already(monkeypatch, reviews)
     for _ in range(4):
-        assert client.post("/desk/rounds", json={}).status_code == 200
-        assert desk.rounds._thread is not None
-        desk.rounds._thread.join()
+        do_a_round(client, desk)
     assert [path.name for path in project.model(1).iterdir()] == ["report.html"]
     assert all((project.model(number) / "config.json").is_file() for number in (2, 3, 4))
     assert client.get("/desk/report/1").status_code == 200
@@ -1017,9 +1023,7 @@ def test_columns_stay_while_a_model_learns_them_and_others_take_it_away(
         assert [path.name for path in (project.folder / "tables").iterdir()] == ["texts.csv"]
         project.store.write_round(1, "stopped", {"labels": 40})
         trained_already(monkeypatch, reviews)
-        client.post("/desk/rounds", json={})
-        assert desk.rounds._thread is not None
-        desk.rounds._thread.join()
+        do_a_round(client, desk)
         assert set(desk.models) == {"desk"}
         found = client.post("/desk/columns", json=other | {"text": "text", "label": "label"}).json()
         assert (found["rounds"], found["rules"], found["blind"]) == ([], '"good" -> praise', ["ann"])
@@ -1061,16 +1065,13 @@ def test_a_round_leaves_a_model_that_somebody_else_trained(
     opened: tuple[TestClient, Desk], reviews: Trained, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, desk = opened
-    label(project, list(range(1, 20)), "praise")
-    label(project, list(range(20, 40)), "blame")
+    label_two_classes(project)
     command = client.get("/desk/state").json()["command"]
     assert "models/round-0001" in command
     project.model(1).mkdir()  # somebody typed the command
     trained_already(monkeypatch, reviews)
     assert "models/round-0002" in client.get("/desk/state").json()["command"]
-    client.post("/desk/rounds", json={})
-    assert desk.rounds._thread is not None
-    desk.rounds._thread.join()
+    do_a_round(client, desk)
     assert {path.name for path in (project.folder / "models").iterdir()} == {"round-0001", "round-0002"}
 
 
@@ -1082,3 +1083,17 @@ def test_the_model_knows_the_column_of_the_texts(tmp_path: Path) -> None:
     project.write_lesson()
     assert pl.read_csv(project.folder / "labels.csv").columns == ["Frage", "label", "way", "id"]
     assert project.settings() == {"task": "classes", "text": ["Frage"], "label": "label"}
+
+
+def test_a_round_runs_no_module_that_lies_where_the_desk_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = project_of(tmp_path, some_texts(40), given=["praise", "blame"] * 20)
+    (tmp_path / "hostile.py").write_text("import pathlib; pathlib.Path('ran').touch()")
+    monkeypatch.chdir(tmp_path)
+    desk = create_desk(project, lambda *_: ["hostile"])
+    desk.rounds.begin()
+    assert desk.rounds._thread is not None
+    desk.rounds._thread.join()
+    assert "No module named hostile" in project.store.rounds()[0]["reason"]
+    assert not (tmp_path / "ran").exists()

@@ -13,6 +13,7 @@ from glassformer.evaluation import seen_rows
 from glassformer.evaluation.evaluate_model import evaluate_model
 from glassformer.prediction.change_costs import with_costs
 from glassformer.prediction.predictor import Predictor
+from glassformer.serving import tables
 from glassformer.serving.api import create_app
 from glassformer.serving.limits import Limits
 from tests.explanation.test_explain import two_readers
@@ -231,3 +232,12 @@ def test_a_client_that_is_gone_before_the_first_line_does_not_keep_others_waitin
 
     asyncio.run(both())
     assert [status for status in statuses if status] == [200, 200]
+
+
+def test_learned_rows_that_are_far_away_are_not_fetched_for_each_table(
+    trained: TestClient, reviews: Trained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "_MOST_LEARNED", 10)
+    monkeypatch.setattr(tables, "seen_rows", lambda *_: pytest.fail("read"))
+    (found,) = result(sent(trained, reviews.table.read_bytes(), "test.csv"))["measured"]
+    assert "were not looked for; `glassformer evaluate` looks" in found["notes"][-1]

@@ -223,7 +223,7 @@ class Project:
         """See `Store.fill`. Models of other texts go too."""
         self.store.fill(texts, draws, facts)
         for folder in (self.folder / _MODELS).iterdir():
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""

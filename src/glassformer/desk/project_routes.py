@@ -16,7 +16,6 @@ from fastapi.responses import FileResponse
 
 from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
-from glassformer.data.wording import counted
 from glassformer.desk.class_notes import class_notes
 from glassformer.desk.classes import add_classes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
@@ -185,8 +184,6 @@ class _Project:
         store, facts = self.project.store, self.project.store.facts
         counts, rounds = store.counts(), store.rounds()
         scores, model = by_round(store, rounds), self.models.get("desk")
-        unread = self.project.rules()[1]
-        rules = [f"{counted(len(unread), 'rule is', 'rules are')} not read: the step Train says why"] if unread else []
         return {
             "project": str(self.project.folder),
             "table": facts.get("table"),
@@ -204,12 +201,12 @@ class _Project:
             "found": list(map(in_page_words, facts.get("found", []))),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
-            "class_notes": [*class_notes(store), *rules],
+            "class_notes": class_notes(store),
             "texts": store.value("SELECT count(*) FROM texts"),
             "labelled": store.value("SELECT count(*) FROM current WHERE kind = 'label'"),
             "left": store.left(),
             "rules": facts.get("rules", ""),
-            "rules_waiting": unread,
+            "rules_waiting": self.project.rules()[1],
             "running": {"said": self.rounds.said} if self.rounds.running else None,
             "missing": self.rounds.refusal(),
             "command": self.rounds.shown_command if facts.get("text") else None,

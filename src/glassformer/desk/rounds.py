@@ -210,7 +210,7 @@ class Rounds:
     def _trained(self, number: int) -> str | None:
         """Run the command of a round. Return why there is no model, or None."""
         command = next(found["command"] for found in self.project.store.rounds() if found["number"] == number)
-        arguments = [sys.executable, "-m", *shlex.split(command)]
+        arguments = [sys.executable, "-P", "-m", *shlex.split(command)]  # -P: no module that lies where the desk runs
         self._process = subprocess.Popen(
             arguments, text=True, errors="replace", env=os.environ | {WITH_STDIN: "yes"},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from glassformer.data.addresses import is_elsewhere
 from glassformer.data.columns import find_columns, same_column
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import composer
@@ -33,6 +34,8 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", *WORKBOOK.extensions)
 """Those whose reading takes bounded memory."""
 ROWS_AT_ONCE = 64  # few, so that a text that is typed meanwhile is answered soon
 ROWS_SHOWN = 10
+_MOST_LEARNED = 100_000  # rows, which take a second to read
+_NOT_LOOKED_UP = "Rows that the model learned were not looked for; `glassformer evaluate` looks for them"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +173,7 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
     config = model.whole.trained.config
     kind: ServedTarget = config.target.part("serving")
     places = table.frame["row"].to_numpy() - 1
-    seen = seen_rows(config, None, model.folder)
+    seen = seen_rows(config, None, model.folder) if baselines or _are_near(config) else _NOT_LOOKED_UP
     scores = {
         name: kind.scores(config.target, added)[places] / config.weights[name]
         for name, added in answers.readers.items()
@@ -193,10 +196,19 @@ def measured(model: ServedModel, table: Table, answers: Answers, *, baselines: b
         "rows": found.metrics.rows,
         "contestants": [{"name": each.name, **kind.of_contestant(each.metrics)} for each in contestants],
         "sentences": [sentence for sentence in said if sentence],
-        "notes": [note for note in found.notes if note != seen],
+        "notes": [note for note in found.notes if note == _NOT_LOOKED_UP or note != seen],
         "baseline_missing": seen if baselines and isinstance(seen, str) else None,
     }
     return Measured(figures=figures, rows=rows, config=config)
+
+
+def _are_near(config: FolderConfig) -> bool:
+    """Whether the learned rows are few and on this machine. Others would be fetched for each table that is sent."""
+    source = config.remembered.read_as
+    if source is None:
+        return True  # they are nowhere
+    tables = (source.train, source.test, *source.added)
+    return config.remembered.data.rows <= _MOST_LEARNED and not any(map(is_elsewhere, filter(None, tables)))
 
 
 def compared(names: Sequence[str], both: Sequence[Measured]) -> str | None:

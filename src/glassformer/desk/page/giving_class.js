@@ -1,6 +1,6 @@
 // One class for each text: under the keys 1 to 9, or typed.
 
-import { counted, el } from "/page/dom.js";
+import { el } from "/page/dom.js";
 import { once } from "./server.js";
 
 const SHOWN = 50;
@@ -62,7 +62,7 @@ export function classList(desk, choose, { isPressed } = {}) {
     const wanted = input.value.trim(), low = wanted.toLowerCase();
     const same = offered.find((name) => name.toLowerCase() === low), begin = offered.filter(isCalled((end) => end.startsWith(low)));
     const ends = begin.filter(isCalled((end) => end === low)), meant = ends.length === 1 ? ends : begin;
-    if (!same && meant.length > 1) desk.say(`${counted(meant.length, "class", "classes")} fit “${wanted}”: type more of the name, or choose one.`);
+    if (!same && meant.length > 1) desk.say(`${meant.length.toLocaleString("en")} classes fit “${wanted}”: type more of the name, or choose one.`);
     if (same || begin.length) return same ?? (meant.length > 1 ? undefined : meant[0]);
     if (!near || doubted === wanted) return wanted;
     doubted = wanted;

@@ -88,7 +88,8 @@ export function mending(desk) {
     if (agreement) agreed.textContent = `${counted(agreement.texts, "text")} labelled by two or more. ${agreement.pairs.map(({ people: [one, other], texts, same, kappa }) =>
       `${one} and ${other} agree on ${same} of ${texts} (Cohen's kappa ${shown(kappa)}).`).join(" ")} Krippendorff's alpha of all: ${shown(agreement.alpha)}. Texts with different labels are not learned until you settle them.`;
     showCommand(command, "As a command, what is doubtful among the labels of the last round", ofLabels(desk.state));
-    notes.replaceChildren(...desk.state.class_notes.map((note) => el("li", {}, note)));
+    const unread = desk.state.rules_waiting.length, ofRules = unread ? [`${counted(unread, "rule")} ${unread === 1 ? "is" : "are"} not read: the step Train says why`] : [];
+    notes.replaceChildren(...[...desk.state.class_notes, ...ofRules].map((note) => el("li", {}, note)));
     drawClasses([desk.state.classes, desk.state.levels]);
     if (lastRound(desk.state)?.number !== listed) return list();
     return undefined;
