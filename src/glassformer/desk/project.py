@@ -10,32 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from glassformer.data.column_kinds import is_opaque
-from glassformer.data.columns import Wanted, find_columns, listing
+from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
-from glassformer.data.files import folder_written_aside, write_aside, written_aside
-from glassformer.data.formats.format import is_hidden
+from glassformer.data.files import write_aside, written_aside
 from glassformer.data.input_columns import Asked
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_columns, check_file
 from glassformer.data.shards import files_of
-from glassformer.data.sources import SourceConfig, Task
-from glassformer.data.table import ROWS_PER_BATCH, first_rows, paths_in
-from glassformer.data.wording import counted
+from glassformer.data.sources import Task
+from glassformer.data.table import ROWS_PER_BATCH, first_rows
 from glassformer.desk.facts import labelling_of
-from glassformer.desk.found import described
 from glassformer.desk.inputs_read import InputsRead, unused
-from glassformer.desk.labelling import Labelling
 from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
+from glassformer.desk.table_copy import copied
+from glassformer.desk.table_read import columns_of, draws_of, kind_of, texts_of
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.labelled import cells_of
 from glassformer.prediction.answer_files import without_formulas
 from glassformer.readers.rules.reader import RULES_FILE
-from glassformer.targets.tasks import LEVELS, find_task
+from glassformer.targets.tasks import LEVELS
 
 LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 """The texts that have a label, as the next round of training reads them, and every decision (see `Project.export`)."""
@@ -43,12 +40,6 @@ LABELS_FILE, DECISIONS_FILE = "labels.csv", "decisions.csv"
 _NO_TEXTS = pl.DataFrame(schema={"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String})
 STORE_FILE, _TABLES, _MODELS = "desk.sqlite", "tables", "models"
 _UNCLEAR = "it is not clear which columns hold the texts and the labels: choose them here"
-_NO_LABELS = (
-    "no column of labels is read: every label is yours to give. If a column holds labels already, choose it below: "
-    "after the first label, the columns stay"
-)
-_LEVELS = "labels have levels, with {!r} in between: each is a path, measured at each level"
-_SEED = 0  # of the order in which texts are drawn at random
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,13 +135,8 @@ class Project:
         first_rows(path)  # it can be read at all
         check_columns(files_of(path))
         copy = self.folder / _TABLES / file.name
-        if file.is_dir():
-            with folder_written_aside(copy) as aside:
-                shutil.copytree(file, aside, dirs_exist_ok=True, ignore=_hidden_in)
-                self.store.check_unused()
-        elif file.resolve() != copy.resolve():
-            with written_aside(copy) as aside:
-                shutil.copyfile(file, aside)
+        if file.resolve() != copy.resolve():
+            with copied(file, copy):
                 self.store.check_unused()
         part = "" if path.is_dir() else str(path).removeprefix(str(file))  # which is read of the file
         self._fill(_NO_TEXTS, [], {"table": file.name + part, "encoding": named_encoding()})
@@ -190,34 +176,22 @@ class Project:
         assert table is not None
         self.store.check_unused()
         notes: list[str] = []
-        with self._reading():
+        with self.reading():
             batches = batches_of(files_of(table, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
             first = next(batches)
             wanted: Wanted = {
                 "text": text, "label": label, "lower": lower, "other_texts": other_texts, "beside": columns,
             }  # fmt: skip
-            found_text, found_label, said = _columns(first, name, wanted, without_labels=without_labels)
+            found_text, found_label, said = columns_of(first, name, wanted, without_labels=without_labels)
             facts: dict[str, Any] = {"table": name, "text": found_text, "label": found_label, "lower": list(lower)}
             facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
-            kind, sentences = _kind(str(table), facts, task, levels or (LEVELS[0] if lower else None))
-            facts, said = facts | kind, said + sentences
-            labelling, inputs = labelling_of(facts), InputsRead.of(facts)
+            facts |= kind_of(str(table), facts, task, levels or (LEVELS[0] if lower else None))
             Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
-            texts = pl.concat(_texts(itertools.chain([first], batches), inputs, facts, labelling))
-        rows = texts.height
-        texts = texts.filter(~pl.col("blank"))
-        if texts.is_empty():
-            raise UsageError(f"{name}: the column {quoted(found_text)} holds no text; choose another column")
-        if empty := rows - texts.height:
-            said.append(
-                f"{counted(empty, 'row has', 'rows have')} no text and {'is' if empty == 1 else 'are'} left out"
-            )
-        said += described(texts.with_columns(text=pl.Series(inputs.words(texts))), labelling)
-        draws = np.random.default_rng(_SEED).random(texts.height).tolist()
-        kept = self.store.facts.get("rules")
+            texts, of_texts = texts_of(itertools.chain([first], batches), facts)
+        labelling, kept = labelling_of(facts), self.store.facts.get("rules")
         if kept and (labelling.task, labelling.levels) == (self.store.labelling.task, self.store.labelling.levels):
             facts["rules"] = kept
-        self._fill(texts, draws, facts | {"found": [*notes, *said]})
+        self._fill(texts, draws_of(texts), facts | {"found": [*notes, *said, *of_texts]})
 
     def _fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
         """See `Store.fill`. Models of other texts go too."""
@@ -228,11 +202,11 @@ class Project:
     def columns(self) -> list[dict[str, Any]]:
         """Return the columns of the table, each with its name and some values."""
         assert self.table is not None
-        with self._reading():
+        with self.reading():
             first = first_rows(self.table)
         return [{"name": name, "shown": listing(first, [name])[0].strip()} for name in first.columns]
 
-    def _reading(self) -> AbstractContextManager[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Let the table be read in the encoding that was named when the desk took it."""
         return reading_as(named_encoding() or self.store.facts.get("encoding"))
 
@@ -249,7 +223,7 @@ class Project:
     def _labelled_rows(self) -> pl.DataFrame:
         assert self.table is not None
         facts, labelled = self.store.facts, self.store.labelled()
-        with self._reading():
+        with self.reading():
             names = [name for name, dtype in first_rows(self.table).schema.items() if not is_opaque(dtype)]
             cells = cells_of(self.table, labelled["id"], {str(place): name for place, name in enumerate(names)})
         label, lower = facts["label"] or unused("label", names), facts.get("lower", ())
@@ -332,56 +306,3 @@ class Project:
 
     def _as_table(self, labelled: pl.DataFrame) -> pl.DataFrame:
         return InputsRead.of(self.store.facts).as_table(labelled.select("text", "beside", "label", "way", "id"))
-
-
-def _hidden_in(_folder: str, names: list[str]) -> list[str]:
-    return [name for name in names if is_hidden(Path(name))]
-
-
-def _columns(
-    first: pl.DataFrame, name: str, wanted: Wanted, *, without_labels: bool
-) -> tuple[str, str | None, list[str]]:
-    """Return the columns of the texts and the labels, and sentences that say how they were found."""
-    for number in () if without_labels else (None, True):  # a number is taken only by its name: it may be a price
-        try:
-            asked: Wanted = {**wanted, "number": True} if number else wanted
-            columns = find_columns(first, name, labelled=True, **asked)
-        except UsageError:
-            if wanted["label"] is not None:
-                raise
-        else:
-            if not number or f"number column: {quoted(columns.label)} (by its name)" in columns.notes:
-                return columns.text, columns.label, list(columns.notes)
-    asked = {**wanted, "label": None}
-    columns = find_columns(first, name, labelled=False, **asked)
-    return columns.text, None, [*columns.notes, _NO_LABELS]
-
-
-def _kind(
-    table: str, facts: Mapping[str, Any], task: Task | None, levels: str | None
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the facts about the kind of labels, and sentences about it."""
-    if facts["label"] is None:
-        if facts["lower"]:
-            raise UsageError("`lower=` names lower levels, and `label=` none; name there the column of the highest")
-        return {"task": task, "levels": levels}, []
-    source = SourceConfig(train=table, text=facts["text"], label=facts["label"], task=task, levels=levels)
-    source = find_task(source, by_content=True).source
-    said = [_LEVELS.format(source.levels)] if source.levels else []
-    return {"task": source.task, "separator": source.multilabel, "levels": source.levels}, said
-
-
-def _texts(
-    batches: Iterator[pl.DataFrame], inputs: InputsRead, facts: Mapping[str, Any], labelling: Labelling
-) -> Iterator[pl.DataFrame]:
-    """Yield the texts with their row numbers and labels."""
-    begun, label, lower = 1, facts["label"], facts["lower"]
-    for batch in batches:
-        if label is None:
-            labels = pl.Series([None] * batch.height, dtype=pl.String)
-        else:
-            levels = paths_in(batch, (label, *lower), facts["levels"], facts["table"]) if lower else batch[label]
-            labels = labelling.from_table(levels)
-        ids = pl.Series("id", range(begun, begun + batch.height), dtype=pl.Int64)
-        yield inputs.kept(batch).with_columns(ids, labels.alias("label"))
-        begun += batch.height
