@@ -5,6 +5,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -56,7 +57,45 @@ def test_it_answers_the_opened_address_until_it_is_stopped(tmp_path: Path) -> No
         desk.process.send_signal(signal.SIGINT)
         outcome = desk.outcome()
         assert outcome.code == 130
-        assert "texts.csv is not read again" in outcome.err
+        assert "texts.csv has not changed" in outcome.err
+
+
+def test_rows_that_came_to_the_file_reach_its_desk(tmp_path: Path) -> None:
+    table = write_csv(tmp_path / "texts.csv", [("a good film",), ("a bad film",)], ("text",))
+    command = ("-m", "glassformer", "desk", table, "--no-open", "--json")
+
+    def answered(desk: Running, body: object = None, path: str = "state") -> Any:
+        desk.wait_until(lambda: desk.out.read_text().endswith("}\n"))
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(url := json.loads(desk.out.read_text())["url"], timeout=60).close()
+        data = None if body is None else json.dumps(body).encode()
+        asked = urllib.request.Request(f"{url.partition('?')[0]}desk/{path}", data, JSON)
+        with opener.open(asked, timeout=60) as answer:
+            found = json.load(answer)
+        desk.process.send_signal(signal.SIGINT)
+        assert desk.outcome().code == 130
+        return found
+
+    with Running(*command, log=tmp_path / "log") as desk:
+        decision = {"texts": [2], "kind": "label", "label": "blame", "who": "me", "way": "random"}
+        assert answered(desk, decision, "decisions")["texts"] == 1
+    write_csv(table, [("a bad film",), ("a better film",), ("a long film",)], ("text",))
+    with Running(*command, log=tmp_path / "again") as desk:
+        state = answered(desk)
+        said = "texts.csv has changed: 2 rows came, 1 row is gone or has another text. What people decided is kept"
+        assert said in desk.outcome().err
+    assert state["found"][0] == f"{tmp_path}/{said}"
+    assert (state["classes"], state["left"]) == ([{"name": "blame", "texts": 1}], 2)
+    table.write_text("remark\na film\n")
+    folder = tmp_path / "texts-desk"
+    refused = glassformer("desk", table, "--no-open")
+    misused(refused, "no column 'text'", f"go on with the rows of before: --project {folder}")
+    outcome = glassformer("desk", "--project", folder, "--export", tmp_path / "kept")
+    assert outcome.code == 0, outcome.err
+    table.unlink()
+    outcome = glassformer("desk", table, "--export", tmp_path / "kept")
+    assert "texts.csv is not read again" in outcome.err
+    assert pl.read_csv(tmp_path / "kept" / "labels.csv")["text"].to_list() == ["a bad film"]
 
 
 def test_training_ends_with_a_desk_that_is_killed(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from glassformer.desk import project_routes
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
+from glassformer.desk.filling import fill
 from glassformer.desk.learning_chart import kept
 from glassformer.desk.page_words import in_page_words
 from glassformer.desk.project import Project
@@ -994,13 +995,11 @@ def test_classes_of_one_text_begin_no_round(client: TestClient, project: Project
 def test_columns_that_are_read_while_a_text_is_labelled_take_no_label_away(
     client: TestClient, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fill = Store.fill
-
     def later(store: Store, *given: Any) -> None:
         label(project, [1], "praise")  # as another tab does while the table is read
         fill(store, *given)
 
-    monkeypatch.setattr(Store, "fill", later)
+    monkeypatch.setattr("glassformer.desk.project.fill", later)
     answer = client.post("/desk/columns", json={"text": "text", "task": "classes"})
     assert "labels have been given already" in answer.json()["reason"]
     assert project.store.counts() == {"praise": 1}

@@ -23,7 +23,7 @@ def decided(project: Project, monkeypatch: pytest.MonkeyPatch, seconds: list[flo
     now = datetime(2026, 1, 1, tzinfo=UTC)
     for text, gap in enumerate([0.0, *seconds], 1):
         now += timedelta(seconds=gap)
-        monkeypatch.setattr(store, "_now", lambda at=now: at.isoformat(timespec="milliseconds"))
+        monkeypatch.setattr(store, "now", lambda at=now: at.isoformat(timespec="milliseconds"))
         label(project, [text], "praise")
 
 

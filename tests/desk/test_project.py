@@ -133,7 +133,7 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     for view in ("disputed", "opinions"):
         project.store.rows(f"DROP VIEW {view}")
         project.store.rows(f"CREATE VIEW {view} AS SELECT text FROM decisions")
-    columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same")
+    columns = ("texts DROP COLUMN beside", "texts DROP COLUMN same", "texts DROP COLUMN row")
     for column in (*columns, "decisions DROP COLUMN giver", "decisions DROP COLUMN stands"):
         project.store.rows(f"ALTER TABLE {column}")
     project.store.rows("PRAGMA user_version = 1")
@@ -143,6 +143,7 @@ def test_a_project_of_before_is_opened(tmp_path: Path) -> None:
     assert again.store.classes == ["good", "praise"]
     assert again.store.value("SELECT count(beside) FROM texts") == 0
     assert again.store.repeats([1]) == []
+    assert again.store.labelled()["row"].to_list() == [2]
     assert labels_by_person(again.store) == {}
     again.store.undo("me")
     assert again.store.classes == ["good"], "it may have been added by hand"

@@ -61,7 +61,7 @@ def desk(
     with only_writer(folder, setting="project", first="close that desk"), Project.opened(folder, path) as opened:
         if table is not None and path is None:
             _check_same(opened, without_password(table))
-            say(f"going on with the labels in {folder}; {without_password(table)} is not read again")
+            say(f"going on with the labels in {folder}; {_read_again(opened, table)}")
         if export is None:
             _answer(opened, listen("127.0.0.1", port), settings or (), open_it=not no_open, json=json)
         elif json:
@@ -89,6 +89,25 @@ def _check_same(project: Project, table: str) -> None:
             f"{project.folder} holds the labels of {kept.name}, not of {table}; name another --project, or leave "
             f"out the table to go on with {kept.name}"
         )
+
+
+def _read_again(project: Project, table: str) -> str:
+    """Bring rows that came to the file of a table to its project, and say what has changed. It may be gone."""
+    from glassformer.data.addresses import local_path, without_password
+    from glassformer.data.parts import exists, file_of
+    from glassformer.desk.reading_again import read_again
+
+    named = without_password(table)
+    if project.table is None or not exists(file_of(Path(table))):  # on a server, or gone
+        return f"{named} is not read again"
+    try:
+        return read_again(project, local_path(table), named) or f"{named} has not changed"
+    except UsageError as error:
+        error.message = (
+            f"{error.message.rstrip('.')}. {named} has changed since the desk read it; correct it, or leave it out to "
+            f"go on with the rows of before: --project {project.folder}"
+        )
+        raise
 
 
 def _answer(project: Project, address: Address, settings: Sequence[str], *, open_it: bool, json: bool) -> None:

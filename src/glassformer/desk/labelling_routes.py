@@ -164,5 +164,5 @@ def _alike(store: Store, number: int, others: pl.DataFrame, most: int) -> list[d
     )
     likeness = (vectors[:-1] @ vectors[-1].T).toarray()[:, 0]
     order = [place for place in (-likeness).argsort(kind="stable")[: most + 1] if likeness[place] >= _LEAST_ALIKE]
-    rows = others.drop("beside", "draw", "way", strict=False).to_dicts()
+    rows = others.drop("row", "beside", "draw", "way", strict=False).to_dicts()
     return [rows[place] for place in order if rows[place]["id"] != number][:most]

@@ -23,11 +23,12 @@ from glassformer.data.shards import files_of
 from glassformer.data.sources import Task
 from glassformer.data.table import ROWS_PER_BATCH, first_rows
 from glassformer.desk.facts import labelling_of
+from glassformer.desk.filling import fill
 from glassformer.desk.inputs_read import InputsRead, unused
 from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
 from glassformer.desk.table_copy import copied
-from glassformer.desk.table_read import columns_of, draws_of, kind_of, texts_of
+from glassformer.desk.table_read import columns_of, kind_of, texts_of
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.labelled import cells_of
 from glassformer.prediction.answer_files import without_formulas
@@ -139,7 +140,7 @@ class Project:
             with copied(file, copy):
                 self.store.check_unused()
         part = "" if path.is_dir() else str(path).removeprefix(str(file))  # which is read of the file
-        self._fill(_NO_TEXTS, [], {"table": file.name + part, "encoding": named_encoding()})
+        self._fill(_NO_TEXTS, {"table": file.name + part, "encoding": named_encoding()})
         for other in (self.folder / _TABLES).iterdir():
             if other != copy:
                 shutil.rmtree(other) if other.is_dir() else other.unlink()
@@ -191,11 +192,11 @@ class Project:
         labelling, kept = labelling_of(facts), self.store.facts.get("rules")
         if kept and (labelling.task, labelling.levels) == (self.store.labelling.task, self.store.labelling.levels):
             facts["rules"] = kept
-        self._fill(texts, draws_of(texts), facts | {"found": [*notes, *said, *of_texts]})
+        self._fill(texts, facts | {"found": [*notes, *said, *of_texts]})
 
-    def _fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
-        """See `Store.fill`. Models of other texts go too."""
-        self.store.fill(texts, draws, facts)
+    def _fill(self, texts: pl.DataFrame, facts: Mapping[str, Any]) -> None:
+        """See `fill`. Models of other texts go too."""
+        fill(self.store, texts, facts)
         for folder in (self.folder / _MODELS).iterdir():
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -221,15 +222,20 @@ class Project:
         return path
 
     def _labelled_rows(self) -> pl.DataFrame:
+        """Of rows that are gone from the table, only what the project read of them is known."""
         assert self.table is not None
         facts, labelled = self.store.facts, self.store.labelled()
         with self.reading():
             names = [name for name, dtype in first_rows(self.table).schema.items() if not is_opaque(dtype)]
-            cells = cells_of(self.table, labelled["id"], {str(place): name for place, name in enumerate(names)})
+            found = labelled["row"].drop_nulls()
+            cells = cells_of(self.table, found, {str(place): name for place, name in enumerate(names)})
         label, lower = facts["label"] or unused("label", names), facts.get("lower", ())
         given = labelled["label"].str.splitn(facts["levels"], 1 + len(lower)).struct.unnest() if lower else None
         given = labelled.select("label") if given is None else given.fill_null("")
-        rows = cells.drop("row").rename(dict(zip(map(str, range(len(names))), names, strict=True)))
+        rows = labelled.select("row").join(cells, on="row", how="left", maintain_order="left").drop("row")
+        rows = rows.rename(dict(zip(map(str, range(len(names))), names, strict=True)))
+        read = self._as_table(labelled)
+        rows = rows.with_columns(pl.coalesce(name, read[name]) for name in InputsRead.of(facts).names)
         return rows.with_columns(given.rename(dict(zip(given.columns, (label, *lower), strict=True))))
 
     def export(self, folder: Path) -> list[Path]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-VERSION = 7
+VERSION = 8
 LAST_FIRST = "ORDER BY kind = 'skip', coalesce(stands, id) DESC, id DESC LIMIT 1"
 """Which of several decisions holds. A skip decides nothing where somebody has decided, and another name of a class
 stands where the label stood that had the old one."""
 
 # `texts.decision` is the decision about a text that holds. It could be looked up each time, but that takes seconds with
-# 50,000 texts. `same` is the first row with the same text and values beside it. `decisions.stands` is the decision in
+# 50,000 texts. `same` is the first one with the same text and values beside it. `row` is where it stands in the table,
+# or null if it is gone from there. `decisions.stands` is the decision in
 # whose place one comes because its class got another name. `renames.batch` is the batch from which on a class had the
 # new name, `renames.place` the place that it had, or null if undoing a batch does not bring the old name back.
 # `suggestions.said` is what the model said; `label` has the present names of its classes. So is `unseen.answered`.
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL, draw REAL NOT NULL, decision INTEGER, beside TEXT,
-    same INTEGER);
+    same INTEGER, row INTEGER);
 CREATE INDEX repeats ON texts (same);
 CREATE INDEX open_texts ON texts (draw) WHERE decision IS NULL;
 CREATE TABLE classes (name TEXT PRIMARY KEY, place INTEGER NOT NULL);
@@ -61,6 +62,7 @@ CREATE TABLE unseen (
 LABELS = "SELECT d.text, d.label FROM texts t CROSS JOIN decisions d ON d.id = t.decision WHERE d.kind = 'label'"
 GIVEN = "(SELECT value FROM json_each(?1))"
 """A list of any length as one value."""
+OF_BATCH = "(SELECT text FROM decisions WHERE batch = ?1)"
 STANDING = (
     "SELECT * FROM decisions WHERE kind = 'label' AND is_among(label, ?2) AND (?1 IS NULL OR text IN "
     f"{GIVEN}) AND id IN (SELECT max(id) FROM decisions WHERE undone IS NULL GROUP BY coalesce(stands, id)) ORDER BY id"
@@ -85,5 +87,6 @@ CHANGES = {
     + f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST});",
     5: _UNSEEN,
     6: "DROP VIEW disputed; DROP VIEW opinions;" + _OPINIONS,
+    7: "ALTER TABLE texts ADD COLUMN row INTEGER; UPDATE texts SET row = id;",
 }
 """What brings a file of each version to the next one; a new file gets all at once."""

@@ -14,11 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from glassformer.data.labels import in_order
 from glassformer.desk.decision import Decision
 from glassformer.desk.facts import check_facts, labelling_of
 from glassformer.desk.renames import Renames
-from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, VERSION
+from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION
 from glassformer.errors import UsageError
 
 OF_TABLE = "table"
@@ -60,7 +59,7 @@ class Store:
                     change.execute(f"PRAGMA user_version = {VERSION}")
                     check_facts(facts := self.facts)
                     self.labelling = labelling_of(facts)
-                    _add_classes(change, sorted(self._named("current")))  # labels that had been taken away are back
+                    add_to_classes(change, sorted(self._named("current")))  # labels that had been taken away are back
             if version > VERSION:
                 raise UsageError(f"{path} was written by a newer version of glassformer; update glassformer")
             check_facts(facts := self.facts)
@@ -132,42 +131,6 @@ class Store:
         if self.value("SELECT count(*) FROM rounds WHERE state = 'running'"):
             raise UsageError("a model is being trained from these columns; wait for it, or stop it at the step Train")
 
-    def fill(self, texts: pl.DataFrame, draws: Sequence[float], facts: Mapping[str, Any]) -> None:
-        """Put the texts of a table in the place of all there is, with the labels that they came with.
-
-        Who labels, and how, stays.
-
-        Args:
-            texts: the columns id, text, beside (see `InputsRead`) and label, null where a row has no label.
-            draws: a random number for each text: the order in which texts are drawn at random.
-
-        Raises:
-            UsageError: see `check_unused`.
-        """
-        with self.change() as change:
-            self.check_unused()
-            for table in ("decisions", "suggestions", "unseen", "classes", "renames", "rounds", "texts"):
-                change.execute(f"DELETE FROM {table}")
-            change.execute("DELETE FROM facts WHERE name NOT IN ('person', 'blind', 'twice')")
-            first = texts.select(pl.col("id").first().over("text", "beside")).to_series()
-            change.executemany(
-                "INSERT INTO texts (id, text, beside, draw, same) VALUES (?, ?, ?, ?, ?)",
-                zip(texts["id"], texts["text"], texts["beside"], draws, first, strict=True),
-            )
-            labelled = texts.filter(pl.col("label").is_not_null())
-            now = _now()
-            change.executemany(
-                "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown) "
-                "VALUES (?, 'label', ?, '', ?, ?, 0, 'table', 0)",
-                ((text, label, OF_TABLE, now) for text, label in zip(labelled["id"], labelled["label"], strict=True)),
-            )
-            _look_up(change, 0)
-            _write_facts(change, facts)
-            labelling = labelling_of(facts)
-            names = {name for cell in labelled["label"].unique() for name in labelling.classes_of(cell)}
-            _add_classes(change, in_order(sorted(names)))
-        self.labelling = labelling
-
     @property
     def last_batch(self) -> int:
         """The number of the last batch of decisions (see `decide`), also if it was undone."""
@@ -193,26 +156,27 @@ class Store:
             The number of the batch, by which all of them can be undone.
         """
         with self.change() as change:
-            batch, now = self.last_batch + 1, _now()
+            batch, at = self.last_batch + 1, now()
             change.executemany(
                 "INSERT INTO decisions (text, kind, label, note, who, at, batch, way, shown, giver, stands, round, "
                 "suggested, probability) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.round, s.label, s.probability "
                 "FROM (SELECT 1) LEFT JOIN suggestions s ON s.text = ?",
                 (
-                    (text, decision.kind, decision.label, decision.note, decision.who, now, batch, decision.way,
+                    (text, decision.kind, decision.label, decision.note, decision.who, at, batch, decision.way,
                      decision.shown, decision.giver, decision.stands, text)
                     for decision in decisions for text in decision.texts
                 ),
             )  # fmt: skip
-            _look_up(change, batch)
+            look_up(change, OF_BATCH, batch)
             for label in {decision.label for decision in decisions if decision.label is not None}:
-                _add_classes(change, self.labelling.classes_of(label))
+                add_to_classes(change, self.labelling.classes_of(label))
             return batch
 
     def repeats(self, texts: Sequence[int]) -> list[int]:
-        """Return the other rows with the same text and the same values beside it."""
+        """Return the other rows with the same text and the same values beside it, if the table still has them."""
         found = self.rows(
             f"SELECT id FROM texts WHERE same IN (SELECT same FROM texts WHERE id IN {GIVEN}) AND id NOT IN {GIVEN} "
+            "AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.id = decision AND d.kind = 'drop' AND d.batch = 0) "
             "ORDER BY id",
             json.dumps([*texts]),
         )
@@ -234,9 +198,9 @@ class Store:
             change.execute(
                 "UPDATE decisions SET undone = ?1 WHERE undone IS NULL AND (batch = ?2 OR stands IN "
                 "(SELECT id FROM decisions WHERE batch = ?2))",  # so another name of its class ends with a label
-                (_now(), batch),
+                (now(), batch),
             )
-            _look_up(change, batch)
+            look_up(change, OF_BATCH, batch)
             self._undo_classes(change, batch)
             return [row["text"] for row in found]
 
@@ -270,7 +234,7 @@ class Store:
         """Put classes in this order in the place of those that there are."""
         with self.change() as change:
             change.execute("DELETE FROM classes")
-            _add_classes(change, names)
+            add_to_classes(change, names)
 
     def keep_rename(self, name: str, became: str, *, place: int | None = None) -> None:
         """Remember that a class has another name since the last batch (see `renames` in the schema)."""
@@ -297,7 +261,7 @@ class Store:
                 change.execute(f"UPDATE {table} SET {column} = present(said) WHERE {column} <> present(said)")
 
     def labelled(self) -> pl.DataFrame:
-        """Return the texts that have a label: the columns id, text, beside, label and way, in the order of the table.
+        """Return the texts that have a label: the columns id, row, text, beside, label and way, as they came.
 
         Texts with different labels of several people are left out until somebody settles them.
         """
@@ -307,10 +271,11 @@ class Store:
             cursor = self._connection.cursor()
             cursor.row_factory = None
             cursor.execute(
-                "SELECT t.id, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
+                "SELECT t.id, t.row, t.text, t.beside, c.label, c.way FROM current c JOIN texts t ON t.id = c.text "
                 f"WHERE c.kind = 'label' AND c.{SETTLED} ORDER BY t.id"
             )
-            schema = {"id": pl.Int64, "text": pl.String, "beside": pl.String, "label": pl.String, "way": pl.String}
+            numbers, words = ("id", "row"), ("text", "beside", "label", "way")
+            schema = dict.fromkeys(numbers, pl.Int64()) | dict.fromkeys(words, pl.String())
             found = pl.DataFrame(cursor.fetchall(), schema=schema, orient="row")
             self._labelled = None if self._connection.in_transaction else found
             return found
@@ -362,16 +327,13 @@ class Store:
         return [{"number": row["number"], "state": row["state"], **json.loads(row["record"])} for row in found]
 
 
-def _look_up(change: sqlite3.Connection, batch: int) -> None:
-    """Find the decision that holds about each text of a batch anew."""
-    change.execute(
-        f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST}) "
-        "WHERE id IN (SELECT text FROM decisions WHERE batch = ?)",
-        (batch,),
-    )
+def look_up(change: sqlite3.Connection, among: str, value: int | str) -> None:
+    """Find the decision that holds about each of some texts anew. `among`: these, in SQL with a value."""
+    holds = f"SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST}"
+    change.execute(f"UPDATE texts SET decision = ({holds}) WHERE id IN {among}", (value,))
 
 
-def _add_classes(change: sqlite3.Connection, names: Sequence[str]) -> None:
+def add_to_classes(change: sqlite3.Connection, names: Sequence[str]) -> None:
     """Add those that there are not yet, behind all others."""
     change.executemany(
         "INSERT OR IGNORE INTO classes SELECT ?, coalesce(max(place), -1) + 1 FROM classes", [(name,) for name in names]
@@ -383,5 +345,6 @@ def _write_facts(change: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
     change.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time, as decisions keep it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

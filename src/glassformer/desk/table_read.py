@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns
@@ -23,7 +22,6 @@ _NO_LABELS = (
     "after the first label, the columns stay"
 )
 _LEVELS = "labels have levels, with {!r} in between: each is a path, measured at each level"
-_SEED = 0  # of the order in which texts are drawn at random
 
 
 def columns_of(
@@ -91,12 +89,3 @@ def _rows(batches: Iterator[pl.DataFrame], facts: Mapping[str, Any]) -> Iterator
         ids = pl.Series("id", range(begun, begun + batch.height), dtype=pl.Int64)
         yield inputs.kept(batch).with_columns(ids, labels.alias("label"))
         begun += batch.height
-
-
-def draws_of(texts: pl.DataFrame, *, begun: int = 0) -> list[float]:
-    """Return a random number for each text: the order in which texts are drawn.
-
-    Args:
-        begun: how many texts have one already.
-    """
-    return np.random.default_rng([_SEED, begun] if begun else _SEED).random(texts.height).tolist()
