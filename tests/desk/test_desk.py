@@ -17,6 +17,7 @@ from fastapi.testclient import TestClient
 from glassformer.desk import project_routes
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
+from glassformer.desk.facts import labelling_of
 from glassformer.desk.filling import fill
 from glassformer.desk.learning_chart import kept
 from glassformer.desk.page_words import in_page_words
@@ -416,6 +417,18 @@ def test_several_classes_are_joined_and_split(client: TestClient, project: Proje
     assert project.lesson()["label"].to_list() == ["long|praise|price", "long", "praise|price", ""]
     client.post("/desk/undo", json={"who": "me"})
     assert project.store.counts()["cheap"] == 1
+
+
+def test_one_of_several_classes_is_not_split_by_its_name(client: TestClient, project: Project) -> None:
+    client.post("/desk/columns", json={"text": "text", "label": None, "task": "several"})
+    decided(client, [1, 2], label="price|delivery")
+    said = "a class cannot hold |, which stands between classes; type another name, such as 'cost/value'"
+    assert refused(client, "/desk/classes", name="price", to="cost|value", who="me") == said
+    assert refused(client, "/desk/classes", name="cost|value", who="me") == said
+    assert "is empty; type a name" in refused(client, "/desk/classes", name="price", to=" ", who="me")
+    assert project.store.counts() == {"price": 2, "delivery": 2}
+    assert decided(client, [3], label="price|delivery")["texts"] == 1, "these are two classes"
+    assert labelling_of({"task": "classes"}).name("cost|value") == "cost|value", "nothing stands between classes there"
 
 
 def test_numbers_are_given(client: TestClient, project: Project) -> None:

@@ -83,6 +83,10 @@ class Labelling(ABC):
             UsageError: it is none of this kind.
         """
 
+    def name(self, given: str) -> str:
+        """Return the name that a person gave to one class as it is kept. Raises `UsageError` if it is none."""
+        return self.cell(given)
+
     @abstractmethod
     def classes_of(self, cell: str) -> Sequence[str]:
         """Return the classes of a label."""

@@ -83,13 +83,13 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
         """Add a class, or give all texts of a class, or of all classes below a level, another one."""
         names, labelling = project.store.classes, project.store.labelling
         if body.to is None and not body.up:
-            add_classes(project.store, labelling.classes_of(labelling.cell(body.name)))
+            add_classes(project.store, labelling.classes_of(labelling.name(body.name)))
         elif body.to is None and body.name in names:
             raise_class(project.store, body.name)
         elif body.to is None or not any(labelling.is_among(name, body.name) for name in names):
             raise UsageError(f"there is no class {quoted(body.name)}")
         else:
-            move_class(project.store, body.name, labelling.cell(body.to), body.who)
+            move_class(project.store, body.name, labelling.name(body.to), body.who)
         return asked.state()
 
     @app.post("/desk/people")

@@ -184,6 +184,14 @@ class SeveralClasses(OneClass):
     def cell(self, given: str) -> str:
         return _BETWEEN.join(sorted({name.strip() for name in given.split(_BETWEEN)} - {""}))
 
+    def name(self, given: str) -> str:
+        if _BETWEEN in given:
+            raise UsageError(
+                f"a class cannot hold {_BETWEEN}, which stands between classes; type another name, such as "
+                f"{quoted(given.replace(_BETWEEN, '/'))}"
+            )
+        return super().cell(given)
+
     def classes_of(self, cell: str) -> Sequence[str]:
         return cell.split(_BETWEEN) if cell else []
 
