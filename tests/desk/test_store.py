@@ -74,6 +74,8 @@ def test_a_class_that_was_added_by_hand_stays(tmp_path: Path) -> None:
     label(project, [1], "Praise")
     store.undo("me")
     assert store.classes == ["Praise", "blame"], "a new name of it stays too"
+    store.undo("me")
+    assert store.classes == ["praise", "blame"]
 
 
 @pytest.mark.parametrize("renamed", ["praise", "blame"])
@@ -203,6 +205,45 @@ def test_undo_brings_a_class_back_to_its_place_and_its_key(tmp_path: Path) -> No
     label(project, [5], "B", who="ann")
     store.undo("me")
     assert store.classes == ["b", "B", "a", "c", "d"], "somebody uses the new name"
+
+
+def test_another_name_of_a_class_without_texts_is_undone(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(6))
+    store = project.store
+    label(project, [1], "a")
+    add_classes(store, ["b", "c", "d"])
+    move_class(store, "c", "C", "me")
+    assert store.classes == ["a", "b", "C", "d"]
+    assert (store.undo("ann"), store.classes) == ([], ["a", "b", "C", "d"]), "it is not hers to undo"
+    assert (store.undo("me"), store.classes) == ([], ["a", "b", "c", "d"])
+    assert store.counts() == {"a": 1}, "no label is taken away for it"
+    move_class(store, "b", "d", "me")
+    move_class(store, "c", "a", "me")
+    assert store.classes == ["a", "d"]
+    for classes in (["a", "c", "d"], ["a", "b", "c", "d"]):
+        assert (store.undo("me"), store.classes) == ([], classes), "the class that it was joined to stays"
+    move_class(store, "b", "B", "me")
+    label(project, [2], "B", who="ann")
+    label(project, [3], "d")
+    assert store.undo("me") == [3]
+    assert (store.undo("me"), store.classes) == ([], ["a", "b", "B", "c", "d"]), "somebody uses the new name"
+    assert store.undo("ann") == [2]
+    assert store.undo("me") == [1]
+    assert store.undo("me") == []
+
+
+def test_a_model_that_learned_before_a_new_name_is_undone_is_understood(tmp_path: Path) -> None:
+    project = project_of(tmp_path, some_texts(3))
+    store = project.store
+    add_classes(store, ["b"])
+    move_class(store, "b", "B", "me")
+    label(project, [1, 2], "B")
+    store.write_round(1, "done", {"labels": 20, "batch": store.last_batch})
+    store.undo("me")
+    store.undo("me")
+    store.suggest(pl.DataFrame({"id": [1], "label": ["B"], "probability": 0.9, "place": 0}), number=1)
+    assert store.value("SELECT label FROM suggestions") == "b"
+    assert store.classes == ["b"]
 
 
 def test_another_name_reaches_what_the_model_said(tmp_path: Path) -> None:

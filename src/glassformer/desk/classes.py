@@ -42,10 +42,11 @@ def move_class(store: Store, name: str, to: str, who: str) -> int:
         rows = [row for row in store.rows(STANDING, None, name) if {*labelling.classes_of(row["label"])} & {*moves}]
         used = {each for row in rows for each in labelling.classes_of(row["label"])}
         moved = _moved(store, rows, name, Decision(texts=[], kind="label", label=to, who=who, way="class"))
-        store.decide(*moved)
+        batch = store.decide(*moved)
         # The longest first: `Food` may become `Food > Bread`, and that one `Food > Bread > Bread`.
         for each in sorted(moves, key=len, reverse=True):
-            store.keep_rename(each, moves[each], place=names.index(each) if each in used else None)
+            new = {"who": None if each in used else who, "is_new": moves[each] not in names}
+            store.keep_rename(each, moves[each], batch=batch, place=names.index(each), **new)
         add_classes(store, [new for each in moves if each not in used for new in labelling.classes_of(moves[each])])
         stay, others = {*names} - {*moves}, list[str]()
         for each in names:

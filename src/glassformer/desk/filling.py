@@ -212,7 +212,7 @@ def _copy_decisions(change: sqlite3.Connection, new: list[_New]) -> None:
 _OF_TABLE = "SELECT * FROM decisions WHERE batch = 0 AND stands IS NULL AND undone IS NULL"
 _RENAMES = """
     SELECT name, became, iif(place IS NULL, 0, batch) AS batch,
-        (SELECT giver FROM decisions d WHERE d.batch = r.batch AND place IS NOT NULL LIMIT 1) AS giver
+        coalesce(who, (SELECT giver FROM decisions d WHERE d.batch = r.batch AND place IS NOT NULL LIMIT 1)) AS giver
     FROM renames r ORDER BY r.batch, id
 """  # a batch that is undone takes the name back
 _OF_PEOPLE = """

@@ -66,10 +66,11 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
 
     @app.post("/desk/undo")
     def undo(body: Named) -> dict[str, Any]:
-        """Undo the last decision of a person, and return the first text of it."""
+        """Undo the last decision of a person, and return the first text of it, and whether classes are others now."""
+        before = store.classes
         texts = store.undo(body.who)
         text = text_for(store, texts[0], body) | {"way": "search"} if texts else None
-        return {"texts": len(texts), "text": text}
+        return {"texts": len(texts), "text": text, "classes": store.classes != before}
 
 
 def add_looking(app: FastAPI, store: Store) -> None:

@@ -11,7 +11,8 @@ stands where the label stood that had the old one."""
 # 50,000 texts. `same` is the first one with the same text and values beside it. `row` is where it stands in the table,
 # or null if it is gone from there. `decisions.stands` is the decision in
 # whose place one comes because its class got another name. `renames.batch` is the batch from which on a class had the
-# new name, `renames.place` the place that it had, or null if undoing a batch does not bring the old name back.
+# new name, `renames.place` the place that it had, or null if undoing a batch does not bring the old name back,
+# `renames.who` the person who can undo it where no decision says so, as the class had no texts; `is_new`: the name was.
 # `suggestions.said` is what the model said; `label` has the present names of its classes. So is `unseen.answered`.
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -35,6 +36,7 @@ CREATE TABLE renames (
     id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, name TEXT NOT NULL, became TEXT NOT NULL, place INTEGER
 );
 """
+_OF_NO_TEXTS = "ALTER TABLE renames ADD COLUMN who TEXT; ALTER TABLE renames ADD COLUMN is_new INTEGER;"
 _OPINIONS = """
 CREATE VIEW opinions AS
     SELECT * FROM decisions WHERE kind = 'label' AND id IN (
@@ -71,7 +73,7 @@ STANDING = (
 
 # From version 1, the next round fills the suggestions again.
 CHANGES = {
-    0: _SCHEMA + _RENAMES + _OPINIONS + _SUGGESTIONS + _UNSEEN,
+    0: _SCHEMA + _RENAMES + _OF_NO_TEXTS + _OPINIONS + _SUGGESTIONS + _UNSEEN,
     1: "ALTER TABLE texts ADD COLUMN beside TEXT; DROP TABLE suggestions;" + _SUGGESTIONS,
     2: "ALTER TABLE decisions ADD COLUMN giver TEXT; ALTER TABLE texts ADD COLUMN same INTEGER; "
     "CREATE INDEX repeats ON texts (same); UPDATE texts SET same = f.first FROM "
@@ -87,6 +89,6 @@ CHANGES = {
     + f"UPDATE texts SET decision = (SELECT id FROM decisions WHERE text = texts.id AND undone IS NULL {LAST_FIRST});",
     5: _UNSEEN,
     6: "DROP VIEW disputed; DROP VIEW opinions;" + _OPINIONS,
-    7: "ALTER TABLE texts ADD COLUMN row INTEGER; UPDATE texts SET row = id;",
+    7: "ALTER TABLE texts ADD COLUMN row INTEGER; UPDATE texts SET row = id;" + _OF_NO_TEXTS,
 }
 """What brings a file of each version to the next one; a new file gets all at once."""

@@ -133,8 +133,9 @@ class Store:
 
     @property
     def last_batch(self) -> int:
-        """The number of the last batch of decisions (see `decide`), also if it was undone."""
-        return int(self.value("SELECT coalesce(max(batch), 0) FROM decisions"))
+        """The number of the last batch of decisions (see `decide`) and new names, also if it was undone."""
+        batches = "SELECT batch FROM decisions UNION ALL SELECT batch FROM renames"
+        return int(self.value(f"SELECT coalesce(max(batch), 0) FROM ({batches})"))
 
     @property
     def classes(self) -> list[str]:
@@ -183,15 +184,15 @@ class Store:
         return [row["id"] for row in found]
 
     def undo(self, who: str) -> list[int]:
-        """Undo the last decision of a person, and return its texts. They have the label of before again.
+        """Undo the last decision of a person, or new name, and return its texts. They have the label of before again.
 
         A class that only this decision named, and nobody added by hand, is gone again.
         """
         with self.change() as change:
-            (batch,) = change.execute(
-                "SELECT max(batch) FROM decisions WHERE coalesce(giver, who) = ? AND undone IS NULL AND batch > 0",
-                (who,),
-            ).fetchone()
+            own = "SELECT batch FROM decisions WHERE coalesce(giver, who) = ?1 AND undone IS NULL AND batch > 0"
+            batch = self.value(
+                f"SELECT max(batch) FROM ({own} UNION ALL SELECT batch FROM renames WHERE who = ?1)", who
+            )
             if batch is None:
                 return []
             found = change.execute("SELECT DISTINCT text FROM decisions WHERE batch = ?", (batch,)).fetchall()
@@ -206,18 +207,23 @@ class Store:
 
     def _undo_classes(self, change: sqlite3.Connection, batch: int) -> None:
         """Bring back the classes that a batch renamed or joined, each to its place, and forget those that it named."""
-        gone = self._named("decisions", "batch = ?", batch) - self._named("decisions", "undone IS NULL") - {*self.added}
+        named = self._named("decisions", "undone IS NULL")
+        gone = self._named("decisions", "batch = ?", batch) - named - {*self.added}
         there, names = self._named("current") | self._named("opinions"), self.classes
         renamed = self.rows("SELECT * FROM renames WHERE batch = ? AND place IS NOT NULL", batch)
         for row in renamed:
-            if row["name"] in there - {*names}:
+            of_no_texts = row["who"] is not None
+            if of_no_texts and row["is_new"]:
+                gone |= {row["became"]} - named
+            if row["name"] not in names and (of_no_texts or row["name"] in there):
                 is_new = row["became"] in gone & {*names}
                 names.insert(names.index(row["became"]) if is_new else row["place"], row["name"])
             change.execute("DELETE FROM renames WHERE id = ?", (row["id"],))
             if row["became"] in gone:  # a model may have learned the name
-                self.keep_rename(row["became"], row["name"])
+                self.keep_rename(row["became"], row["name"], batch=max(batch, self.last_batch) + 1)
         self.put_classes([name for name in [*names, *sorted(there - {*names})] if name not in gone])
         if renamed:
+            self.note(added=[name for name in self.added if name not in gone])
             self.name_suggestions()
 
     def _named(self, among: str, where: str = "1", *values: Any) -> set[str]:
@@ -236,13 +242,12 @@ class Store:
             change.execute("DELETE FROM classes")
             add_to_classes(change, names)
 
-    def keep_rename(self, name: str, became: str, *, place: int | None = None) -> None:
-        """Remember that a class has another name since the last batch (see `renames` in the schema)."""
-        batch = self.last_batch + (place is None)
+    def keep_rename(self, name: str, became: str, **more: Any) -> None:
+        """Remember that a class has another name. `more`: see `renames` in the schema."""
+        values = {"name": name, "became": became, **more}
         with self.change() as change:
-            change.execute(
-                "INSERT INTO renames (batch, name, became, place) VALUES (?, ?, ?, ?)", (batch, name, became, place)
-            )
+            named = ", ".join(f":{each}" for each in values)
+            change.execute(f"INSERT INTO renames ({', '.join(values)}) VALUES ({named})", values)
 
     @property
     def renames(self) -> Renames:

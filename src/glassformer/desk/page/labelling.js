@@ -125,7 +125,7 @@ export function labelling(desk) {
 
   const undo = () => keep(() => post("/desk/undo", person.viewer), (found) => {
     if (found.text) show(found.text);
-    else desk.say("There is nothing of yours to undo.");
+    else desk.say(found.classes ? "The class has its old name again." : "There is nothing of yours to undo.");
   });
 
   function openNote() {
