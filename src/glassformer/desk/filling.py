@@ -16,10 +16,21 @@ import polars as pl
 from glassformer.data.labels import in_order
 from glassformer.desk.facts import labelling_of
 from glassformer.desk.labelling import Labelling
+from glassformer.desk.renames import Renames
 from glassformer.desk.schema import GIVEN, OF_BATCH
 from glassformer.desk.store import OF_TABLE, Store, add_to_classes, look_up, now
 
 _SEED = 0  # of the order in which texts are drawn at random
+_OF_TABLE = "SELECT * FROM decisions WHERE batch = 0 AND stands IS NULL AND undone IS NULL"
+_RENAMES = """
+    SELECT batch, name, became, coalesce(who, (SELECT giver FROM decisions d WHERE d.batch = r.batch LIMIT 1)) AS giver
+    FROM renames r WHERE place IS NOT NULL ORDER BY batch, id
+"""  # without those that only tell what a model says: they were undone
+_OF_PEOPLE = """
+    SELECT id, kind, label, note, who, at, batch, giver, stands,
+        CASE WHEN way IN ('settle', 'doubt', 'class', 'renamed') THEN way ELSE 'repeat' END AS way
+    FROM decisions WHERE text = ? AND undone IS NULL AND batch > 0 AND way <> 'table' ORDER BY id
+"""
 
 
 _Said = tuple[str, str | None]  # the kind of a decision, and a label
@@ -165,7 +176,8 @@ def _by_person(store: Store, decided: Mapping[int, _Said]) -> set[int]:
     Args:
         decided: what the table says.
     """
-    present = cache(lambda label: label and store.renames.present(label, 0))
+    renames = Renames([tuple(row)[:3] for row in store.rows(_RENAMES)], store.labelling)
+    present = cache(lambda label: label and renames.present(label, 0))
     return {
         row["text"]
         for row in store.rows("SELECT * FROM current WHERE batch > 0 AND kind <> 'skip'")
@@ -207,16 +219,3 @@ def _copy_decisions(change: sqlite3.Connection, new: list[_New]) -> None:
                 (text.id, copies.get(row["stands"]), *values),
             ).lastrowid
     look_up(change, GIVEN, json.dumps([text.id for text in repeats]))
-
-
-_OF_TABLE = "SELECT * FROM decisions WHERE batch = 0 AND stands IS NULL AND undone IS NULL"
-_RENAMES = """
-    SELECT name, became, iif(place IS NULL, 0, batch) AS batch,
-        coalesce(who, (SELECT giver FROM decisions d WHERE d.batch = r.batch AND place IS NOT NULL LIMIT 1)) AS giver
-    FROM renames r ORDER BY r.batch, id
-"""  # a batch that is undone takes the name back
-_OF_PEOPLE = """
-    SELECT id, kind, label, note, who, at, batch, giver, stands,
-        CASE WHEN way IN ('settle', 'doubt', 'class', 'renamed') THEN way ELSE 'repeat' END AS way
-    FROM decisions WHERE text = ? AND undone IS NULL AND batch > 0 AND way <> 'table' ORDER BY id
-"""

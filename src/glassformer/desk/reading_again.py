@@ -8,7 +8,7 @@ from pathlib import Path
 from glassformer.data.columns import Wanted
 from glassformer.data.encodings import named_encoding
 from glassformer.data.parts import split_part, with_part
-from glassformer.data.rows import batches_of, check_columns
+from glassformer.data.rows import batches_of
 from glassformer.data.shards import files_of
 from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.data.wording import counted
@@ -46,9 +46,7 @@ def read_again(project: Project, address: Path, name: str) -> str | None:
     }  # fmt: skip
     notes: list[str] = []
     with project.reading(), copied(file, copy):
-        files = files_of(address, notes.append)
-        check_columns(files)
-        batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
+        batches = batches_of(files_of(address, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
         first = next(batches)
         _, _, of_columns = columns_of(first, name, wanted, without_labels=facts["label"] is None)
         texts, of_texts = texts_of(itertools.chain([first], batches), facts)

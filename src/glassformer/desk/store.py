@@ -220,7 +220,7 @@ class Store:
                 names.insert(names.index(row["became"]) if is_new else row["place"], row["name"])
             change.execute("DELETE FROM renames WHERE id = ?", (row["id"],))
             if row["became"] in gone:  # a model may have learned the name
-                self.keep_rename(row["became"], row["name"], batch=max(batch, self.last_batch) + 1)
+                self.keep_rename(row["became"], row["name"], batch=self.last_batch + 1)
         self.put_classes([name for name in [*names, *sorted(there - {*names})] if name not in gone])
         if renamed:
             self.note(added=[name for name in self.added if name not in gone])
