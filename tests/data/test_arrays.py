@@ -23,7 +23,7 @@ def test_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     (tmp_path / "damaged").write_bytes(b"not arrays")
     (tmp_path / "folder").mkdir()
     for name, says in {
-        "missing": "is missing from the model folder; copy the whole folder again",
+        "missing": "is missing; copy the whole folder again",
         "folder": "is not a file; copy it again",
         "damaged": "is cut short or damaged",
         "other": "it holds no 'hashes'",

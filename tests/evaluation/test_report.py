@@ -188,7 +188,7 @@ def test_all_right_on_both_sides_is_not_called_certain() -> None:
         baselines=[same],
     )  # fmt: skip
     html = shown(evaluation)
-    assert "(95%: .832 to 1.000)" in html
+    assert "(95%: .839 to 1.000)" in html
     assert "1.000 to 1.000" not in html
     assert "Against words: no row that only one of the two got right." in html
     assert "The transformer and words are right on the same rows" in html

@@ -95,3 +95,31 @@ def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None
     assert weights(5000, leading=1) == pytest.approx(weights(5000, leading=None), abs=0.02)
     labels, logits = answers(6, 1.0)
     assert join([logits], labels, multilabel=False, leading=0) == join([logits], labels, multilabel=False)
+
+
+def test_a_leading_reader_that_knows_nothing_loses_its_weight_as_rows_speak_against_it() -> None:
+    def weights(rows: int, sharpness: float) -> tuple[float, ...]:
+        labels, counting = answers(rows, 1.0)
+        return join([counting, answers(rows, sharpness, seed=1)[1]], labels, multilabel=False, leading=1).weights
+
+    assert weights(200, 0.0)[1] < 0.01 < weights(40, 0.0)[1] < 0.3 < weights(6, 0.0)[1]
+    assert weights(40, 1.0)[1] > 0.5
+
+
+def test_the_weight_of_a_leading_reader_is_a_mean_over_two_models() -> None:
+    labels, counting = answers(12, 0.7)
+    leads = answers(12, -0.2, seed=1)[1]
+    away = np.linspace(-4, 4, 161)
+    prior = np.exp(-(away**2) / 2) / np.exp(-(away**2) / 2).sum()
+
+    def likelihood(one: float, other: float) -> float:
+        return float(np.exp(log_softmax(one * counting + other * leads, axis=1)[np.arange(12), labels].sum()))
+
+    ones, others = 0.25 + away / 4, 1 + away / 4
+    with_it = np.array([[likelihood(one, other) for other in others] for one in ones]) * np.outer(prior, prior)
+    without = np.array([likelihood(one, 0) for one in ones]) * prior
+    knows = 4 * with_it.sum() / (4 * with_it.sum() + without.sum())
+    best = np.unravel_index(with_it.argmax(), with_it.shape)
+    expected = knows * ones[best[0]] + (1 - knows) * ones[without.argmax()], knows * others[best[1]]
+    assert 0.2 < knows < 0.8
+    assert join([counting, leads], labels, multilabel=False, leading=1).weights == pytest.approx(expected, abs=0.03)

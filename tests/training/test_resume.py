@@ -265,6 +265,14 @@ def test_a_run_without_an_order_is_not_resumed_with_one(tmp_path: Path) -> None:
         train_classifier(Sources(train=ordered), recipe(), out=tmp_path, resume=True)
 
 
+def test_a_run_is_not_resumed_with_groups_that_it_began_without(tmp_path: Path) -> None:
+    interrupted(tmp_path)
+    rows = opinions()
+    grouped = replace(rows, frame=rows.frame.with_columns(group=rows.frame["text"]))
+    with pytest.raises(UsageError, match=r"the groups of the training rows \(new\)"):
+        train_classifier(Sources(train=grouped), recipe(), out=tmp_path, resume=True)
+
+
 @pytest.mark.parametrize("kind", ["body", "encoder"])
 def test_the_files_of_a_body_may_be_gone_but_not_change(kind: str, tmp_path: Path) -> None:
     files, out = tmp_path / "files", tmp_path / "out"

@@ -34,7 +34,7 @@ def check_is_file(path: Path) -> None:
         GlassformerError: it is missing, or is not a file.
     """
     if not path.exists():
-        raise GlassformerError(f"{path} is missing from the model folder; copy the whole folder again")
+        raise GlassformerError(f"{path} is missing; copy the whole folder again")
     if not path.is_file():  # it may be a pipe or device, which may never end
         raise GlassformerError(f"{path} is not a file; copy it again")
 

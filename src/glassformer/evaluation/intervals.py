@@ -1,4 +1,4 @@
-"""Confidence intervals: bootstrap, exact, normal and Wilson's, also of paired differences; and McNemar's exact test."""
+"""Confidence intervals: bootstrap, normal and Wilson's, also of paired differences; and McNemar's exact test."""
 
 import math
 from collections.abc import Callable
@@ -104,23 +104,29 @@ def share_right(
     groups: Int[np.ndarray, " n"] | None = None,
     **draws: Unpack[Draws],
 ) -> Estimate:
-    """Return the share of right answers, with the interval of `bootstrap_mean`.
+    """Return the share of right answers, with Wilson's interval, or that of `bootstrap_mean` if rows have groups.
 
     If all rows are right or all are wrong, the bootstrap interval would have no width, as if no other row could be
-    different. The interval is then the exact binomial one (Clopper & Pearson 1934), of groups if there are any.
+    different. The interval is then Wilson's, of as many rows as there are groups.
     """
-    count = int(right.sum())
+    count, worth = int(right.sum()), draws.get("worth", 1.0)
+    if groups is None:
+        return wilson(count, len(right), worth=worth)
     if 0 < count < len(right):
         return bootstrap_mean(right, groups=groups, **draws)
-    drawn = max(1, round(draws.get("worth", 1) * (len(right) if groups is None else len(np.unique(groups)))))
-    exact = binomtest(drawn if count else 0, drawn).proportion_ci(LEVEL, method="exact")
-    return Estimate(value=count / len(right), low=float(exact.low), high=float(exact.high))
+    several = len(np.unique(groups))
+    return wilson(several if count else 0, several, worth=worth)
 
 
-def wilson(right: float, rows: float) -> Estimate:
-    """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows."""
+def wilson(right: float, rows: float, *, worth: float = 1.0) -> Estimate:
+    """Return a share with Wilson's interval (Wilson 1927), which needs no resampling and also holds for few rows.
+
+    Args:
+        worth: see `Draws`.
+    """
     # SciPy's takes whole numbers alone, and rows of cross-validation count as a fraction of a row each.
     share, z = right / rows, float(norm.ppf((1 + LEVEL) / 2))
+    rows *= worth
     middle = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z * math.sqrt(share * (1 - share) / rows + (z / (2 * rows)) ** 2) / (1 + z**2 / rows)
     return Estimate(value=share, low=max(0.0, middle - half), high=min(1.0, middle + half))

@@ -10,7 +10,7 @@ class Record(BaseModel):
 
 
 class Estimate(Record):
-    """A number with its 95% interval: percentile bootstrap, exact for a share of 0 or 1, or Wilson's for a slice."""
+    """A number with its 95% interval: percentile bootstrap, or Wilson's for a share of rows."""
 
     value: float
     low: float

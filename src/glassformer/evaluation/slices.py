@@ -79,7 +79,7 @@ def _compared(found: Sequence[_Counted], right: Bool[np.ndarray, " n"], worth: f
                 column=each.column,
                 value=each.value,
                 rows=each.rows,
-                accuracy=wilson(worth * each.right, worth * each.rows),
+                accuracy=wilson(each.right, each.rows, worth=worth),
                 accuracy_of_rest=(all_right - each.right) / (n - each.rows),
                 p=p_of_slice,
                 corrected_p=corrected_p,

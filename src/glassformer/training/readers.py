@@ -187,21 +187,21 @@ def check_body_exists(model: DesignConfig) -> None:
 
 
 def _is_strange(prepared: Prepared, body: Body, observer: Observer) -> bool:
-    """Whether the texts are in another language than a body that nobody named. If so, say what becomes of it."""
+    """Whether the texts are in another language than a body that nobody named. Say what becomes of a strange one."""
     model, own = prepared.recipe.model, prepared.own_texts
     assert isinstance(model, ModelConfig)  # others have no body
-    if model.body != "auto":
-        return False
     texts = prepared.splits.train.frame["text"].head(_TEXTS_TO_LOOK_AT).to_list()
     if (known := share_known(body, texts)) >= LEAST_KNOWN:
         return False
-    instead = (
-        "left out" if own is None or not own.for_body else "not used; word vectors of these texts are learned instead"
-    )
-    observer.on_message(
-        f"the body `{body.card.name}` knows {known:.0%} of the words of these texts, so it is {instead}"
-    )
-    return True
+    named = model.body != "auto"
+    if named:
+        so = "; is it of another language? It is used, as you named it"
+    elif own is None or not own.for_body:
+        so = ", so it is left out"
+    else:
+        so = ", so it is not used; word vectors of these texts are learned instead"
+    observer.on_message(f"the body `{body.card.name}` knows {known:.0%} of the words of these texts{so}")
+    return not named
 
 
 def folds_for(prepared: Prepared, labels: Array, observer: Observer) -> tuple[list[Fold], Array | None]:

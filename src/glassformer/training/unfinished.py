@@ -207,9 +207,10 @@ def _changes(before: dict[str, Any], now: dict[str, Any], prefix: str = "") -> l
         if isinstance(old, dict) and isinstance(new, dict):
             changed += _changes(old, new, "" if name == "recipe" else f"{name}.")
         elif old != new and not (name in _READ_ONCE and new is None):
-            fingerprints = name in _FINGERPRINTS and isinstance(old, str) and isinstance(new, str)
             was, now_is = map(_shown, (old, new))
-            values = "changed" if fingerprints else f"was {was} and is now {now_is}"
+            values = f"was {was} and is now {now_is}"
+            if name in _FINGERPRINTS and all(isinstance(value, str | None) for value in (old, new)):
+                values = "(new)" if old is None else "(no longer given)" if new is None else "changed"
             changed.append(f"{_FINGERPRINTS.get(name, name)} {values}")
     return changed
 

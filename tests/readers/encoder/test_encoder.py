@@ -23,6 +23,7 @@ from glassformer.training.loop import Silent
 from glassformer.training.unfinished import content_of
 from tests.checkpoints import describe_encoder, write_checkpoint
 from tests.readers.body.test_body import rows_of
+from tests.training.samples import Memory
 
 MEAN = ("Pooling", {"word_embedding_dimension": 24, "pooling_mode_mean_tokens": True})
 TEXTS, LABELS = ["i loved it", "the cast is great", "a dull book", "it was langweilig"] * 4, [0, 0, 1, 1] * 4
@@ -49,6 +50,14 @@ def test_what_the_folder_says_is_read(encoder: TextEncoder) -> None:
     assert encoder.config.in_words() == "1 block of width 24, 3 heads, pooling mean, of length 1"
     assert encoder.config.trunk.max_seq_len == 30
     assert np.allclose(np.linalg.norm(encoder.vectors(TEXTS), axis=1), 1)
+
+
+def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -> None:
+    for texts, told in ((TEXTS, False), (["все хорошо", "все плохо"] * 8, True)):
+        observer = Memory()
+        rows = rows_of(texts, LABELS)
+        fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
+        assert any("are unknown to the encoder" in message for message in observer.messages) == told
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
@@ -157,6 +166,8 @@ def without_settings(folder: Path) -> None:
         (parts(), UsageError, "names no Pooling"),
         (parts(MEAN, ("LSTM", {})), UsageError, "LSTM in 2_LSTM cannot be read"),
         (parts(MEAN, ("Dense", {"out_features": 3, "activation_function": "x.Tanh"})), UsageError, "x.Tanh"),
+        (parts(MEAN, ("Dense", {})), GlassformerError, "a dense layer names no out_features"),
+        (with_file("config.json", '{"format": "glassformer-classifier"}'), UsageError, "--format transformers"),
         (parts(MEAN, ("Dense", {"out_features": 3, "activation_function": "torch.nn.modules.activation.Tanh"})),
          UsageError, "2_Dense: there is no model.safetensors"),
         (named(type="custom_code.Pooling"), UsageError, "code of its own; none is run"),

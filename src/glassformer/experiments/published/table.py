@@ -51,7 +51,7 @@ class Reproduction(Record):
 def over_seeds(accuracies: Sequence[Estimate]) -> str:
     """Return mean ± sample standard deviation over seeds, or the value of a single run with its 95% interval.
 
-    The interval is a bootstrap over test rows.
+    The interval is over test rows.
     """
     if len(accuracies) == 1:
         (only,) = accuracies

@@ -155,7 +155,8 @@ def _dense(settings: Mapping[str, Any], where: str) -> DenseConfig:
             f"of a text, without a residual path, and with the activation {', '.join(known)} can"
         )
     if not isinstance(width, int) or width < 1:
-        raise GlassformerError(f"{where}: a dense layer has {width!r} out_features; its config.json is damaged")
+        said = "names no out_features" if width is None else f"has {width!r} out_features"
+        raise GlassformerError(f"{where}: a dense layer {said}; its config.json is damaged")
     return DenseConfig(width=width, bias=bool(settings.get("bias", True)), activation=activation)  # type: ignore[arg-type]
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from glassformer.data.arrays import FloatArray
 from glassformer.data.checksums import load_arrays, save_arrays
-from glassformer.data.tokenizers import batched
+from glassformer.data.tokenizers import UNKNOWN_ID, batched
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.pretrained import PretrainedConfig
@@ -31,6 +31,7 @@ VECTORS_FOLDER = "encoded"
 """The folder of a run's work folder that keeps the vectors of its texts."""
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
+_MOST_UNKNOWN = 0.2  # of the tokens. Tokenizers of encoders know nearly all words of their languages, in pieces
 _FILES = (
     "modules.json", "sentence_*_config.json", "config_sentence_transformers.json", "[0-9]_*/*.json",
     "[0-9]_*/*.txt", "[0-9]_*/*.safetensors",
@@ -110,6 +111,8 @@ def fit_encoder(
     encoder.model.to(device)
     kept, say = None if work is None else work / VECTORS_FOLDER, observer.on_message
     of_folds = None
+    if (strange := _share_unknown(encoder, rows)) > _MOST_UNKNOWN:
+        say(f"{strange:.0%} of the tokens of these texts are unknown to the encoder; is it of another language?")
     if tune:
         say(f"tuning the encoder {len(folds) + 1:,} times: without the rows of each fold, and on all rows")
         of_folds = [_tuned_vectors(encoder, rows, fold, tune, kept, say) for fold in folds]
@@ -119,6 +122,12 @@ def fit_encoder(
     head, scores = fit_head(vectors, rows, folds, of_folds, work)
     reader = EncoderReader(encoder=encoder, weights=head.weights, bias=head.bias.astype(np.float32))
     return FittedReader(reader=reader, held_out=scores, seconds=time.perf_counter() - began)
+
+
+def _share_unknown(encoder: TextEncoder, rows: Rows) -> float:
+    """Return the share of the tokens of some texts that the tokenizer does not know."""
+    tokens = encoder.encode(rows.texts[:_TEXTS_AT_ONCE])
+    return sum(int((ids == UNKNOWN_ID).sum()) for ids in tokens) / max(sum(map(len, tokens)), 1)
 
 
 def _tuned_vectors(encoder: TextEncoder, rows: Rows, fold: Fold, tune: int, kept: Path | None, say: Say) -> FloatArray:

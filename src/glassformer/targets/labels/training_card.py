@@ -121,8 +121,8 @@ def _interval(trained: TrainedModel, accuracy: float) -> str:
     from glassformer.evaluation.intervals import wilson, worth_of_folds  # SciPy
 
     readers = trained.metrics.get("readers") or {"held_out_rows": trained.config.data["validation_rows"], "folds": 1}
-    rows = readers["held_out_rows"] * worth_of_folds(readers["folds"])
-    estimate = wilson(accuracy * rows, rows)
+    rows = readers["held_out_rows"]
+    estimate = wilson(accuracy * rows, rows, worth=worth_of_folds(readers["folds"]))
     return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"
 
 

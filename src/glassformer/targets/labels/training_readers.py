@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import torch
 
-from glassformer.data.arrays import Array, FloatArray
+from glassformer.data.arrays import Array, BoolArray, FloatArray
 from glassformer.data.wording import counted
 from glassformer.evaluation.metrics import correct_rows
 from glassformer.models.model_config import ModelConfig
@@ -109,14 +109,17 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
         for name, weight in weights.items()
     }
     together = together if learned.fixed is None else together + whole * learned.fixed
+    alone = learned.weighed | ({} if transformer is None else {TRANSFORMER: transformer})
+    right, by_all = {name: _right(each, labels) for name, each in alone.items()}, _right(together, labels)
     figures = {
         "held_out_rows": len(labels),
         "folds": len(learned.folds),
         "gain_in_nats": None if transformer is None else last[0],
-        **{f"{name}_accuracy": _accuracy(each, labels) for name, each in learned.weighed.items()},
+        "transformer_accuracy": None,
+        **{f"{name}_accuracy": float(each.mean()) for name, each in right.items()},
         **dict.fromkeys([f"{name}_accuracy" for name in given]),
-        "transformer_accuracy": None if transformer is None else _accuracy(transformer, labels),
-        "accuracy": _accuracy(together, labels),
+        "accuracy": float(by_all.mean()),
+        "more_often_right": _more_often(right, by_all),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
     return Readers(readers), whole, figures
@@ -164,6 +167,8 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     alone = alone or f"{others} alone {figures['accuracy']:.4f}"  # rules by themselves
     if " and " in others and not readers.transformer.weight:
         alone = f"{alone}, together {figures['accuracy']:.4f}"
+    if better := figures.get("more_often_right"):
+        alone = f"{alone}. The weights give the lowest log loss, but {named(better)} alone is right more often here"
     if "promise" in figures:
         return f"{alone}. {TOO_LITTLE}, so the model answers by {others} alone"
     if accuracies[TRANSFORMER] is None:
@@ -178,6 +183,15 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     )
 
 
-def _accuracy(logits: FloatArray, labels: Array) -> float:
+def _right(logits: FloatArray, labels: Array) -> BoolArray:
+    """Return the rows that are answered rightly."""
     multilabel = labels.ndim == 2
-    return float(correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel).mean())
+    return correct_rows(probabilities(logits, multilabel=multilabel), labels, multilabel=multilabel)
+
+
+def _more_often(right: Mapping[str, BoolArray], by_all: BoolArray) -> str | None:
+    """Return the reader that alone is right more often than all together, by more than one standard error."""
+    best = max(right, key=lambda name: right[name].mean(), default="")
+    if best and right[best].sum() - by_all.sum() > np.sqrt((right[best] != by_all).sum()):
+        return best
+    return None
