@@ -222,7 +222,7 @@ def test_the_body_reader_scores_as_in_python(page: Page, texts: int) -> None:
     rows = rows_of(asked, [number % 2 for number in range(len(asked))], inputs)
     reader = fit_body(body, rows, folds_of(rows.truth, seed=0)).reader
     assert reader.head.shape == ((1, 2, 2) if texts == 1 else (2, 3, 2))
-    described = {"words": reader.words, "pieces": reader.pieces}
+    described = {"words": reader.words, "pieces": reader.pieces, "pseudocount": reader.pseudocount}
     arrays = {
         name: getattr(reader, name).ravel().tolist() for name in ("weights", "values", "piece_values", "head", "bias")
     }

@@ -78,7 +78,7 @@ def _compute(step: Step, read: list[Array]) -> Array:
         return np.array([x[rows].sum(axis=0) / max(1, len(rows)) for rows in settings["parts"]]).reshape(-1, x.shape[1])
     if step.operation == "share":
         of_text = [sum(x[np.array(settings["texts"]) == text]) for text in settings["texts"]]
-        return np.divide(x, of_text, out=np.zeros_like(x), where=x > 0)
+        return np.divide(x, np.array(of_text) + settings["pseudocount"], out=np.zeros_like(x), where=x > 0)
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
 

@@ -109,13 +109,14 @@ def of_a_number() -> Predictor:
     return Predictor(dataclasses.replace(trained, config=trained.config.model_copy(update={"target": target})))
 
 
-def with_body(trained: TrainedModel, texts: int = 1) -> TrainedModel:
+def with_body(trained: TrainedModel, texts: int = 1, pseudocount: float = 3.0) -> TrainedModel:
     """The same model with a body beside its readers. It knows "plot" and "not", and "is" and "again" by pieces."""
     draw = np.random.default_rng(5)
     sizes = {"values": (2, 4), "piece_values": (3, 4), "head": (texts, 4, 3), "bias": (3,)}
     arrays: Any = {name: draw.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     words, pieces = ("plot", "not"), ("<is", "is>", "gain")
-    body = BodyReader(body="own", words=words, pieces=pieces, weights=np.array([0.25, 1.0], np.float32), **arrays)
+    known: Any = {"words": words, "pieces": pieces, "weights": np.array([0.25, 1.0], np.float32)}
+    body = BodyReader(body="own", pseudocount=pseudocount, **known, **arrays)
     readers = Readers.weighing({**trained.config.weights, "body": 0.8})
     config = trained.config.model_copy(update={"readers": readers})
     return dataclasses.replace(trained, config=config, readers={**trained.readers, "body": body})
@@ -126,6 +127,7 @@ KINDS: dict[str, Callable[[], tuple[Predictor, Any]]] = {
     "a number": lambda: (of_a_number(), TEXT),
     "rows": lambda: (Predictor(of_rows()), ROW),
     "the body": lambda: (Predictor(with_body(two_readers())), TEXT),
+    "the body, of older versions": lambda: (Predictor(with_body(two_readers(), pseudocount=0)), TEXT),
     "the body, of rows": lambda: (Predictor(with_body(of_rows(), texts=2)), ROW),
     **{name: lambda config=config: (predictor_of(config), TEXT) for name, config in DESIGNS.items()},  # type: ignore[misc]
 }
@@ -184,7 +186,7 @@ def test_the_body_shows_its_words_and_adds_up() -> None:
     np.testing.assert_allclose(found["body.words"][[1, 2]], [body.values[0], body.piece_values[:2].mean(axis=0)])
     assert not found["body.words"][[0, 3]].any()
     assert found["body.weights"].tolist() == [0, 0.25, 1, 0]
-    assert found["body.shares"].tolist() == pytest.approx([0, 0.2, 0.8, 0])
+    assert found["body.shares"].tolist() == pytest.approx([0, 0.25 / 4.25, 1 / 4.25, 0])
     np.testing.assert_allclose(found["body.scores"], predictor.alone("body", ["The plot is thin"])[0], rtol=1e-5)
     assert as_json(found)["body_words"] == found.words
     stages = dict(zip([matrix.step.name for matrix in found], stages_of(found), strict=True))
@@ -201,7 +203,7 @@ def test_the_body_of_a_row_has_a_mean_for_each_text() -> None:
         "the (unknown, review)", "plot (review)", "is (2 pieces, review)", "thin (unknown, review)",
         "not (reply)", "again (1 piece, reply)",
     )  # fmt: skip
-    assert found["body.shares"].tolist() == pytest.approx([0, 0.2, 0.8, 0, 0.5, 0.5])
+    assert found["body.shares"].tolist() == pytest.approx([0, 0.25 / 4.25, 1 / 4.25, 0, 0.2, 0.2])
     np.testing.assert_allclose(found["body.scores"], predictor.alone("body", [INPUTS.compose(ROW)])[0], rtol=1e-5)
 
 

@@ -50,13 +50,14 @@ def body_steps(reader: BodyReader, text: str, inputs: Inputs | None) -> tuple[di
     values = values.reshape(len(words), texts * size)
     weights = np.array([word.weight for word in words], np.float32)
     whole = np.bincount(fields, weights, minlength=texts)[fields]
-    shares = (weights / np.maximum(whole, np.finfo(np.float32).tiny)).astype(np.float32)
+    rest = reader.pseudocount
+    shares = (weights / np.maximum(whole + rest, np.finfo(np.float32).tiny)).astype(np.float32)
     mean, head = shares @ values, reader.head.reshape(texts * size, width).T
     steps = [
         _step("given", "body.parts", wide, axes=(PARTS, FEATURES)),
         _step("part-mean", "body.words", values, "body.parts", axes=(WORDS, FEATURES), parts=parts),
         _step("given", "body.weights", weights, axes=(WORDS,)),
-        _step("share", "body.shares", shares, "body.weights", axes=(WORDS,), texts=fields.tolist()),
+        _step("share", "body.shares", shares, "body.weights", axes=(WORDS,), texts=fields.tolist(), pseudocount=rest),
         _step("weighted-mean", "body.mean", mean, "body.shares", "body.words", axes=(FEATURES,)),
         _step("weight", "body.head", head, axes=(CLASSES, FEATURES)),
         matrix("weight", "body.bias", reader.bias),

@@ -175,7 +175,8 @@ function sources(matrices, matrix, cell) {
     }
     case "share": {
       const cells = row(x, before).filter(([index]) => settings.texts[index] === settings.texts[last]);
-      return { groups: [[x, cells]], value: number(x, cell) / (sum(cells.map((at) => number(x, at))) || 1) };
+      const whole = sum(cells.map((at) => number(x, at))) + settings.pseudocount;
+      return { groups: [[x, cells]], value: number(x, cell) / (whole || 1) };
     }
     case "query-scores": return products([x, row(x, cell)], group(a, (query) => row(query, [])), 1 / Math.sqrt(settings.d_model));
     case "weighted-mean": return products([x, row(x, [])], [a, column(a, [], last)]);

@@ -9,6 +9,7 @@ export class BodyReader {
   /** `described`: the parsed words.json. `arrays`: those of values.safetensors. */
   constructor(described, arrays) {
     const { head, bias } = arrays, size = arrays.values.length / described.words.length;
+    this.pseudocount = described.pseudocount ?? 0;
     Object.assign(this, { bias, head, size, weights: arrays.weights, texts: head.length / (size * bias.length) });
     this.words = valuesOf(described.words, arrays.values, size);
     this.pieces = valuesOf(described.pieces, arrays.piece_values, size);
@@ -28,7 +29,7 @@ export class BodyReader {
     means.forEach(({ sum, whole }, text_) => sum.forEach((value, place) => {
       if (!value) return;
       for (let output = 0; output < width; output += 1) {
-        scores[output] += (value / whole) * this.head[(text_ * this.size + place) * width + output];
+        scores[output] += (value / (whole + this.pseudocount)) * this.head[(text_ * this.size + place) * width + output];
       }
     }));
     return scores;

@@ -13,7 +13,7 @@ from scipy import sparse
 from glassformer.data.arrays import FloatArray
 from glassformer.data.gathered import blocks, gathered
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.body.vectors import Body
+from glassformer.readers.body.vectors import PSEUDOCOUNT, Body
 from glassformer.readers.counting.corpus import Corpus
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.readers.linear import Head, fit_head
@@ -91,7 +91,7 @@ def means_of(body: Body, texts: Sequence[str], fields: int, work: Path | None = 
         vectors, weights = body.of_words([words[word] for word in here.tolist()])
         sums = sparse.csr_matrix((weights[columns], (places, columns)), shape=(len(part) * fields, len(here)))
         whole = np.asarray(sums.sum(axis=1))
-        found = (sums @ vectors) / np.maximum(whole, np.finfo(np.float32).tiny)
+        found = (sums @ vectors) / (whole + PSEUDOCOUNT)
         found = found if body.stretch is None else found @ body.stretch
         return found.astype(np.float32).reshape(len(part), -1)
 
@@ -115,6 +115,7 @@ def _reader(body: Body, head: Head, texts: int) -> BodyReader:
         piece_values=_rounded(pieces),
         head=_rounded(by_text),
         bias=head.bias.astype(np.float32),
+        pseudocount=PSEUDOCOUNT,
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
@@ -44,6 +44,7 @@ class BodyReader(Lexicon, Reader):
         piece_values: (pieces, values)
         head: (texts, values, width). It turns the values of a word into its scores, in each text of a row.
         bias: (width,)
+        pseudocount: what is added to the weights of the words of a text, to divide by. 0 in folders of older versions.
     """
 
     body: str
@@ -52,6 +53,7 @@ class BodyReader(Lexicon, Reader):
     piece_values: FloatArray
     head: FloatArray
     bias: FloatArray
+    pseudocount: float = 0.0
 
     @cached_property
     def _scores(self) -> FloatArray:
@@ -96,7 +98,7 @@ class BodyReader(Lexicon, Reader):
             fields[place], weights[place], scores[place] = self._rare(words[place])
         mean = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)) * len(self.head) + fields
         whole = np.bincount(mean, weights, minlength=(len(bounds) - 1) * len(self.head))
-        shares = weights / np.maximum(whole, np.finfo(np.float32).tiny)[mean]
+        shares = weights / np.maximum(whole + self.pseudocount, np.finfo(np.float32).tiny)[mean]
         return (scores * shares[:, None]).astype(np.float32)
 
     def _looked_up(self, word: str) -> tuple[int, float, FloatArray | float]:
@@ -120,7 +122,7 @@ class BodyReader(Lexicon, Reader):
             name: getattr(self, name).astype(np.float16) for name in ("weights", "values", "piece_values", "head")
         }
         save_file(tensors | {"bias": self.bias}, folder / VALUES_FILE)
-        described = {"body": self.body, "words": self.words, "pieces": self.pieces}
+        described = {"body": self.body, "words": self.words, "pieces": self.pieces, "pseudocount": self.pseudocount}
         (folder / WORDS_FILE).write_text(json.dumps(described, ensure_ascii=False, indent=0), encoding="utf-8")
 
     @classmethod
@@ -148,7 +150,7 @@ class BodyReader(Lexicon, Reader):
             if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
                 raise GlassformerError(f"{file}: {name} holds something else than finite numbers; the file is damaged")
         wide: dict[str, Any] = {name: tensor.astype(np.float32) for name, tensor in tensors.items()}
-        return cls(body=described.body, words=described.words, pieces=described.pieces, **wide)
+        return cls(**dict(described), **wide)
 
 
 class _Described(BaseModel):
@@ -159,3 +161,4 @@ class _Described(BaseModel):
     body: str
     words: tuple[str, ...]
     pieces: tuple[str, ...]
+    pseudocount: float = Field(default=0.0, ge=0, allow_inf_nan=False)
