@@ -167,7 +167,7 @@ def without_settings(folder: Path) -> None:
         (parts(MEAN, ("LSTM", {})), UsageError, "LSTM in 2_LSTM cannot be read"),
         (parts(MEAN, ("Dense", {"out_features": 3, "activation_function": "x.Tanh"})), UsageError, "x.Tanh"),
         (parts(MEAN, ("Dense", {})), GlassformerError, "a dense layer names no out_features"),
-        (with_file("config.json", '{"format": "glassformer-classifier"}'), UsageError, "--format transformers"),
+        (with_file("config.json", '{"format": "glassformer-classifier"}'), UsageError, "in the format transformers"),
         (parts(MEAN, ("Dense", {"out_features": 3, "activation_function": "torch.nn.modules.activation.Tanh"})),
          UsageError, "2_Dense: there is no model.safetensors"),
         (named(type="custom_code.Pooling"), UsageError, "code of its own; none is run"),
