@@ -48,8 +48,8 @@ class Checkpoint:
         if not isinstance(found, str) or found not in MODEL_TYPES:
             if str(self.raw.get("format", "")).startswith("glassformer"):
                 raise UsageError(
-                    f"{self.where}: this is a model of glassformer; its transformer can be read after `glassformer export` "
-                    "in the format transformers"
+                    f"{self.where}: this is a model of glassformer; its transformer can be read after `glassformer "
+                    "export` in the format transformers"
                 )
             kind = f"of the type {found!r}" if found else "of an unnamed type (its config.json has no model_type)"
             raise UsageError(f"{self.where}: the model is {kind}; weights of {', '.join(MODEL_TYPES)} can be read")
