@@ -79,6 +79,9 @@ def _compute(step: Step, read: list[Array]) -> Array:
     if step.operation == "share":
         of_text = [sum(x[np.array(settings["texts"]) == text]) for text in settings["texts"]]
         return np.divide(x, np.array(of_text) + settings["pseudocount"], out=np.zeros_like(x), where=x > 0)
+    if step.operation == "unit-length":
+        lengths = [np.linalg.norm(x[np.array(settings["vectors"]) == vector]) for vector in settings["vectors"]]
+        return x / np.array(lengths)
     assert step.operation in ("scale", "divide"), step.operation
     return x * settings["factor"] if step.operation == "scale" else x / settings["divisor"]
 
@@ -147,6 +150,9 @@ FUNCTIONS: Mapping[str, Callable[[Array], Array]] = {
 }
 PLAIN: Mapping[str, Callable[..., Array]] = {
     "same": lambda x: x,
+    "tf-idf": lambda x, idf: (1 + np.log(x)) * idf,
+    "scaled-rows": lambda x, weights: x[:, None] * weights,
+    "scaled-rows-plus": lambda x, weights, added: x[:, None] * weights + added,
     "ordered-logits": _ordered,
     "add": lambda a, b: a + b,
     "rotate": _rotate,

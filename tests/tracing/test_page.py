@@ -12,7 +12,7 @@ from glassformer.tracing.trace import Trace, trace
 from glassformer.tracing.writing import render
 from tests.explanation.test_explain import two_readers
 from tests.prediction.samples import small_trained_model
-from tests.tracing.test_trace import DESIGNS, TEXT, predictor_of
+from tests.tracing.test_trace import DESIGNS, KINDS, TEXT, predictor_of
 
 
 def document(page: str) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def test_the_page_holds_every_number() -> None:
 
 
 def test_a_step_of_ours_has_a_title_in_words() -> None:
-    for design in DESIGNS.values():
-        for data in document(render(trace(predictor_of(design), TEXT)))["matrices"]:
+    for make in KINDS.values():
+        for data in document(render(trace(*make())))["matrices"]:
             assert data["operation"] == "weight" or data["title"] not in data["name"], data["name"]
 
 

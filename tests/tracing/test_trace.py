@@ -136,8 +136,13 @@ KINDS: dict[str, Callable[[], tuple[Predictor, Any]]] = {
 
 def recompute(predictor: Predictor, found: Trace) -> dict[str, Any]:
     tensors = {name: tensor.detach().numpy() for name, tensor in tensors_of(predictor.trained.model).items()}
-    names = ("token_ids", "counting.ngrams", "counting.bias", "body.parts", "body.weights", "body.head", "body.bias")
-    given = {matrix.step.name: matrix.values for matrix in found if matrix.step.name in (*names, "base", "costs")}
+    of_readers = ("counting.", "body.")
+    given = {
+        matrix.step.name: matrix.values
+        for matrix in found
+        if matrix.step.operation in ("given", "weight")
+        and (matrix.step.name.startswith(of_readers) or matrix.step.name in ("token_ids", "base", "costs"))
+    }
     return recomputed([matrix.step for matrix in found], tensors, given)
 
 

@@ -13,7 +13,7 @@ from glassformer.data.wording import counted
 from glassformer.explanation.counting import named
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.ngrams import field_of, words_of
-from glassformer.tracing.steps import CLASSES, FEATURES, PARTS, WORDS, Matrix, Step, matrix
+from glassformer.tracing.steps import CLASSES, FEATURES, PARTS, WORDS, Matrix, matrix, with_axes
 
 
 class _Word(NamedTuple):
@@ -54,23 +54,17 @@ def body_steps(reader: BodyReader, text: str, inputs: Inputs | None) -> tuple[di
     shares = (weights / np.maximum(whole + rest, np.finfo(np.float32).tiny)).astype(np.float32)
     mean, head = shares @ values, reader.head.reshape(texts * size, width).T
     steps = [
-        _step("given", "body.parts", wide, axes=(PARTS, FEATURES)),
-        _step("part-mean", "body.words", values, "body.parts", axes=(WORDS, FEATURES), parts=parts),
-        _step("given", "body.weights", weights, axes=(WORDS,)),
-        _step("share", "body.shares", shares, "body.weights", axes=(WORDS,), texts=fields.tolist(), pseudocount=rest),
-        _step("weighted-mean", "body.mean", mean, "body.shares", "body.words", axes=(FEATURES,)),
-        _step("weight", "body.head", head, axes=(CLASSES, FEATURES)),
+        with_axes((PARTS, FEATURES), "given", "body.parts", wide),
+        with_axes((WORDS, FEATURES), "part-mean", "body.words", values, "body.parts", parts=parts),
+        with_axes((WORDS,), "given", "body.weights", weights),
+        with_axes((WORDS,), "share", "body.shares", shares, "body.weights", texts=fields.tolist(), pseudocount=rest),
+        with_axes((FEATURES,), "weighted-mean", "body.mean", mean, "body.shares", "body.words"),
+        with_axes((CLASSES, FEATURES), "weight", "body.head", head),
         matrix("weight", "body.bias", reader.bias),
         matrix("linear-with-bias", "body.scores", head @ mean + reader.bias, "body.mean", "body.head", "body.bias"),
     ]
     names = {WORDS: tuple(word.name for word in words), PARTS: tuple(part for word in words for part in word.parts)}
     return names, steps
-
-
-def _step(
-    operation: str, name: str, values: FloatArray, *inputs: str, axes: tuple[str, ...], **settings: object
-) -> Matrix:
-    return Matrix(step=Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings), values=values)
 
 
 def _read(reader: BodyReader, text: str, inputs: Inputs | None) -> Iterator[_Word]:

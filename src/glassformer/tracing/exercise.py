@@ -25,9 +25,23 @@ _OVER_A_ROW = (
     "query-scores",
     "z-score",
     "share",
+    "unit-length",
 )
 _OVER_A_COLUMN = ("mean", "max", "weighted-mean", "column-sum", "softmax-of-columns")
-_OF_ONE_NUMBER = ("add", "add-with-bias", "gate", "product", "two-products", "complement", "scale", "divide", "sigmoid")
+_OF_ONE_NUMBER = (
+    "add",
+    "add-with-bias",
+    "gate",
+    "product",
+    "two-products",
+    "complement",
+    "scale",
+    "divide",
+    "sigmoid",
+    "tf-idf",
+    "scaled-rows",
+    "scaled-rows-plus",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

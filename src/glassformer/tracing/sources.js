@@ -178,6 +178,13 @@ function sources(matrices, matrix, cell) {
       const whole = sum(cells.map((at) => number(x, at))) + settings.pseudocount;
       return { groups: [[x, cells]], value: number(x, cell) / (whole || 1) };
     }
+    case "tf-idf": return { groups: [[x, [cell]], group(a, () => [cell])], value: a ? (1 + Math.log(number(x, cell))) * number(a, cell) : NaN };
+    case "unit-length": {
+      const cells = row(x, before).filter(([index]) => settings.vectors[index] === settings.vectors[last]);
+      return { groups: [[x, cells]], value: number(x, cell) / Math.hypot(...cells.map((at) => number(x, at))) };
+    }
+    case "scaled-rows": case "scaled-rows-plus":
+      return products([x, [[cell[0]]]], group(a, () => [cell]), 1, operation === "scaled-rows" ? null : group(b, () => [cell]));
     case "query-scores": return products([x, row(x, cell)], group(a, (query) => row(query, [])), 1 / Math.sqrt(settings.d_model));
     case "weighted-mean": return products([x, row(x, [])], [a, column(a, [], last)]);
     case "flatten": {

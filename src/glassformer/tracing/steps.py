@@ -72,7 +72,11 @@ class Matrix:
 
 def matrix(operation: str, name: str, values: Array, *inputs: str, rows: str = "", **settings: Any) -> Matrix:
     """Return a matrix with a column for each score, or one row of them."""
-    axes = (rows, CLASSES) if rows else (CLASSES,)
+    return with_axes((rows, CLASSES) if rows else (CLASSES,), operation, name, values, *inputs, **settings)
+
+
+def with_axes(axes: Axes, operation: str, name: str, values: Array, *inputs: str, **settings: Any) -> Matrix:
+    """Return a matrix whose axes mean this."""
     step = Step(name=name, operation=operation, inputs=inputs, axes=axes, settings=settings)
     return Matrix(step=step, values=values.astype(np.float32))
 

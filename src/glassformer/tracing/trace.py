@@ -12,19 +12,17 @@ from torch import Tensor
 
 from glassformer.data.arrays import Array, FloatArray, IntArray
 from glassformer.data.input_layout import Layout, tokens_written
-from glassformer.data.inputs import Inputs
 from glassformer.data.tokenizers import START_ID
 from glassformer.errors import UsageError
-from glassformer.explanation.counting import named
 from glassformer.explanation.question import read_text
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.answering_config import named as named_reader
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.body.reader import BodyReader
-from glassformer.readers.counting.reader import CountingReader, spread
 from glassformer.readers.encoder.prediction import EncoderReader
 from glassformer.readers.rules.reader import RulesReader
 from glassformer.tracing.body import body_steps
+from glassformer.tracing.counting import counting_steps
 from glassformer.tracing.hearing import hear
 from glassformer.tracing.planning import plan
 from glassformer.tracing.steps import (
@@ -40,6 +38,7 @@ from glassformer.tracing.steps import (
     Step,
     TracedTarget,
     matrix,
+    with_axes,
 )
 
 MOST_NUMBERS = 3_000_000
@@ -186,12 +185,12 @@ def _after_the_scores(
     by_reader: dict[str, tuple[str, Array]] = {}
     for reader in config.weights:
         if reader == "counting" and counting is not None:
-            names[NGRAMS], shares, bias = _counted(counting, text, config.inputs)
-            found += _summed("counting", shares, bias, ("ngrams", "logits"), NGRAMS)
+            names[NGRAMS], steps = counting_steps(counting, text, config.inputs)
+            found += steps
             by_reader[reader] = found[-1].step.name, found[-1].values
         elif isinstance(ruled := predictor.trained.readers.get(reader), RulesReader):
-            names[RULES], shares = _matched(ruled, text)
-            found += _summed(reader, shares, ruled.bias, ("matched", "scores"), RULES)
+            names[RULES], steps = _matched(ruled, text)
+            found += steps
             by_reader[reader] = found[-1].step.name, found[-1].values
         elif reader == "transformer":
             by_reader[reader] = "logits", scores
@@ -224,34 +223,16 @@ def _after_the_scores(
     return names, [*found, *kind.steps(config.target, name, total)]
 
 
-def _counted(
-    reader: CountingReader, text: str, inputs: Inputs | None
-) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
-    """Return the known n-grams of a text, what each adds to the logits, and the bias."""
-    shares = reader.of_ngrams(text)
-    values = np.array(list(shares.values()), np.float32).reshape(len(shares), reader.n_classes)
-    return (
-        tuple(_named(ngram, family, inputs) for family, ngram in shares),
-        values,
-        spread(reader.bias[None], reader.n_classes)[0],
-    )
-
-
-def _matched(reader: RulesReader, text: str) -> tuple[tuple[str, ...], FloatArray]:
+def _matched(reader: RulesReader, text: str) -> tuple[tuple[str, ...], list[Matrix]]:
+    """Return the rules that match, and the matrices from what each adds to the scores."""
     (matched,) = reader.matcher.matches([text])
     values = np.zeros((len(matched), len(reader.saying.outputs)), reader.saying.precision)
     for row, (rule, added) in enumerate(reader.added(matched).items()):
         values[row, reader.rules[rule].label] = added
-    return tuple(map(reader.named, matched)), values
-
-
-def _summed(reader: str, shares: FloatArray, bias: FloatArray, names: tuple[str, str], rows: str) -> list[Matrix]:
-    """Return the shares of a reader, its bias and their sum."""
-    parts, total = (f"{reader}.{name}" for name in names)
-    return [
-        matrix("given", parts, shares, rows=rows),
-        matrix("weight", f"{reader}.bias", bias),
-        matrix("column-sum", total, shares.sum(axis=0) + bias, parts, f"{reader}.bias"),
+    return tuple(map(reader.named, matched)), [
+        matrix("given", "rules.matched", values, rows=RULES),
+        matrix("weight", "rules.bias", reader.bias),
+        matrix("column-sum", "rules.scores", values.sum(axis=0) + reader.bias, "rules.matched", "rules.bias"),
     ]
 
 
@@ -260,15 +241,8 @@ def _encoded(reader: EncoderReader, text: str) -> tuple[Matrix, ...]:
     (vector,), head = reader.vectors([text]), reader.weights.T
     names = ("encoder.vector", "encoder.weight", "encoder.bias")
     return (
-        Matrix(step=Step(name=names[0], operation="given", axes=(FEATURES,)), values=vector),
-        Matrix(step=Step(name=names[1], operation="weight", axes=(CLASSES, FEATURES)), values=head),
+        with_axes((FEATURES,), "given", names[0], vector),
+        with_axes((CLASSES, FEATURES), "weight", names[1], head),
         matrix("weight", names[2], reader.bias),
         matrix("linear-with-bias", "encoder.scores", head @ vector + reader.bias, *names),
     )
-
-
-def _named(ngram: str, family: str, inputs: Inputs | None) -> str:
-    shown, where = named(ngram, inputs)
-    if where is None or family == "characters":  # which are the same in each text
-        return f"{shown} ({family})"
-    return f"{shown} ({family}, {where})"
