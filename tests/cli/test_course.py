@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from glassformer.course.lessons import lessons
 from tests.cli.terminal import glassformer, misused
+from tests.test_house import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -57,12 +59,23 @@ def test_open_starts_jupyter_and_keeps_a_notebook_that_is_there(desk: Path, monk
     monkeypatch.setattr("glassformer.data.installed.is_installed", lambda package: package != "jupyterlab")
     notebook = desk / "01-averaging-the-past.ipynb"
     assert glassformer("course", 1, "--open").code == 0
-    assert started == [[sys.executable, "-m", "notebook", notebook.name]]
+    assert started == [[sys.executable, "-P", "-m", "notebook", notebook.name]]
     notebook.write_text("my answers", encoding="utf-8")
     assert glassformer("course", 1, "--open").code == 0
     assert notebook.read_text(encoding="utf-8") == "my answers"
     misused(glassformer("course", 1, "--open", "--out", "lesson.py"), "--open needs a notebook")
     assert not (desk / "lesson.py").exists()
+
+
+def test_open_runs_nothing_that_lies_beside_the_notebook(desk: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    installed = tmp_path_factory.mktemp("installed")
+    (installed / "jupyterlab.py").write_text("import json\nprint('Jupyter opens', json.loads('1'))", encoding="utf-8")
+    for name in ("json.py", "jupyterlab.py"):
+        (desk / name).write_text("raise SystemExit('ran what lies there')", encoding="utf-8")
+    command = [sys.executable, "-m", "glassformer", "course", "1", "--open"]
+    environment = os.environ | {"PYTHONPATH": f"{installed}:{ROOT / 'src'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["Jupyter opens 1"], done.stderr
 
 
 def test_open_without_jupyter_says_how_to_install_it(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,7 @@
 """Explanations of a number: `targets/number/explanation.py`."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,9 +114,7 @@ def test_the_number_of_a_changed_text_passes_the_goal() -> None:
 def test_the_nearer_end_of_the_interval_counts() -> None:
     question = Question.ask(of_a_number(), TEXT)
     near = AskedNumber(**{**vars(question.asked), "distance": 0.2})
-    found = find_counterfactual(
-        Question(predictor=question.predictor, text=question.text, asked=near), np.zeros(len(question.text.words))
-    )
+    found = find_counterfactual(replace(question, asked=near), np.zeros(len(question.text.words)))
     assert len(found.changes) == 1
     assert abs(found.prediction - near.value) > 0.2
 

@@ -88,10 +88,10 @@ def _reader(path: Path) -> str:
 
 
 def _open(reader: str, path: Path) -> None:
-    """Become Jupyter, so that Ctrl-C and the exit code are its own."""
+    """Become Jupyter, so that Ctrl-C and the exit code are its own. What lies where it starts is not imported."""
     import os
     import sys
 
     doing("")  # Jupyter speaks for itself
     sys.stdout.flush()
-    os.execv(sys.executable, [sys.executable, "-m", reader, str(path)])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", reader, str(path)])

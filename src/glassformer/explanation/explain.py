@@ -92,7 +92,7 @@ def explain(
     by_reader = shares_by_reader(question, method)
     shares = total_of(by_reader)
     without = sum(each.nothing for each in by_reader.values()) + question.asked.offset
-    margin = float(question.margins([cut.text])[0])
+    margin = question.margin
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
@@ -162,13 +162,12 @@ def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
     """Return the n-grams that move the margin most by counting."""
     if question.counted is None:
         return ()
-    direction = question.direction_of("counting")
-    shares = [(float(each.logits @ direction), each) for each in question.counted.ngrams]
-    strongest = sorted(shares, key=lambda pair: -abs(pair[0]))[:_NGRAMS_SHOWN]
+    shares = np.vecdot(question.counted.logits.astype(np.float64), question.direction_of("counting"))
     inputs, found = question.predictor.trained.config.inputs, []
-    for share, each in strongest:
-        ngram, where = named(each.ngram, inputs)
-        found.append(NgramInMargin(ngram=ngram, family=each.family, count=each.count, share=share, input=where))
+    for row in np.argsort(-np.abs(shares), kind="stable")[:_NGRAMS_SHOWN]:
+        (family, written), count = question.counted.ngrams[row], int(question.counted.counts[row])
+        ngram, where = named(written, inputs)
+        found.append(NgramInMargin(ngram=ngram, family=family, count=count, share=float(shares[row]), input=where))
     return tuple(found)
 
 

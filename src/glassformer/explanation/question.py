@@ -21,15 +21,17 @@ from glassformer.explanation.rules import RuledShares, ruled_shares
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.reader import RulesReader
+from glassformer.targets.answers import Scores
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A text, and what is asked about its answer."""
+    """A text, what is asked about its answer, and the scores that the answer follows from: `logits` (1, width)."""
 
     predictor: Answering
     text: TextInWords
     asked: Asked
+    logits: Scores
 
     @classmethod
     def ask(cls, predictor: Answering, text: str | Mapping[str, Any], **asked: Any) -> Question:
@@ -43,8 +45,10 @@ class Question:
             UsageError: what `Asked.of` raises.
         """
         text = read_text(predictor, text)
-        about = ask(predictor.trained.config.target, predictor.answer([text]), **asked)
-        return cls(predictor=predictor, text=TextInWords.cut(text), asked=about)
+        scores = predictor.reader_logits([text])
+        about = ask(predictor.trained.config.target, predictor.answers_of([text], scores), **asked)
+        logits = np.sum(list(scores.values()), axis=0)
+        return cls(predictor=predictor, text=TextInWords.cut(text), asked=about, logits=logits)
 
     @cached_property
     def layout(self) -> Layout:
@@ -56,8 +60,16 @@ class Question:
         """What a search for a change of words may reach."""
         return self.asked.goals(self.predictor.logits([self.text.text]))
 
+    @property
+    def margin(self) -> float:
+        return float(self._margins(self.logits)[0])
+
     def margins(self, texts: Sequence[str]) -> DoubleArray:
-        return self.predictor.logits(texts) @ self.asked.direction + self.asked.offset
+        return self._margins(self.predictor.logits(texts))
+
+    def _margins(self, logits: Scores) -> DoubleArray:
+        found: DoubleArray = logits @ self.asked.direction + self.asked.offset
+        return found
 
     def direction_of(self, reader: str) -> DoubleArray:
         """(width,) What a reader adds to the margin is its `scores @ direction`."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,15 +78,23 @@ class TextInWords:
 
     def without(self, numbers: Iterable[int]) -> str:
         """Return the text without these words. What stands between words stays."""
-        return self.changed(dict.fromkeys(numbers, ""))
+        pieces = self._pieces.copy()
+        for number in numbers:
+            pieces[2 * number + 1] = ""
+        return "".join(pieces)
 
     def changed(self, changes: Mapping[int, str]) -> str:
         """Return the text with other words in the place of those numbers. What stands between words stays."""
-        kept, end = [], 0
-        for number, word in enumerate(self.words):
-            kept += [self.text[end : word.start], changes.get(number, self.text[word.start : word.end])]
-            end = word.end
-        return "".join([*kept, self.text[end:]])
+        pieces = self._pieces.copy()
+        for number, word in changes.items():
+            pieces[2 * number + 1] = word
+        return "".join(pieces)
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        """What stands before the first word, the first word, what stands between it and the second, and so on."""
+        bounds = [0, *(bound for word in self.words for bound in (word.start, word.end)), len(self.text)]
+        return [self.text[start:end] for start, end in pairwise(bounds)]
 
 
 def _spans_of_words(text: str, first: int) -> Iterator[tuple[int, int]]:

@@ -164,13 +164,17 @@ class Answering(ABC, Generic[Given]):
         rows = self._tokens(texts)
         # A model whose transformer is silent encodes no rows.
         with_unknown = [text for text, row in zip(texts, rows, strict=False) if UNKNOWN_ID in row]
+        scores = self.weighed(self._read(texts, rows, on_progress), len(texts))
+        return self.answers_of(texts, scores, find_unknown=partial(self.unknown_words, with_unknown), **asked)
+
+    def answers_of(self, texts: Sequence[str], scores: Mapping[str, Scores], **about: Any) -> Given:
+        """Return the answers to texts from the result of `reader_logits`."""
         answers: Any = self.trained.config.target.answers(
-            self.weighed(self._read(texts, rows, on_progress), len(texts)),
+            scores,
             self.held_out,
             empty=np.array([not text.strip() for text in texts], dtype=np.bool_),
             texts=texts,
             seen=self.trained.seen,
-            find_unknown=partial(self.unknown_words, with_unknown),
-            **asked,
+            **about,
         )
         return answers

@@ -6,11 +6,9 @@ It needs NumPy alone, because exported models run where nothing else is installe
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
-from itertools import chain, repeat
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +16,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 from safetensors.numpy import save_file
 
-from glassformer.data.arrays import Array, FloatArray, check_is_file, read_arrays
+from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
 from glassformer.data.json_files import as_record, read_json
 from glassformer.errors import GlassformerError
-from glassformer.readers.counting.ngrams import Family, pieces_of, runs_of, words_of
+from glassformer.readers.counting.known import Found, Texts, finder
+from glassformer.readers.counting.ngrams import Family, words_of
 from glassformer.readers.reader import Reader
 
 NGRAMS_FILE, WEIGHTS_FILE = "counting.json", "counting.safetensors"
 _ROWS_AT_ONCE = 1_000
-_MOST_WORDS = 30_000  # whose pieces are remembered: 100 MB if all have 100 characters
-_UNKNOWN = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,10 +51,6 @@ class NgramWeights:
         """Return the fields alone: a pickle or copy holds no remembered words, whose function cannot be pickled."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    @cached_property
-    def index(self) -> dict[str, int]:
-        return {ngram: number for number, ngram in enumerate(self.ngrams)}
-
     def of_one_among(self, words: int) -> FloatArray:
         """Return about what a word that is new to a text of so many words adds to the outputs: (ngrams, outputs).
 
@@ -70,32 +63,24 @@ class NgramWeights:
             total += self.presence
         return total
 
-    def counts(self, texts: Iterable[Sequence[str]]) -> Counts:
+    def counts(self, texts: Texts) -> Counts:
         """Count the n-grams of each text, which is given as its words."""
-        return count(map(self._known_in, texts))
-
-    def _known_in(self, words: Sequence[str]) -> Iterable[int]:
-        """Return the numbers of the n-grams of a text, each as often as it occurs. `_UNKNOWN` has no weights."""
-        if self.family == "characters":
-            return chain.from_iterable(map(self._known_in_word, words))
-        return map(self.index.get, runs_of(words), repeat(_UNKNOWN))
+        rows = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+        found = self.find(texts)
+        return count(found.ngrams, rows[found.first], len(texts))
 
     @cached_property
-    def _known_in_word(self) -> Callable[[str], tuple[int, ...]]:
-        index = self.index  # a function that holds `self` would keep a replaced model in a server's memory
-
-        def known(word: str) -> tuple[int, ...]:
-            return tuple(index[piece] for piece in pieces_of(word) if piece in index)
-
-        return lru_cache(_MOST_WORDS)(known)  # many words occur in many texts
+    def find(self) -> Callable[[Texts], Found]:
+        """Find the n-grams in texts. (It holds no reader: a replaced one would stay in the memory of a server.)"""
+        return finder(self.family, self.ngrams)
 
     def of_ngrams(self, text: str) -> dict[str, FloatArray]:
         """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
         counts = self.counts([words_of(text)])
-        terms = self._terms(counts)
+        terms = self.terms(counts)
         return {self.ngrams[number]: row for number, row in zip(counts.ngrams.tolist(), terms, strict=True)}
 
-    def _terms(self, counts: Counts) -> FloatArray:
+    def terms(self, counts: Counts) -> FloatArray:
         """Return what each counted n-gram adds to the outputs of its text: (n-grams, outputs)."""
         total = np.zeros((len(counts.ngrams), self._outputs), np.float32)
         if self.tfidf is not None:
@@ -109,10 +94,10 @@ class NgramWeights:
         weights = self.tfidf if self.tfidf is not None else self.presence
         return 0 if weights is None else weights.shape[1]
 
-    def outputs(self, texts: Iterable[Sequence[str]]) -> FloatArray:
+    def outputs(self, texts: Texts) -> FloatArray:
         """Return what the n-grams of each text, given as its words, add up to: (texts, outputs)."""
         counts = self.counts(texts)
-        return sums_of(counts.ends, self._terms(counts))
+        return sums_of(counts.ends, self.terms(counts))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -268,20 +253,20 @@ class Counts(NamedTuple):
     ends: Array
 
 
-def count(ngrams: Iterable[Iterable[int]]) -> Counts:
-    """Count the numbers of known n-grams text by text."""
-    numbers, ends = array("q"), array("q", [0])
-    for of_text in ngrams:
-        numbers.extend(of_text)
-        ends.append(len(numbers))
-    flat, bounds = np.array(numbers, np.int64), np.array(ends, np.int64)
-    most = int(flat.max(initial=0)) + 1
-    # In ascending order, as sums of floats then do not depend on the order of the words.
-    found, counts = np.unique((_rows(bounds) * most + flat)[flat != _UNKNOWN], return_counts=True)
+def count(ngrams: Array, rows: IntArray, texts: int) -> Counts:
+    """Count the numbers of n-grams in each of so many texts, given the text of each."""
+    most = int(ngrams.max(initial=0)) + 1
+    codes = rows * most + ngrams
+    codes.sort(kind="stable")  # sums of floats then do not depend on the order of the words; it uses that of `rows`
+    begins = np.ones(len(codes) + 1, np.bool_)
+    np.not_equal(codes[1:], codes[:-1], out=begins[1:-1])
+    bounds = np.flatnonzero(begins)
+    found = codes[bounds[:-1]]
+    ends = np.searchsorted(found, np.arange(texts + 1) * most)
     return Counts(
-        ngrams=(found % most).astype(np.int32),
-        counts=counts.astype(np.float32),
-        ends=np.searchsorted(found, np.arange(len(bounds)) * most),
+        ngrams=(found - _rows(ends) * most).astype(np.int32),
+        counts=(bounds[1:] - bounds[:-1]).astype(np.float32),
+        ends=ends,
     )
 
 
@@ -300,13 +285,13 @@ def of_length_1(values: FloatArray, ends: Array) -> FloatArray:
 
 def _rows(ends: Array) -> Array:
     """Return the number of the text of each n-gram."""
-    return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    return np.repeat(np.arange(len(ends) - 1), ends[1:] - ends[:-1])
 
 
 def sums_of(ends: Array, terms: FloatArray) -> FloatArray:
     """Add up the terms (n-grams, outputs) of each text: (texts, outputs)."""
     total = np.zeros((len(ends) - 1, terms.shape[1]), np.float32)
-    filled = np.flatnonzero(np.diff(ends))
+    filled = np.flatnonzero(ends[1:] != ends[:-1])
     if len(filled):
         total[filled] = np.add.reduceat(terms, ends[filled], axis=0)
     return total
