@@ -1,12 +1,14 @@
 """The table of a project has changed since the desk read it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from glassformer.data.rows import batches_of
 from glassformer.desk.choosing import next_text
 from glassformer.desk.classes import give, move_class
 from glassformer.desk.decision import Decision
@@ -197,6 +199,24 @@ def test_a_table_that_cannot_be_read_any_more_changes_nothing(tmp_path: Path) ->
     assert list((tmp_path / "desk" / "tables").iterdir()) == [project.table], "nothing is left behind"
 
 
+def test_a_table_that_changes_after_it_was_copied_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = project_of(tmp_path, some_texts(2))
+    label(project, [1], "praise")
+    shifted = [(text,) for text in ["a first one", *some_texts(3)]]
+
+    def later(*given: Any, **more: Any) -> Iterator[pl.DataFrame]:
+        write_csv(tmp_path / "texts.csv", shifted, ("text",))
+        return batches_of(*given, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("glassformer.desk.reading_again.batches_of", later)
+        with pytest.raises(UsageError, match="changed while it was read"):
+            write(project, [(text,) for text in some_texts(3)], ("text",))
+    assert pl.read_csv(project.write_labels())["text"].to_list() == some_texts(1)
+    assert write(project, shifted, ("text",)) == "texts.csv has changed: 2 rows came"
+    assert pl.read_csv(project.write_labels())["text"].to_list() == some_texts(1)
+
+
 def test_folders_and_sheets_grow_too(tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     for name in ("praise", "blame"):
@@ -206,9 +226,14 @@ def test_folders_and_sheets_grow_too(tmp_path: Path) -> None:
     project.take(classes)
     (classes / ".hidden").write_text("")
     assert read_again(project, classes, "classes") is None
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "1.txt").write_text("doubt number 1")
+    (classes / "doubt").symlink_to(tmp_path / "linked")
+    assert read_again(project, classes, "classes") == "classes has changed: 1 row came"
+    assert read_again(project, classes, "classes") is None, "a link is copied as what it names"
     (classes / "blame" / "2.txt").write_text("blame number 2")
     assert read_again(project, classes, "classes") == "classes has changed: 1 row came"
-    assert project.store.counts() == {"praise": 1, "blame": 2}
+    assert project.store.counts() == {"praise": 1, "blame": 2, "doubt": 1}
     assert read_again(project, classes, "classes") is None
     rows = [["text"], ["a good film"], ["a bad film"]]
     book = write_workbook(tmp_path / "book.xlsx", {"One": rows, "Two": [["words"], ["x"]]})
@@ -219,6 +244,17 @@ def test_folders_and_sheets_grow_too(tmp_path: Path) -> None:
     assert read_again(sheets, book, "book.xlsx") == "book.xlsx has changed: 1 row came"
     assert (labels_of(sheets), left(sheets)) == ({2: "blame"}, [1, 3])
     assert sheets.store.facts["table"] == "book.xlsx#One"
+
+
+def test_a_broken_link_among_the_files_of_a_table_is_named(tmp_path: Path) -> None:
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    write_csv(shards / "1.csv", [("a film",)], ("text",))
+    project = Project.open(tmp_path / "desk")
+    project.take(shards)
+    (shards / "2.csv").symlink_to("nowhere.csv")
+    with pytest.raises(UsageError, match=r"holds '2.csv', a broken link"):
+        read_again(project, shards, "shards")
 
 
 def test_a_table_whose_columns_are_not_chosen_is_taken_anew(tmp_path: Path) -> None:

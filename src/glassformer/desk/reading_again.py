@@ -16,6 +16,7 @@ from glassformer.desk.filling import Changes, fill_again
 from glassformer.desk.project import Project
 from glassformer.desk.table_copy import copied, is_copy
 from glassformer.desk.table_read import columns_of, texts_of
+from glassformer.errors import UsageError
 
 
 def read_again(project: Project, address: Path, name: str) -> str | None:
@@ -45,11 +46,14 @@ def read_again(project: Project, address: Path, name: str) -> str | None:
         "other_texts": facts.get("other_texts", ()), "beside": facts.get("columns", ()),
     }  # fmt: skip
     notes: list[str] = []
-    with project.reading(), copied(file, copy):
-        batches = batches_of(files_of(address, notes.append), rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
+    files = files_of(address, notes.append)
+    with project.reading(), copied(file, copy) as aside:
+        batches = batches_of(files, rows_per_batch=ROWS_PER_BATCH, on_note=notes.append)
         first = next(batches)
         _, _, of_columns = columns_of(first, name, wanted, without_labels=facts["label"] is None)
         texts, of_texts = texts_of(itertools.chain([first], batches), facts)
+        if not is_copy(file, aside):  # rows of the copy would be taken for others
+            raise UsageError(f"{file} changed while it was read. Wait until the program that writes it ends")
         with project.store.change():
             said = in_words(name, fill_again(project.store, texts))
             table = with_part(Path(copy.name), part) if part else copy.name

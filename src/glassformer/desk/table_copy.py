@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +14,16 @@ from glassformer.data.formats.format import is_hidden
 
 
 @contextmanager
-def copied(table: Path, copy: Path) -> Iterator[None]:
-    """Copy a table. The copy is in its place after the `with` block, unless that raises."""
+def copied(table: Path, copy: Path) -> Iterator[Path]:
+    """Copy a table, and give the copy. It is in its place after the `with` block, unless that raises."""
     if table.is_dir():
         with folder_written_aside(copy) as aside:
             shutil.copytree(table, aside, dirs_exist_ok=True, ignore=_hidden_in)
-            yield
+            yield aside
     else:
         with written_aside(copy) as aside:
             shutil.copyfile(table, aside)
-            yield
+            yield aside
 
 
 def is_copy(table: Path, copy: Path) -> bool:
@@ -34,7 +35,8 @@ def is_copy(table: Path, copy: Path) -> bool:
 def _files_in(table: Path) -> list[Path]:
     if not table.is_dir():
         return [Path()]
-    names = (path.relative_to(table) for path in table.rglob("*") if path.is_file())
+    folders = os.walk(table, followlinks=True)  # as the copy does
+    names = (Path(folder, name).relative_to(table) for folder, _, inside in folders for name in inside)
     return sorted(name for name in names if not any(is_hidden(Path(part)) for part in name.parts))
 
 
