@@ -270,6 +270,12 @@ def test_a_reader_that_is_right_more_often_than_all_together_is_named() -> None:
         assert figures["more_often_right"] == ("counting" if told else None)
         said = "The weights give the lowest log loss, but counting alone is right more often here. "
         assert (said in readers_in_words(readers, figures)) == told
+    accuracies = {"counting_accuracy": 0.9, "transformer_accuracy": 0.7, "accuracy": 0.8}
+    figures = {**accuracies, "gain_in_nats": 5.0, "held_out_rows": 40, "more_often_right": "counting"}
+    assert each_alone(Readers.weighing({"counting": 1.0, "transformer": 0.5}), figures).partition(", both ")[2] == (
+        "together 0.8000, with a log loss 0.1250 lower than that of counting. "
+        "The weights give the lowest log loss, but counting alone is right more often here"
+    )
 
 
 def test_if_the_held_out_rows_contradict_all_readers_the_first_one_answers() -> None:

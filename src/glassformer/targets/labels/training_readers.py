@@ -167,20 +167,21 @@ def each_alone(readers: Readers, figures: dict[str, Any]) -> str:
     alone = alone or f"{others} alone {figures['accuracy']:.4f}"  # rules by themselves
     if " and " in others and not readers.transformer.weight:
         alone = f"{alone}, together {figures['accuracy']:.4f}"
-    if better := figures.get("more_often_right"):
-        alone = f"{alone}. The weights give the lowest log loss, but {named(better)} alone is right more often here"
+    better, but = figures.get("more_often_right"), ""
+    if better:
+        but = f". The weights give the lowest log loss, but {named(better)} alone is right more often here"
     if "promise" in figures:
-        return f"{alone}. {TOO_LITTLE}, so the model answers by {others} alone"
+        return f"{alone}{but}. {TOO_LITTLE}, so the model answers by {others} alone"
     if accuracies[TRANSFORMER] is None:
-        return f"{alone}. No transformer was trained, so the model answers by {others}"
+        return f"{alone}{but}. No transformer was trained, so the model answers by {others}"
     if not readers.transformer.weight:
-        return f"{alone}. These rows do not show that the transformer helps, so the model answers by {others} alone"
+        helps = "These rows do not show that the transformer helps"
+        return f"{alone}{but}. {helps}, so the model answers by {others} alone"
     if not others:
-        return f"{alone}. No other reader adds to it, so the model answers by the transformer alone"
+        return f"{alone}{but}. No other reader adds to it, so the model answers by the transformer alone"
     lower, all_of = figures["gain_in_nats"] / figures["held_out_rows"], "both" if len(accuracies) == 2 else "all"
-    return (
-        f"{alone}, {all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
-    )
+    together = f"{all_of} together {figures['accuracy']:.4f}, with a log loss {lower:.4f} lower than that of {others}"
+    return f"{alone}, {together}{but}"
 
 
 def _right(logits: FloatArray, labels: Array) -> BoolArray:
