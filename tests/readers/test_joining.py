@@ -90,6 +90,7 @@ def test_a_leading_reader_counts_more_until_many_rows_speak_against_it() -> None
         labels, first = answers(rows, 1.0)
         return join([first, answers(rows, 1.0, seed=1)[1]], labels, multilabel=False, leading=leading).weights
 
+    assert weights(0, leading=1) == (0.25, 0.8), "about three times as much"
     led, leads = weights(6, leading=1)
     assert leads - led == pytest.approx(0.75, abs=0.2)
     assert weights(5000, leading=1) == pytest.approx(weights(5000, leading=None), abs=0.02)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,9 +47,9 @@ def join(
         labels: class numbers (rows,), or ones and zeros (rows, n_classes) with `multilabel`.
         row_weights: (rows,)
         fixed: (rows, n_classes) what is added to the sum as it is. The rows that it decides do not count.
-        leading: the number of a reader that has read far more than these rows. Until the held-out rows say otherwise,
-            it counts four times as much as each other one. Its weight is a mean over two models, one of which leaves
-            it out, by how likely each is: the Laplace approximation of MacKay 1992, §2.3, and odds of 4 to 1.
+        leading: the number of a reader that has read far more than these rows. Before held-out rows, it counts about
+            three times as much as each other one. The weights are means over two models, one of which leaves this
+            reader out. Each counts by how likely it is: Laplace's approximation (MacKay 1992, §2.3), odds of 4 to 1.
     """
     first = logits[0] if fixed is None else fixed
     beside = np.zeros(first.shape) if fixed is None else fixed.astype(np.float64)
@@ -66,33 +66,36 @@ def join(
         slopes = together.reshape(readers, first.size) @ (gradient * weigh[:, None]).reshape(-1)
         return -float(likely @ weigh), slopes
 
-    def fit(means: Array, heaviest: Array, deviation: float) -> tuple[Array, float]:
-        """Return the weights, and the log of how likely the labels are, whatever the weights."""
-
-        def penalised(weights: Array) -> tuple[float, Array]:
-            value, slopes = loss(weights)
-            away = (weights - means) / deviation
-            return value + float(away @ away) / 2, slopes + away / deviation
-
-        bounds, precise = [(0, most) for most in heaviest], {"ftol": 1e-14, "gtol": 1e-8}
-        found = minimize(penalised, means, jac=True, method="L-BFGS-B", bounds=bounds, options=precise)
-        free = np.flatnonzero(heaviest)
-        steps = _STEP * np.eye(readers)[free]
-        bend = [(penalised(found.x + step)[1] - penalised(found.x - step)[1])[free] / (2 * _STEP) for step in steps]
-        return found.x, -found.fun - np.linalg.slogdet(deviation**2 * np.array(bend))[1] / 2
-
     if not readers:
         return Joined(weights=(), loss=round(loss(np.zeros(0))[0], 6))
     heaviest = np.full(readers, HEAVIEST)
     if leading is None or readers == 1:
-        weights, _ = fit(np.full(readers, readers**-0.5), heaviest, 1.0 if readers == 1 else _DEVIATION)
+        weights, _ = _fit(loss, np.full(readers, readers**-0.5), heaviest, 1.0 if readers == 1 else _DEVIATION)
     else:
         leads = np.arange(readers) == leading
-        weights, likely = fit(np.where(leads, _LEADING, _LED), heaviest, _DEVIATION)
-        others, without = fit(np.where(leads, 0, _LED), np.where(leads, 0, HEAVIEST), _DEVIATION)
+        weights, likely = _fit(loss, np.where(leads, _LEADING, _LED), heaviest, _DEVIATION)
+        others, without = _fit(loss, np.where(leads, 0, _LED), np.where(leads, 0, HEAVIEST), _DEVIATION)
         weights = others + expit(np.log(_KNOWS) + likely - without) * (weights - others)
     weights = weights.round(6)  # the digits beyond differ between machines
     return Joined(weights=tuple(map(float, weights)), loss=round(loss(weights)[0], 6))
+
+
+def _fit(
+    loss: Callable[[Array], tuple[float, Array]], means: Array, heaviest: Array, deviation: float
+) -> tuple[Array, float]:
+    """Return the weights, and the log of how likely the labels are, whatever the weights."""
+
+    def penalised(weights: Array) -> tuple[float, Array]:
+        value, slopes = loss(weights)
+        away = (weights - means) / deviation
+        return value + float(away @ away) / 2, slopes + away / deviation
+
+    bounds, precise = [(0, most) for most in heaviest], {"ftol": 1e-14, "gtol": 1e-8}
+    found = minimize(penalised, means, jac=True, method="L-BFGS-B", bounds=bounds, options=precise)
+    free = np.flatnonzero(heaviest)
+    steps = _STEP * np.eye(len(means))[free]
+    bend = [(penalised(found.x + step)[1] - penalised(found.x - step)[1])[free] / (2 * _STEP) for step in steps]
+    return found.x, -found.fun - np.linalg.slogdet(deviation**2 * np.array(bend))[1] / 2
 
 
 def likelihood(total: Array, truth: Array, *, multilabel: bool) -> tuple[Array, Array]:
