@@ -78,10 +78,7 @@ class TextInWords:
 
     def without(self, numbers: Iterable[int]) -> str:
         """Return the text without these words. What stands between words stays."""
-        pieces = self._pieces.copy()
-        for number in numbers:
-            pieces[2 * number + 1] = ""
-        return "".join(pieces)
+        return self.changed(dict.fromkeys(numbers, ""))
 
     def changed(self, changes: Mapping[int, str]) -> str:
         """Return the text with other words in the place of those numbers. What stands between words stays."""

@@ -24,10 +24,8 @@ def counting_steps(reader: CountingReader, text: str, inputs: Inputs | None) -> 
     steps, inputs_of_shares = list[Matrix](), list[str]()
     shares = np.zeros((len(names), reader.n_classes), np.float32)
     if any(family.tfidf is not None for family, _ in found):
-        values, weights = (
-            _joined(tfidf_values(of, family.idf) for family, of in found),
-            _weights(reader, found, "tfidf"),
-        )
+        values = _joined(tfidf_values(of, family.idf) for family, of in found)
+        weights = _weights(reader, found, "tfidf")
         steps += [*_values(found, values), matrix("weight", "counting.value-weights", weights, rows=NGRAMS)]
         shares = values[:, None] * weights
         inputs_of_shares += ["counting.values", "counting.value-weights"]

@@ -44,7 +44,8 @@ class BodyReader(Lexicon, Reader):
         piece_values: (pieces, values)
         head: (texts, values, width). It turns the values of a word into its scores, in each text of a row.
         bias: (width,)
-        pseudocount: what is added to the weights of the words of a text, to divide by. 0 in folders of older versions.
+        pseudocount: the weighted sum of a text is divided by the weights of its words and this number. It is 0 in
+            folders of older versions.
     """
 
     body: str

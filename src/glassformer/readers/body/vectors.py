@@ -26,8 +26,8 @@ COMMON = 1e-3
 """A word that is this share of all words counts half as much in the mean of a text as a rare one: a of Arora et al.
 (2017), eq. 3."""
 PSEUDOCOUNT = 3.0
-"""The mean of a text is divided by the weights of its words and this, as if it had three rare words more that stand for
-nothing. So a text of few words says little."""
+"""The weighted sum of a text is divided by the weights of its words and this number, as if the text had three more rare
+words that stand for nothing. So a text of few words says little."""
 PIECE_LENGTHS = range(3, 7)  # characters, as in Bojanowski et al. (2017), §3.2
 _MOST_BYTES = 1 << 30  # of words and pieces
 _MOST = 65_504.0  # the largest number of float16, in which scales are written

@@ -257,7 +257,8 @@ def count(ngrams: Array, rows: IntArray, texts: int) -> Counts:
     """Count the numbers of n-grams in each of so many texts, given the text of each."""
     most = int(ngrams.max(initial=0)) + 1
     codes = rows * most + ngrams
-    codes.sort(kind="stable")  # sums of floats then do not depend on the order of the words; it uses that of `rows`
+    # Sums of floats then do not depend on the order of the words. A stable sort uses that the rows are nearly in order.
+    codes.sort(kind="stable")
     begins = np.ones(len(codes) + 1, np.bool_)
     np.not_equal(codes[1:], codes[:-1], out=begins[1:-1])
     bounds = np.flatnonzero(begins)
