@@ -242,7 +242,8 @@ class Project:
         """Write the labels and every decision as tables whose versions can be compared, and return their paths.
 
         Decisions stand in their order, also those that were undone: who decided what about which text and when, and
-        what the model of which round had suggested. If there are rules, they are written too.
+        what the model of which round had suggested. The row of a text that is gone from the table is null. If there are
+        rules, they are written too.
 
         Raises:
             UsageError: the project has no table, or the folder cannot be written to or holds another file of a name.
@@ -273,7 +274,7 @@ class Project:
         )  # fmt: skip
         columns = ", ".join(f"d.{name}" for name in kept)
         found = self.store.rows(
-            f"SELECT {columns}, t.id, t.text FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
+            f"SELECT {columns}, t.row, t.text FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
         )
         names = [*kept, "row", "text"]
         return pl.DataFrame(list(map(tuple, found)), schema=names, orient="row", infer_schema_length=None)
