@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from glassformer.data.arrays import FloatArray
-from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
+from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs, mark
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, vectors_of_rows
 from glassformer.readers.encoder.training import VECTORS_FOLDER, fit_encoder, read_encoder
@@ -53,7 +53,8 @@ def test_what_the_folder_says_is_read(encoder: TextEncoder) -> None:
 
 
 def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -> None:
-    for texts, told in ((TEXTS, False), (["все хорошо", "все плохо"] * 8, True)):
+    of_columns = [mark("shop", "магазин на улице") + SEPARATOR.join([text, text]) for text in TEXTS]
+    for texts, told in ((TEXTS, False), (of_columns, False), (["все хорошо", "все плохо"] * 8, True)):
         observer = Memory()
         rows = rows_of(texts, LABELS)
         fit_encoder(encoder, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)

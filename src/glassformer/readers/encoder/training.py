@@ -14,6 +14,7 @@ from torch import Tensor
 
 from glassformer.data.arrays import FloatArray
 from glassformer.data.checksums import load_arrays, save_arrays
+from glassformer.data.inputs import texts_alone
 from glassformer.data.tokenizers import UNKNOWN_ID, batched
 from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
@@ -125,8 +126,8 @@ def fit_encoder(
 
 
 def _share_unknown(encoder: TextEncoder, rows: Rows) -> float:
-    """Return the share of the tokens of some texts that the tokenizer does not know."""
-    tokens = encoder.encode(rows.texts[:_TEXTS_AT_ONCE])
+    """Return the share of the tokens of some texts that the tokenizer does not know. Columns are not read."""
+    tokens = encoder.encode([texts_alone(row) for row in rows.texts[:_TEXTS_AT_ONCE]])
     return sum(int((ids == UNKNOWN_ID).sum()) for ids in tokens) / max(sum(map(len, tokens)), 1)
 
 
