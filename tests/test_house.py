@@ -1,5 +1,7 @@
 import ast
+import os
 import re
+import subprocess
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -177,6 +179,16 @@ def test_a_message_writes_thousands_with_commas() -> None:
         text = path.read_text(encoding="utf-8")
         bare = re.findall(r"(?<!=)\{(?!human_count|split\})[^{}:\"]*\} (?:rows|texts|tokens|bytes|records)\b", text)
         assert not bare, f"{name(path)}: write {{number:,}}"
+
+
+def test_every_file_has_a_plain_name_and_lies_in_a_known_place() -> None:
+    found = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if found.returncode:
+        pytest.skip("not a checkout of git")
+    names = [os.fsdecode(name) for name in found.stdout.split(b"\0") if name]
+    assert [name for name in names if not re.fullmatch(r"[\w./-]+", name, re.ASCII)] == []
+    weights = [Path(name).parts[:2] for name in names if name.endswith(".safetensors")]
+    assert set(weights) <= {("src", "glassformer"), ("tests", "frozen")}, "a model that a trial left behind"
 
 
 def test_every_file_says_what_it_is() -> None:

@@ -63,6 +63,14 @@ def test_keys_count_wherever_the_focus_is(page: Page, desk: Desk) -> None:
         keys.press("1")
         expect(given).not_to_have_text(text)
     assert store.counts() == {"praise": 5}
+    text = str(given.text_content())
+    page.locator("#typed").fill("blame")
+    page.locator("#step-label").focus()  # the link of this step leads nowhere else
+    keys.press("Enter")
+    expect(given).not_to_have_text(text)
+    assert store.counts() == {"praise": 5, "blame": 1}
+    keys.press("ArrowLeft")
+    expect(given).to_have_text(text)
     page.locator("h1").click()
     keys.type("bla")
     expect(page.locator("#typed")).to_have_value("bla")

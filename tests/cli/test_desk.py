@@ -94,7 +94,7 @@ def test_rows_that_came_to_the_file_reach_its_desk(tmp_path: Path) -> None:
     assert outcome.code == 0, outcome.err
     table.unlink()
     outcome = glassformer("desk", table, "--export", tmp_path / "kept")
-    assert "texts.csv is not read again" in outcome.err
+    assert "texts.csv is no file here" in outcome.err
     assert pl.read_csv(tmp_path / "kept" / "labels.csv")["text"].to_list() == ["a bad film"]
 
 

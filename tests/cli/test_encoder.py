@@ -58,7 +58,7 @@ def test_it_answers_by_the_encoder_and_says_so(made: Path) -> None:
     assert [line.split()[0] for line in asked.out.splitlines()] == ["good", "bad"]
     card = (made / "README.md").read_text()
     assert "the vectors of a pre-trained encoder" in card
-    assert "1 block of width 24, 3 heads, pooling mean, of length 1. Others trained it" in card
+    assert "1 block of width 24, 3 heads, pooling mean, of length 1. This card does not know" in card
     audited = {each["name"]: each for each in glassformer("audit", made, "--json").document["files"]}
     assert audited["readers/encoder/model.safetensors"]["give_away"]
 

@@ -52,3 +52,13 @@ def test_a_temperature_never_changes_an_answer(seed: int, temperature: float) ->
     cooled = probabilities(logits, temperature=temperature, multilabel=False)
     np.testing.assert_array_equal(plain.argmax(axis=1), cooled.argmax(axis=1))
     np.testing.assert_allclose(cooled.sum(axis=1), 1)
+
+
+def test_few_rows_move_a_temperature_little_if_the_scale_was_fitted_before() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(600) % 2
+    logits = rng.normal(size=(600, 2)) + np.eye(2)[labels]  # of these, T is 1; multiplied by 2, it is 2
+    for rows, lowest, highest in ((30, 1.02, 1.6), (600, 1.6, 2.2)):
+        known = fit_temperature(2 * logits[:rows], labels[:rows], multilabel=False)
+        drawn = fit_temperature(2 * logits[:rows], labels[:rows], multilabel=False, deviation=0.25)
+        assert lowest < drawn < min(known, highest)

@@ -277,7 +277,7 @@ def test_of_a_row_each_token_and_ngram_is_written_as_in_its_text() -> None:
     assert found.text == "shop=Berlin, price=3 to 5.5\nreview: the plot is thin\nreply: not again"
     words = ("shop=Berlin", "price=3 to 5.5", "the", "plot", "is", "thin", "(next text)", "not", "again")
     assert found.tokens == ("(start)", *words)
-    assert found.ngrams == ("ot (characters)", "t  (characters)", "ot  (characters)")
+    assert found.ngrams == ("ot (characters)", "t␣ (characters)", "ot␣ (characters)")
 
 
 def test_several_labels_have_no_rival() -> None:

@@ -269,7 +269,7 @@ def test_without_the_extra_or_the_network_it_says_what_to_do(monkeypatch: pytest
         raise FileNotFoundError("404: Repository Not Found\nand more")
 
     for download, words in (
-        (offline, r"no such folder here, and the hub cannot be reached; check the network, or name a folder$"),
+        (offline, r"there is no such folder, and the hub cannot be reached; correct the name, or check the network$"),
         (missing, r"neither a folder here nor to be downloaded \(404: Repository Not Found\)$"),
     ):
         monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=download))

@@ -99,7 +99,7 @@ def _read_again(project: Project, table: str) -> str:
 
     named = without_password(table)
     if project.table is None or not exists(file_of(Path(table))):  # on a server, or gone
-        return f"{named} is not read again"
+        return f"the rows are those of before: {named} is no file here"
     try:
         return read_again(project, local_path(table), named) or f"{named} has not changed"
     except UsageError as error:

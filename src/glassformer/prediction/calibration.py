@@ -18,6 +18,7 @@ def fit_temperature(
     labels: Shaped[np.ndarray, "n ..."],
     multilabel: bool,
     fixed: Float[np.ndarray, "n n_classes"] | None = None,
+    deviation: float = np.inf,
 ) -> float:
     """Return the temperature T that minimises the negative log likelihood of softmax(logits / T).
 
@@ -30,18 +31,22 @@ def fit_temperature(
 
     Args:
         fixed: what is added to the divided logits.
+        deviation: of log T around 0 before any row, for logits whose scale has been fitted already.
     """
     if len(logits) < MIN_ROWS or not np.isfinite(logits).all():
         return 1.0
     wide, beside = logits.astype(np.float64), 0 if fixed is None else fixed.astype(np.float64)
 
-    def loss(log_temperature: float) -> float:
-        scaled = wide / np.exp(log_temperature) + beside
+    def likelihood(scaled: Float[np.ndarray, "n n_classes"]) -> float:
         if multilabel:
-            return -float((labels * log_expit(scaled) + (1.0 - labels) * log_expit(-scaled)).mean())
+            return float((labels * log_expit(scaled) + (1.0 - labels) * log_expit(-scaled)).mean())
         if labels.ndim == 2:
-            return -float((labels * log_softmax(scaled, axis=1)).sum(axis=1).mean())
-        return -float(log_softmax(scaled, axis=1)[np.arange(len(labels)), labels].mean())
+            return float((labels * log_softmax(scaled, axis=1)).sum(axis=1).mean())
+        return float(log_softmax(scaled, axis=1)[np.arange(len(labels)), labels].mean())
+
+    def loss(log_temperature: float) -> float:
+        away = log_temperature / deviation
+        return away**2 / (2 * len(wide)) - likelihood(wide / np.exp(log_temperature) + beside)
 
     low, high = np.log(TEMPERATURE_BOUNDS)
     found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-6})

@@ -74,7 +74,10 @@ def _joined(parts: Iterable[Array]) -> FloatArray:
 
 
 def _named(family: NgramWeights, number: int, inputs: Inputs | None) -> str:
-    shown, where = named(family.ngrams[number], inputs)
+    ngram = family.ngrams[number]
+    if family.family == "characters":
+        ngram = ngram.replace(" ", "␣")  # at the ends, a space would not be seen
+    shown, where = named(ngram, inputs)
     if where is None or family.family == "characters":  # which are the same in each text
         return f"{shown} ({family.family})"
     return f"{shown} ({family.family}, {where})"

@@ -264,7 +264,8 @@ def checkpoint_folder(name: str, where: str, more: Sequence[str] = ()) -> Path:
     except Exception as error:  # of the library, of its HTTP client, of the operating system: all mean the same here
         if _is_of_the_network(error):
             raise GlassformerError(
-                f"{where}: no such folder here, and the hub cannot be reached; check the network, or name a folder"
+                f"{where}: there is no such folder, and the hub cannot be reached; correct the name, or check the "
+                "network"
             ) from error
         cause = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise GlassformerError(f"{where}: neither a folder here nor to be downloaded ({cause})") from error

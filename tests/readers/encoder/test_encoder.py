@@ -61,6 +61,16 @@ def test_texts_that_the_tokenizer_does_not_know_are_told(encoder: TextEncoder) -
         assert any("are unknown to the encoder" in message for message in observer.messages) == told
 
 
+def test_an_encoder_that_we_exported_may_have_learned_the_rows(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    (tmp_path / "glassformer.json").write_text("{}")
+    for place, told in ((folder, False), (tmp_path, True)):
+        observer, rows = Memory(), rows_of(TEXTS, LABELS)
+        read = read_encoder(f"hf:{place}")
+        fit_encoder(read, rows, folds_of(rows.truth, seed=0), work=None, device="cpu", observer=observer)
+        assert any("if it learned rows of this table" in message for message in observer.messages) == told
+
+
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta"])
 def test_the_window_is_read_from_files_of_older_versions(family: str, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)

@@ -141,7 +141,7 @@ export function labelling(desk) {
     if (work.hidden && event.key !== "ArrowLeft") return; // the last text can be undone
     if (event.target !== panel.input) {
       if (event.target.closest("input:not([type=checkbox]), select, textarea, dialog")) return;
-      if (["Enter", " "].includes(event.key) && event.target.closest("a, button, input")) return; // they press it
+      if (["Enter", " "].includes(event.key) && event.target.closest("a:not([aria-current]), button, input")) return; // they press it
       if (event.key.length === 1 && event.key !== " ") panel.input.focus();
     }
     onKey(event);

@@ -36,11 +36,13 @@ class TextEncoder:
 
     Attributes:
         model: its weights are numbers of 16 bits, as the file has them.
+        own: whether glassformer trained it. It may have learned rows that are held out.
     """
 
     config: TextEncoderConfig
     tokenizer: TextTokenizer
     model: PretrainedEncoder
+    own: bool = False
 
     def encode(self, texts: Sequence[str]) -> list[IntArray]:
         """Return the token ids of each text, without the start token."""

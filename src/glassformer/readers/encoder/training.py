@@ -30,6 +30,7 @@ from glassformer.training.loop import Observer
 
 VECTORS_FOLDER = "encoded"
 """The folder of a run's work folder that keeps the vectors of its texts."""
+_EXPORTED = "glassformer.json"  # is in what we export
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
 _MOST_UNKNOWN = 0.2  # of the tokens. Tokenizers of encoders know nearly all words of their languages, in pieces
@@ -77,7 +78,8 @@ def read_encoder(name: str) -> TextEncoder:
         own.copy_(weights[name].half())
         if not own.isfinite().all():
             raise UsageError(f"{where}: {name} holds weights that 16 bits cannot; such encoders cannot be read")
-    return TextEncoder(config=config, tokenizer=read.tokenizer, model=model)
+    own = (described.transformer / _EXPORTED).is_file()
+    return TextEncoder(config=config, tokenizer=read.tokenizer, model=model, own=own)
 
 
 def _of_dense(described: DescribedEncoder, where: str) -> Mapping[str, Tensor]:
@@ -112,6 +114,11 @@ def fit_encoder(
     encoder.model.to(device)
     kept, say = None if work is None else work / VECTORS_FOLDER, observer.on_message
     of_folds = None
+    if encoder.own:
+        say(
+            "glassformer trained this encoder: if it learned rows of this table, the accuracy below is too good; "
+            "measure on rows that neither has seen"
+        )
     if (strange := _share_unknown(encoder, rows)) > _MOST_UNKNOWN:
         say(f"{strange:.0%} of the tokens of these texts are unknown to the encoder; is it of another language?")
     if tune:

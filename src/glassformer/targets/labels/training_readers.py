@@ -24,6 +24,7 @@ from glassformer.training.objectives import binary_cross_entropy, cross_entropy
 from glassformer.training.preparation import Prepared
 from glassformer.training.readers import GAIN, TOO_LITTLE, LearnedReaders, Lessons, helpful, weights_of
 
+_DEVIATION = 0.25  # of the log of the temperature of all readers together: their weights are fitted to the same rows
 _LEAST_WEIGHT = 0.001  # of a reader that is worse than chance: the probabilities are then almost equal
 
 
@@ -96,12 +97,12 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items() if name not in given}
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
 
-    def temperature(of: FloatArray, fixed: FloatArray | None = None) -> float:
+    def temperature(of: FloatArray, fixed: FloatArray | None = None, deviation: float = np.inf) -> float:
         beside = None if fixed is None else fixed[is_open]
-        return fit_temperature(of[is_open], labels[is_open], multilabel=multilabel, fixed=beside)
+        return fit_temperature(of[is_open], labels[is_open], multilabel=multilabel, fixed=beside, deviation=deviation)
 
     together = reduce(np.add, logits.values())
-    whole = temperature(together, learned.fixed)
+    whole = temperature(together, learned.fixed, _DEVIATION)
     readers = {
         name: ReaderConfig(weight=whole, temperature=whole)  # divided by it, its scores are what they were
         if name in given
