@@ -174,6 +174,28 @@ def test_no_device_and_no_method(given: Any, reviews: Trained, fitted: TextClass
 
 
 @pytest.mark.mended
+@pytest.mark.parametrize("given", ["0.9", None, [0.9]], ids=["text", "nothing", "list"])
+def test_shares_and_temperatures_that_are_no_numbers(given: Any, fitted: TextClassifier) -> None:
+    with pytest.raises(UsageError) as refused:
+        fitted.distil(TEXTS, into="tiny", temperature=given)
+    in_a_sentence(refused, "temperature")
+    with pytest.raises(UsageError) as refused:
+        fitted.label_sets(TEXTS, coverage=given)
+    in_a_sentence(refused, "coverage")
+
+
+@pytest.mark.mended
+@pytest.mark.parametrize("given", [3, None, ["tiny"]], ids=["number", "nothing", "list"])
+def test_students_and_foldings_that_cannot_be(given: Any, fitted: TextClassifier) -> None:
+    with pytest.raises(UsageError) as refused:
+        fitted.distil(TEXTS, into=given)
+    in_a_sentence(refused)
+    with pytest.raises(InputError) as refused:
+        TextClassifier(**QUICK, fold_labels=given).fit(TEXTS, LABELS)
+    in_a_sentence(refused, "fold_labels")
+
+
+@pytest.mark.mended
 @pytest.mark.parametrize("values", [[object()], [1j], pd.interval_range(0, 1)], ids=["objects", "complex", "intervals"])
 def test_a_frame_of_spark_without_texts(values: Any, reviews: Trained) -> None:
     answer = score(reviews.folder)

@@ -94,6 +94,18 @@ def test_variables_that_the_project_reads(name: str, monkeypatch: pytest.MonkeyP
 
 
 @mended
+@pytest.mark.parametrize("variable", ["OTEL_METRIC_EXPORT_INTERVAL=-1", "OTEL_PROPAGATORS=nosuch"])
+def test_variables_that_opentelemetry_refuses(variable: str, reviews: Trained) -> None:
+    pytest.importorskip("opentelemetry.sdk", reason="pip install 'glassformer[otel]'")
+    name, _, value = variable.partition("=")
+    answered(
+        python("serve", str(reviews.folder), "--otel", "--quiet", variables={name: value}),
+        "a variable OTEL_… cannot be used",
+        value,
+    )
+
+
+@mended
 def test_a_user_whom_the_system_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a container that runs as any number."""
 

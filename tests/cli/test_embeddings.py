@@ -38,6 +38,10 @@ def body(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_it_prints_and_refuses(body: Path) -> None:
     text = body.with_name("some.txt.gz")
     misused(glassformer("embeddings", text, "--out", body, *SMALL), "already holds a body")
+    (body / "notes.txt").write_text("mine", encoding="utf-8")
+    again = glassformer("embeddings", text, "--out", body, *SMALL, "--overwrite")
+    misused(again, "would be replaced, and holds a file of yours, 'notes.txt'")
+    (body / "notes.txt").unlink()
     misused(glassformer("embeddings", text, "--out", body.parent, *SMALL), "not an empty folder")
     misused(glassformer("embeddings", text, body.with_name("gone.txt"), "--out", body.with_name("b")), "No such file")
     misused(glassformer("embeddings", text, "--out", body.with_name("b"), "--dims", "1"), "--dims 1")

@@ -58,7 +58,12 @@ def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> Non
     (out / "extra").write_text("")
     with pytest.raises(UsageError, match=r"already holds an export.*`overwrite=True`"):
         export(model, out, to="transformers")
-    assert (out / "extra").exists()
+    with pytest.raises(UsageError, match=r"holds a file of yours, 'extra'; move it elsewhere"):
+        export(model, out, to="transformers", overwrite=True)
+    (out / "extra").rename(out / ".git")
+    with pytest.raises(UsageError, match=r"holds a file of yours, '\.git'"):
+        export(model, out, to="transformers", overwrite=True)
+    (out / ".git").unlink()
     export(model, out, to="transformers", overwrite=True)
     assert names(out) == FILES
     assert names(tmp_path) == {"model", "out"}
@@ -66,11 +71,11 @@ def test_an_export_is_replaced_only_if_asked(model: Path, tmp_path: Path) -> Non
 
 def test_a_link_stays_and_its_folder_is_replaced(model: Path, tmp_path: Path) -> None:
     export(model, tmp_path / "out", to="transformers")
-    (tmp_path / "out" / "extra").write_text("")
+    (tmp_path / "out" / RECORD_FILE).write_text("{}")
     (tmp_path / "current").symlink_to("out")
     export(model, tmp_path / "current", to="transformers", overwrite=True)
     assert (tmp_path / "current").is_symlink()
-    assert names(tmp_path / "out") == FILES
+    assert (tmp_path / "out" / RECORD_FILE).read_text() != "{}"
     assert {path.name for path in tmp_path.iterdir()} == {"model", "out", "current"}
 
 

@@ -39,7 +39,7 @@ def test_frames_that_cannot_be_answered(reviews: Trained) -> None:
         list(score([pd.DataFrame([["good", "bad"]], columns=["text", "text"])]))
     with pytest.raises(UsageError, match="the column 'text' holds half of a surrogate pair"):
         list(score([pd.DataFrame({"text": ["\ud800"]})]))
-    with pytest.raises(UsageError, match="frames of pandas are answered, not 'text'; give a list of frames"):
+    with pytest.raises(UsageError, match="frames of pandas are answered, not a value of type str; give a list"):
         list(score(pd.DataFrame({"text": ["good"]})))
     with pytest.raises(UsageError, match="no such model folder"):
         glassformer.score("nowhere")

@@ -81,6 +81,12 @@ def test_rows_of_several_inputs_are_tensors_of_their_own() -> None:
             headers={"inference-header-content-length": str(len(header))},
         )
         assert outputs(packed)["confidence"] == [expected["confidence"]]
+        for kind, words in (
+            ("FP64", "`price`: value 1 is no FP64"),
+            ("BOOL", "`price`: the datatype is FP64, not BOOL"),
+        ):
+            truth = {"inputs": [*sent[:-1], tensor("price", [True], kind)]}  # it would be read as missing
+            assert client.post(INFER, json=truth).json()["error"] == words
         said = client.post(INFER, json={"inputs": sent[:2]}).json()["error"]
         assert said == "`inputs`: the model reviews reads review, reply, shop, price; send a tensor for each"
 
@@ -103,7 +109,7 @@ def test_a_model_of_a_number_answers_with_its_interval(tmp_path: Path) -> None:
         ({"inputs": [tensor("text", ["a" * 3_000])]}, 413, "the request is larger than 2,000 bytes"),
         ({"inputs": [tensor("words", ["a"])]}, 422, "`inputs`: the model reviews reads text; send a tensor for each"),
         ({"inputs": [tensor("text", ["a"]), tensor("text", ["a"])]}, 422, "send a tensor for each"),
-        ({"inputs": [tensor("text", ["a"], shape=[2])]}, 422, "`text`: the shape [2] does not fit 1 values"),
+        ({"inputs": [tensor("text", ["a"], shape=[2])]}, 422, "`text`: the shape [2] does not fit 1 value;"),
         ({"inputs": [tensor("text", [1])]}, 422, "`text`: value 1 is no BYTES"),
         ({"inputs": [tensor("text", [1.0], "FP32")]}, 422, "`text`: the datatype is BYTES, not FP32"),
         ({"inputs": [{"name": "text", "shape": [1], "datatype": "BYTES"}]}, 422, "`text`: `data` is missing"),

@@ -1,5 +1,6 @@
 """A run is written to MLflow, which reads the model with nothing of it but the folder."""
 
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from glassformer.errors import UsageError
+from glassformer.training import tracking
 from glassformer.training.tracking import tracked
 from tests.cli.terminal import QUICK, failed, glassformer, misused
 from tests.fits import few_steps
@@ -119,6 +121,32 @@ def test_a_store_that_cannot_be_used_is_said_before_training(
     assert mlflow
     with pytest.raises(UsageError, match=r"MLflow at nowhere://a .* cannot be used: "), tracked("mlflow", tmp_path):
         raise AssertionError("nothing is trained")
+
+
+def test_without_an_address_the_message_says_what_the_store_needs(
+    mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """MLflow then takes a database, which `mlflow-skinny` cannot read."""
+    monkeypatch.setattr(tracking, "is_installed", lambda package: package != "sqlalchemy")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:////nonexistent/mlflow.db")
+    assert mlflow
+    with pytest.raises(UsageError, match=r"such a store needs `pip install mlflow`"), tracked("mlflow", tmp_path):
+        raise AssertionError("nothing is trained")
+
+
+def test_a_server_that_never_answers_is_given_up_soon(
+    mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in tracking._QUIET:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(tracking._QUIET, "MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    assert int(tracking._QUIET["MLFLOW_HTTP_REQUEST_TIMEOUT"]) <= 20
+    monkeypatch.setitem(tracking._QUIET, "MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    assert mlflow
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(UsageError, match="Read timed out"), tracked("mlflow", tmp_path):
+            raise AssertionError("nothing is trained")
 
 
 def test_a_store_that_is_no_folder_is_named(mlflow: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

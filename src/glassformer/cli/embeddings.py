@@ -101,6 +101,7 @@ def embeddings(
 
 def _check_place(out: Path, again: Again) -> None:
     """Raise `UsageError` if a body or other files would be lost."""
+    from glassformer.data.checksums import check_nothing_added
     from glassformer.data.files import check_link
     from glassformer.readers.body.vectors import BODY_FILE
 
@@ -108,6 +109,8 @@ def _check_place(out: Path, again: Again) -> None:
     holds_body = (out / BODY_FILE).is_file()
     if holds_body and not (again.overwrite or again.resume):
         raise UsageError(f"{out} already holds a body; choose another folder, or --overwrite to replace it")
+    if holds_body:
+        check_nothing_added(out)
     if not holds_body and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder; choose one that is new or empty")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +16,7 @@ from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Asking
 from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.cli.there import model_folders
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, words_of
 
 if TYPE_CHECKING:
     from glassformer.serving.telemetry import Telemetry
@@ -93,11 +95,13 @@ def serve(
 
 
 def check_can_serve(what: str) -> None:
-    """Raise `UsageError` if a package is missing that a server needs."""
+    """Raise `UsageError` if a server lacks a package that it needs, or finds a variable that it cannot use."""
     from glassformer.data.installed import is_installed, pip_install
 
     if not all(map(is_installed, ("fastapi", "prometheus_client", "uvicorn"))):
         raise UsageError(f"{what} needs an extra: {pip_install('serve')}")
+    with _variables_of_telemetry():
+        import fastapi  # noqa: F401 (it asks OpenTelemetry, if that is installed)
 
 
 def _telemetry() -> Telemetry:
@@ -107,7 +111,18 @@ def _telemetry() -> Telemetry:
         from glassformer.serving.telemetry import Telemetry
     except ImportError as error:
         raise UsageError(f"--otel needs an extra: {pip_install('otel')}") from error
-    return Telemetry.from_environment()
+    with _variables_of_telemetry():
+        return Telemetry.from_environment()
+
+
+@contextmanager
+def _variables_of_telemetry() -> Iterator[None]:
+    """Raise `UsageError` if OpenTelemetry, which reads variables as it is imported, refuses one."""
+    try:
+        yield
+    except ValueError as error:
+        why = " ".join(words_of(error).split())
+        raise UsageError(f"a variable OTEL_… cannot be used: {why}") from error
 
 
 def _api_key(file: Path | None) -> str | None:

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 from glassformer.data.arrays import Array
 from glassformer.data.files import LONGEST_NAME, write_aside, written_aside
-from glassformer.errors import GlassformerError
+from glassformer.errors import GlassformerError, UsageError, quoted
 
 SUMS_FILE = "SHA256SUMS"
 """The checksums of the other files of a folder. `sha256sum -c SHA256SUMS` checks them too."""
@@ -93,6 +93,16 @@ def read_sums(folder: Path) -> dict[str, str]:
             )
         sums[name] = digest
     return sums
+
+
+def check_nothing_added(folder: Path) -> None:
+    """Raise `UsageError` if files were put into a folder after its checksums were written, before it is replaced."""
+    sums = read_sums(folder)
+    files = (path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if not path.is_dir())
+    if sums and (added := [name for name in files if name not in sums and name != SUMS_FILE]):
+        raise UsageError(
+            f"{folder} would be replaced, and holds a file of yours, {quoted(added[0])}; move it elsewhere"
+        )
 
 
 def damaged(folder: Path, sums: Mapping[str, str]) -> list[str]:

@@ -166,6 +166,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
                 class, a setting is unknown, or the weights to start from cannot be read.
         """
         check_separator(self.levels)
+        if not isinstance(self.fold_labels, bool):
+            raise InputError(f"`fold_labels={brief_value(self.fold_labels)}`: give True or False")
         given = given_labels(y)
         labels = (
             folded(given.values, levels=self.levels) if self.fold_labels and given.columns is None else given.values

@@ -10,7 +10,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from glassformer import __version__
-from glassformer.data.checksums import write_sums
+from glassformer.data.checksums import check_nothing_added, write_sums
 from glassformer.data.files import check_link, folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
@@ -95,3 +95,4 @@ def check_out(out: Path, *, overwrite: bool) -> None:
         raise UsageError(f"{out} is a folder with other files in it; choose a folder that is new or empty")
     if not overwrite:
         raise UsageError(f"{out} already holds an export; choose another folder, or `overwrite=True` to replace it")
+    check_nothing_added(out)

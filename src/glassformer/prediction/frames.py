@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,9 @@ import polars as pl
 
 from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import same_column
+from glassformer.data.in_memory_rows import plain
 from glassformer.data.input_columns import composer
+from glassformer.data.inputs import Inputs
 from glassformer.errors import UsageError, brief_value, quoted
 from glassformer.prediction.answer_files import TextsOf, refuse_taken, texts_in
 from glassformer.prediction.answering import Answering
@@ -21,6 +25,7 @@ from glassformer.prediction.shipped import folder_of
 Frame = Any
 """A frame of pandas."""
 _SHOWN = 8  # columns in a message
+_WRITTEN = str | int | float | Decimal | date | time
 _TYPES = {str: "string", float: "double", bool: "boolean"}
 
 
@@ -31,19 +36,24 @@ def text_reader(predictor: Answering, sample: pl.DataFrame, text_column: str, so
         UsageError: a column is missing, or does not hold what it should.
     """
     inputs = predictor.trained.config.inputs
-    return texts_in(_column(sample, text_column)) if inputs is None else composer(sample, inputs, source)
-
-
-def _column(frame: pl.DataFrame, wanted: str) -> str:
-    column = same_column(wanted, frame.columns)
-    if column is None:
-        more = ", …" if len(frame.columns) > _SHOWN else ""
-        raise UsageError(
-            f"there is no column {quoted(wanted)} for the texts (`text=`); the columns are "
-            f"{', '.join(quoted(name) for name in frame.columns[:_SHOWN])}{more}"
-        )
-    if is_opaque(dtype := frame.schema[column]):
+    if inputs is not None:
+        return composer(sample, inputs, source)
+    column = _column(sample.columns, text_column)
+    if is_opaque(dtype := sample.schema[column]):
         raise UsageError(f"the column {quoted(column)} holds {dtype}, not text")
+    return texts_in(column)
+
+
+def _column(columns: Sequence[str], wanted: str, inputs: Inputs | None = None) -> str:
+    """Return the column of this name. The message names no value: it may end in the log of a cluster."""
+    column = same_column(wanted, columns)
+    if column is None:
+        said = " for the texts (`text=`)" if inputs is None else f"; this model reads {inputs.in_words}"
+        more = ", …" if len(columns) > _SHOWN else ""
+        raise UsageError(
+            f"there is no column {quoted(wanted)}{said}; the columns are "
+            f"{', '.join(map(quoted, columns[:_SHOWN])) or 'none'}{more}"
+        )
     return column
 
 
@@ -80,39 +90,63 @@ class FrameScorer:
         Raises:
             UsageError: the frame lacks a column, or has one of these already.
         """
-        for frame in frames:
+        for frame in frames if isinstance(frames, Iterable) else [frames]:
             if not hasattr(frame, "assign"):  # iterating one frame gives the names of its columns
-                raise UsageError(f"frames of pandas are answered, not {brief_value(frame)}; give a list of frames")
+                raise UsageError(
+                    f"frames of pandas are answered, not a value of type {type(frame).__name__}; give a list of frames"
+                )
             yield frame.assign(**self.answers(frame))
 
     def answers(self, frame: Frame) -> dict[str, list[Any]]:
         """Return the columns of the answers. Raises what calling it raises."""
-        predictor = self.predictor
-        inputs = predictor.trained.config.inputs
+        needed = self._needed([name for name in frame if isinstance(name, str)])  # pandas also knows numbers and pairs
+        rows = pl.DataFrame({name: _values(frame[name]) for name in needed})
+        read = text_reader(self.predictor, rows, self.text_column, "the frame")
+        return self.predictor.answer(read(rows)).columns().to_dict(as_series=False)
+
+    def _needed(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that the model reads. Raises what calling it raises."""
+        inputs = self.predictor.trained.config.inputs
         asked = (self.text_column,) if inputs is None else inputs.names
-        named = [name for name in frame if isinstance(name, str)]  # pandas also knows numbers and pairs
-        needed = {same_column(name, named) for name in asked}
-        if twice := [name for name in needed if name and named.count(name) > 1]:
+        needed = [_column(columns, name, inputs) for name in asked]
+        if twice := [name for name in needed if columns.count(name) > 1]:
             raise UsageError(f"the frame has several columns {quoted(twice[0])}; rename the others")
-        rows = pl.DataFrame({name: _values(frame[name]) if name in needed else [None] * len(frame) for name in named})
-        read = text_reader(predictor, rows, self.text_column, "the frame")
-        refuse_taken(rows, self.added, "the frame")
-        return predictor.answer(read(rows)).columns().to_dict(as_series=False)
+        refuse_taken(pl.DataFrame(schema=dict.fromkeys(columns, pl.Null)), self.added, "the frame")
+        return needed
 
     def schema(self, frame: Any) -> str:
-        """Return the columns of a frame of Spark and those of its answers, as Spark writes a schema."""
-        columns = [*frame.dtypes, *self.added.items()]
-        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in columns)
+        """Return the columns of a frame of Spark and those of its answers, as Spark writes a schema.
+
+        Raises:
+            UsageError: it is no frame of Spark, lacks a column, or has one of the answers already. A job would say so
+                only after several tries.
+        """
+        try:
+            columns = [(str(name), str(kind)) for name, kind in frame.dtypes]
+        except (AttributeError, TypeError, ValueError) as error:
+            raise UsageError(f"give a frame of Spark, not a value of type {type(frame).__name__}") from error
+        self._needed([name for name, _ in columns])
+        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in (*columns, *self.added.items()))
 
 
 def _values(column: Any) -> pl.Series:
-    """Return a column of pandas. A missing value is None there."""
+    """Return a column of pandas. A missing value is None there. Values of several types become text."""
+    values = [plain(value) for value in column.astype(object).where(column.notna(), None).tolist()]
     try:
-        return pl.Series(column.astype(object).where(column.notna(), None).tolist(), strict=False)
+        return _series(values, column.name)
     except UnicodeEncodeError as error:
         raise UsageError(
             f"the column {quoted(column.name)} holds half of a surrogate pair, which is not a character"
         ) from error
+
+
+def _series(values: list[Any], name: str) -> pl.Series:
+    try:
+        return pl.Series(values)
+    except (TypeError, OverflowError) as error:  # of several types, or too large: not strict, polars drops such values
+        if odd := [value for value in values if not isinstance(value, _WRITTEN | None)]:
+            raise UsageError(f"the column {quoted(name)} holds {type(odd[0]).__name__}, not text") from error
+        return pl.Series([None if value is None else str(value) for value in values])
 
 
 def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
@@ -122,8 +156,12 @@ def score(model: str | Path, *, text: str | None = None) -> FrameScorer:
         model: a model folder or an export, under the same path on each machine; or `sentiment-en`.
 
     Raises:
-        UsageError: it is no model.
+        UsageError: it is no model, or reads several inputs and `text` is given.
     """
+    if text is not None and not (isinstance(text, str) and text):
+        raise UsageError(f"`text={brief_value(text)}`: give the name of a column")
     found = FrameScorer(folder_of(model).absolute(), text)
-    _ = found.predictor
+    inputs = found.predictor.trained.config.inputs
+    if inputs is not None and text is not None:
+        raise UsageError(f"`text={text!r}`: this model reads {inputs.in_words}, by their names; leave it out")
     return found

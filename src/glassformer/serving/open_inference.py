@@ -266,18 +266,19 @@ def _rows(model: ServedModel, tensors: Sequence[TensorSent]) -> list[Any]:
 
 
 def _values(tensor: TensorSent, *, number: bool) -> list[Any]:
-    if not number and tensor.datatype != "BYTES":
-        raise UsageError(f"`{tensor.name}`: the datatype is BYTES, not {tensor.datatype}")
+    if tensor.datatype == "BOOL" or (not number and tensor.datatype != "BYTES"):
+        raise UsageError(f"`{tensor.name}`: the datatype is {'FP64' if number else 'BYTES'}, not {tensor.datatype}")
     if tensor.data is None:
         raise UsageError(f"`{tensor.name}`: `data` is missing")
     plain = str if tensor.datatype == "BYTES" else (int, float)
     values = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in tensor.data]
     if tensor.shape[1:] not in ([], [1]) or tensor.shape[0] != len(values):
         raise UsageError(
-            f"`{tensor.name}`: the shape {brief_value(tensor.shape)} does not fit {len(values):,} values; it is [rows] "
-            "or [rows, 1]"
+            f"`{tensor.name}`: the shape {brief_value(tensor.shape)} does not fit {counted(len(values), 'value')}; it "
+            "is [rows] or [rows, 1]"
         )
     for row, value in enumerate(values, 1):
-        if not isinstance(value, plain) and not (number and value is None):
+        fits = isinstance(value, plain) and not isinstance(value, bool)
+        if not fits and not (number and value is None):
             raise UsageError(f"`{tensor.name}`: value {row:,} is no {tensor.datatype}")
     return values

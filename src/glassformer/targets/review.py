@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from glassformer.data.arrays import Array, DoubleArray, FloatArray, IntArray
-from glassformer.errors import UsageError
+from glassformer.errors import UsageError, brief_value
 from glassformer.targets.costs import Costs
 from glassformer.targets.probabilities import confidences_of, given_by, one_hot
 
@@ -124,8 +124,10 @@ def percent_of(share: float, setting: str) -> int:
     Raises:
         UsageError: it is not from 0.01 to 1, or not in whole percents.
     """
-    if not 0 < share <= 1 or abs(100 * share - round(100 * share)) > 1e-9:
-        raise UsageError(f"`{setting}={share:g}`: give a share from 0.01 to 1 in whole percents, such as 0.9")
+    number = isinstance(share, float | int | np.floating)
+    if not number or not 0 < share <= 1 or abs(100 * share - round(100 * share)) > 1e-9:
+        given = f"{share:g}" if number else brief_value(share)
+        raise UsageError(f"`{setting}={given}`: give a share from 0.01 to 1 in whole percents, such as 0.9")
     return round(100 * share)
 
 

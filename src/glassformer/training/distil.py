@@ -26,7 +26,7 @@ from glassformer.data.sources import Sources, TableOptions, read_like_training
 from glassformer.data.splits import Splits, fingerprint
 from glassformer.data.table import Table, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import GlassformerError, UsageError
+from glassformer.errors import GlassformerError, UsageError, brief_value
 from glassformer.models.memory import keep_large_buffers
 from glassformer.models.model_config import PRESETS, ModelConfig
 from glassformer.prediction.answering import Answering
@@ -334,8 +334,10 @@ class PreparedStudent(Prepared, ABC):
 
 def _check(recipe: Recipe, temperature: float) -> None:
     low, high = TEMPERATURE_BOUNDS
-    if not low <= temperature <= high:
-        raise UsageError(f"`temperature={temperature:g}`: give a number from {low:g} to {high:g}, such as 1 or 2")
+    number = isinstance(temperature, float | int | np.floating)
+    if not number or not low <= temperature <= high:
+        given = f"{temperature:g}" if number else brief_value(temperature)
+        raise UsageError(f"`temperature={given}`: give a number from {low:g} to {high:g}, such as 1 or 2")
     for name, usual in _OF_LABELS.items():
         if (value := getattr(recipe.training, name)) != usual:
             raise UsageError(

@@ -41,8 +41,8 @@ def check_student(into: str) -> None:
     """Raise `UsageError` if this is neither a preset, nor the name of a recipe, nor a file."""
     from glassformer.models.model_config import PRESETS
 
-    recipes = recipe_files(OF_CLASSIFIERS)
-    if into not in PRESETS and into not in recipes and not Path(into).is_file():
+    recipes, path = recipe_files(OF_CLASSIFIERS), as_path(into)
+    if into not in PRESETS and into not in recipes and not path.is_file():
         raise UsageError(
             f"`into={into!r}`: neither a preset nor a recipe. Presets: {', '.join(PRESETS)}; recipes: "
             f"{', '.join(recipes)}, or a TOML file"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from glassformer import __version__
-from glassformer.data.installed import pip_install
+from glassformer.data.installed import is_installed, pip_install
 from glassformer.errors import GlassformerError, UsageError, as_named, name_as, words_of
 from glassformer.prediction.folder_names import REPORT_FILE
 from glassformer.prediction.model_folder import TrainedModel
@@ -21,6 +21,7 @@ TRACKERS = ("mlflow",)
 _QUIET = {
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # seven by default, which take minutes if nothing answers
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",  # 120 by default, for each of these tries
 }
 
 
@@ -49,11 +50,14 @@ def _on_mlflow(out: Path) -> Iterator[RunOfMlflow]:
     except ImportError as error:
         raise UsageError(f"`track='mlflow'` needs MLflow, which is not installed: {pip_install('mlflow')}") from error
 
-    where = f"MLflow at {_without_secrets(mlflow.get_tracking_uri())} (the variable MLFLOW_TRACKING_URI)"
+    place = mlflow.get_tracking_uri()
+    where = f"MLflow at {_without_secrets(place)} (the variable MLFLOW_TRACKING_URI)"
     try:
         run = mlflow.start_run(run_name=out.name)
     except Exception as error:  # the library raises several kinds
-        raise UsageError(f"`track='mlflow'`: {where} cannot be used: {words_of(error)}") from error
+        skinny = place.startswith("sqlite") and not is_installed("sqlalchemy")
+        why = "such a store needs `pip install mlflow`" if skinny else words_of(error)
+        raise UsageError(f"`track='mlflow'`: {where} cannot be used: {why}") from error
 
     tracker = RunOfMlflow(mlflow, out, where, run.info.run_id)
     try:
