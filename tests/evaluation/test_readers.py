@@ -80,8 +80,8 @@ def test_the_model_is_measured_beside_each_reader() -> None:
         " and .600 for the transformer alone (difference +.200, ",
     ]),
     (rows(0, 160), rows(0, 158), rows(2, 160), [
-        "Either reader would do here: both together give .800, against .790 for counting alone (difference +.010, ",
-        " and .790 for the transformer alone", "; these rows do not show that both together are more accurate.",
+        "These rows do not show which reader is needed: both together give .800, against .790 for counting alone (diff",
+        " and .790 for the transformer alone",
     ]),
     (rows(0, 140), rows(0, 160), rows(0, 100), [
         "Counting is more accurate alone here: it gives .800 alone, and with the transformer .700 (difference −.100, ",

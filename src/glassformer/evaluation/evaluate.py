@@ -126,16 +126,15 @@ def _of_several(
     ]
     if len(asked) > 2:
         return f"All readers together give {both}, against {', '.join(against)}."
-    gains, better = [_gain(each) for each in comparisons], comparisons[0].better
+    gains = [_gain(each) for each in comparisons]
     if gains[0] == gains[1] != -1:
-        first = "Both readers are needed" if gains[0] else "Either reader would do"
-        last = "" if gains[0] else f"; these rows do not show that both together are {better}"
-        return f"{first} here: both together give {both}, against {against[0]} and {against[1]}{last}."
+        first = "Both readers are needed here" if gains[0] else "These rows do not show which reader is needed"
+        return f"{first}: both together give {both}, against {against[0]} and {against[1]}."
     decides = min((0, 1), key=lambda i: (gains[i], comparisons[i].difference.value))
     name, other = asked[decides], asked[1 - decides]
     together = f"it gives {own[decides]} alone, and with {other} {both} ({numbers[decides]})"
     if gains[decides] < 0:
-        return f"{capital(name)} is {better} alone here: {together}."
+        return f"{capital(name)} is {comparisons[0].better} alone here: {together}."
     sentence = f"{capital(name)} decides here: {together}; these rows do not show that {other} helps."
     return sentence if name == "counting" else f"{sentence} Both together give {both}, against {against[0]}."
 
