@@ -133,7 +133,7 @@ def test_a_temperature_that_was_not_fitted_is_not_named(reviews: Trained, table:
 
 @pytest.mark.parametrize(("weights", "said"), [
     ((1.0, 0.0), "The model answers by counting alone: no held-out training rows"),
-    ((0.5, 1.0), "here: "),
+    ((0.5, 1.0), "both together give "),
 ])  # fmt: skip
 @pytest.mark.usefixtures("unsealed")
 def test_each_reader_is_measured_alone(
