@@ -24,13 +24,12 @@ from glassformer.doctor.findings import LEVELS
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows, split_again
 from glassformer.evaluation.verdict import share
-from glassformer.exporting.export import RECORD_FILE
 from glassformer.exporting.web import PAGE_FILE
 from glassformer.pages.html import rendered
 from glassformer.prediction.exported import is_exported
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_format import check_is_folder
-from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE
+from glassformer.prediction.folder_names import AUDIT_FILE, AUDIT_PAGE, RECORD_FILE
 from glassformer.prediction.predictor import Predictor
 from glassformer.prediction.shipped import shown
 

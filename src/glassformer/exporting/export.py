@@ -15,11 +15,9 @@ from glassformer.data.files import check_link, folder_written_aside, why_not_wri
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting.formats import FORMATS
+from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
-
-RECORD_FILE = "glassformer.json"
-"""The file that marks a folder as an export. Only such a folder is replaced."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -74,12 +74,6 @@ class NgramWeights:
         """Find the n-grams in texts. (It holds no reader: a replaced one would stay in the memory of a server.)"""
         return finder(self.family, self.ngrams)
 
-    def of_ngrams(self, text: str) -> dict[str, FloatArray]:
-        """Return for each n-gram of a text what it adds to the outputs: (outputs,)."""
-        counts = self.counts([words_of(text)])
-        terms = self.terms(counts)
-        return {self.ngrams[number]: row for number, row in zip(counts.ngrams.tolist(), terms, strict=True)}
-
     def terms(self, counts: Counts) -> FloatArray:
         """Return what each counted n-gram adds to the outputs of its text: (n-grams, outputs)."""
         total = np.zeros((len(counts.ngrams), self._outputs), np.float32)
@@ -126,14 +120,6 @@ class CountingReader(Reader):
         bias = np.tile(self.bias, (len(texts), 1))
         words = [words_of(text) for text in texts]
         return sum((family.outputs(words) for family in self.families), start=bias)
-
-    def of_ngrams(self, text: str) -> dict[tuple[Family, str], FloatArray]:
-        """Return for each n-gram of a text what it adds to the logits: (n_classes,). The bias is not among them."""
-        return {
-            (family.family, ngram): spread(outputs[None], self.n_classes)[0]
-            for family in self.families
-            for ngram, outputs in family.of_ngrams(text).items()
-        }
 
     def save(self, folder: Path) -> None:
         """Write `counting.json`, which holds the n-grams, and `counting.safetensors`, which holds their weights.

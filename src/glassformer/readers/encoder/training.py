@@ -20,6 +20,7 @@ from glassformer.data.wording import about, counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.pretrained import PretrainedConfig
 from glassformer.models.text_encoder import TextEncoderConfig, build_text_encoder
+from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.readers.encoder.described import DescribedEncoder, read_described
 from glassformer.readers.encoder.prediction import EncoderReader, TextEncoder, texts_of, vectors_of_rows
 from glassformer.readers.encoder.training_tuned import Say, tuned
@@ -30,7 +31,6 @@ from glassformer.training.loop import Observer
 
 VECTORS_FOLDER = "encoded"
 """The folder of a run's work folder that keeps the vectors of its texts."""
-_EXPORTED = "glassformer.json"  # is in what we export
 _TEXTS_AT_ONCE = 512
 _SAID_AFTER = 15.0  # seconds
 _MOST_UNKNOWN = 0.2  # of the tokens. Tokenizers of encoders know nearly all words of their languages, in pieces
@@ -78,7 +78,7 @@ def read_encoder(name: str) -> TextEncoder:
         own.copy_(weights[name].half())
         if not own.isfinite().all():
             raise UsageError(f"{where}: {name} holds weights that 16 bits cannot; such encoders cannot be read")
-    own = (described.transformer / _EXPORTED).is_file()
+    own = (described.transformer / RECORD_FILE).is_file()
     return TextEncoder(config=config, tokenizer=read.tokenizer, model=model, own=own)
 
 
