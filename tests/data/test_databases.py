@@ -102,8 +102,8 @@ def test_a_query_is_stored_as_a_part_of_the_address(shop: str) -> None:
         ("DROP TABLE tickets", "not a statement that reads"),
         ("SELECT * FROM tickts", "The database says: no such table: tickts"),
         ("SELECT text, text FROM tickets", "two columns of the name 'text'"),
-        ("SELECT * FROM tickets WHERE number > 99", "has no rows in 'SELECT"),
-        ("none", "has no rows in 'none'"),
+        ("SELECT * FROM tickets WHERE number > 99", "number > 99' has no rows"),
+        ("none", "'none' has no rows"),
     ],
 )
 def test_what_cannot_be_read_changes_nothing(shop: str, query: str, message: str) -> None:

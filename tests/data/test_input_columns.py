@@ -116,7 +116,7 @@ def test_columns_are_found_whatever_their_case() -> None:
         ({"site": [f"https://a.de/{number}" for number in range(ROWS)]}, ["site"], "holds links"),
         ({"email": [f"ann{number}@a.de" for number in range(ROWS)]}, ["email"], "holds e-mail addresses, which name"),
         ({"shop": ["ann@a.de", "bob@a.de"] * 30}, ["shop"], "say nothing about new rows; leave it out of `columns=`."),
-        ({"story": [f"it was day {number} at sea" for number in range(ROWS)]}, ["story"], "name it with `text=`"),
+        ({"story": [f"it was day {number} at sea" for number in range(ROWS)]}, ["story"], "name texts with `text=`"),
         ({"same": ["x"] * ROWS}, ["same"], "holds 'x' in every row"),
         ({"rest": ["other", None] * 30}, ["rest"], "holds no category but 'missing' or 'other'"),
         ({"void": [None] * ROWS}, ["void"], "is empty; leave it out"),

@@ -195,7 +195,7 @@ def test_strata_are_numbered_by_code_point(labels: list[str], fewest: int) -> No
 def test_several_labels_are_one_key(labels: list[list[str]]) -> None:
     table = replace(table_of(["x"] * len(labels), ["y"] * len(labels)), multilabel=True)
     table = replace(table, frame=table.frame.with_columns(label=pl.Series(labels, dtype=pl.List(pl.String))))
-    assert splits._label_keys(table).to_list() == ["\0".join(sorted(several)) for several in labels]
+    assert table.label_keys.to_list() == ["\0".join(sorted(several)) for several in labels]
 
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

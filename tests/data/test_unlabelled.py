@@ -92,7 +92,7 @@ def test_a_table_with_the_column_of_the_training_table(tmp_path: Path) -> None:
 
 def test_the_texts_of_a_known_data_set(tmp_path: Path) -> None:
     (tmp_path / "imdb").mkdir()
-    with pytest.raises(UsageError, match=r"imdb/unsup\.parquet\) are not in .*glassformer data get imdb"):
+    with pytest.raises(UsageError, match=r"are not in .*glassformer data get imdb.*imdb/unsup\.parquet"):
         read_unlabelled("imdb", tmp_path)
     pl.DataFrame({"text": ["a film", "another"], "label": [-1, -1]}).write_parquet(tmp_path / "imdb" / "unsup.parquet")
     read = read_unlabelled("imdb", tmp_path)

@@ -285,7 +285,10 @@ def test_no_more_labels_are_foretold_than_texts_are_left() -> None:
 
 def test_sentences_of_the_page_name_its_fields(client: TestClient) -> None:
     chosen = {"text": "text", "label": "text", "task": "classes"}
-    assert refused(client, "/desk/columns", **chosen) == "Column 'text' cannot be both “Texts” and “Labels”."
+    assert (
+        refused(client, "/desk/columns", **chosen)
+        == "Column 'text' cannot be both “Texts” and “Labels”; leave one out."
+    )
     twice = {"text": "text", "label": None, "task": "classes", "columns": ["text"]}
     assert "cannot be both “Texts” and “All columns”" in refused(client, "/desk/columns", **twice)
     assert in_page_words("Name it: `text=`, or `task='number'`, not `query=`.") == (

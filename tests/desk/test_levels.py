@@ -51,7 +51,7 @@ def test_levels_in_several_columns_are_joined(tmp_path: Path) -> None:
     assert project.store.classes == ["Food", "Food::Fruit"]
     with pytest.raises(UsageError, match="and `label=` none; name there the column of the highest"):
         project.read(text="text", without_labels=True, lower=["kind"])
-    with pytest.raises(UsageError, match="'kind' cannot be a level of the label"):
+    with pytest.raises(UsageError, match="'kind' cannot be both `columns=` and `label=`"):
         project.read(text="text", label="aisle", lower=["kind"], columns=["kind"])
     with pytest.raises(UsageError, match="joined by 'oo' these are other levels"):
         project.read(text="text", label="aisle", lower=["kind"], levels="oo")

@@ -20,10 +20,11 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
 from pydantic import AfterValidator
 
-from glassformer.data.download import Progress, fetch, is_safe
-from glassformer.data.parts import MARK, split_part
+from glassformer.data.download import fetch, is_safe
+from glassformer.data.parts import MARK, exists, split_part
 from glassformer.errors import UsageError, brief, name_as, quoted
 
+_FILES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb")  # of databases
 _DATABASES = ("postgresql", "postgres")
 _REMOTE = ("s3", "https", "http")
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -101,12 +102,12 @@ def with_query(source: str, query: str | None) -> str:
     """
     if query is None:
         return source
-    from glassformer.data.databases import check_reading, is_database
+    from glassformer.data.databases import check_reading
 
     file, part = _file_and_part(source)
     if _scheme(source) in _DATABASES:
         file, _, part = source.partition("#")
-    elif _scheme(source) is not None or not is_database(Path(file)):
+    elif _scheme(source) is not None or Path(file).suffix.lower() not in _FILES:
         raise UsageError(f"`query=`: {without_password(source)} is not a database; leave it out")
     if part:
         raise UsageError(f"{without_password(file)}#{part} names a table, and `query=` names another; leave one out")
@@ -134,10 +135,8 @@ def local_path(source: str | Path) -> Path:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         place = folder / f"{name_in(source)}{_suffix(source)}"
         name_as(str(place), source.rstrip("/"))
-        if scheme is None:
-            _read_file(source, place)
-        elif scheme in _DATABASES:
-            _read_postgresql(source, place)
+        if scheme in (None, *_DATABASES):
+            _read_database(source, place)
         else:
             _fetch(source, place)
         _fetched[source] = place
@@ -208,13 +207,8 @@ def _file_and_part(source: str) -> tuple[str, str | None]:
 
 
 def _is_in_database(source: str) -> bool:
-    from glassformer.data.databases import is_database
-
-    file, _ = _file_and_part(source)
-    try:
-        return is_database(Path(file)) and Path(file).is_file()
-    except OSError:  # no file can have such a name
-        return False
+    file = Path(_file_and_part(source)[0])
+    return file.suffix.lower() in _FILES and exists(file) and file.is_file()
 
 
 def _suffix(source: str) -> str:
@@ -232,16 +226,13 @@ def _suffix(source: str) -> str:
     return re.sub(r"[^\w.]", "_", "".join(path.suffixes))
 
 
-def _read_file(source: str, place: Path) -> None:
-    from glassformer.data.databases import read_file
+def _read_database(source: str, place: Path) -> None:
+    from glassformer.data.databases import read_file, read_postgresql
 
-    file, part = _file_and_part(source)
-    read_file(Path(file), part, place)
-
-
-def _read_postgresql(source: str, place: Path) -> None:
-    from glassformer.data.databases import read_postgresql
-
+    if _scheme(source) is None:
+        file, part = _file_and_part(source)
+        read_file(Path(file), part, place)
+        return
     parts = _split(source)
     name = _joined(parts._replace(fragment=""))
     given = {"host": parts.hostname, "port": parts.port, "user": parts.username, "dbname": parts.path.lstrip("/")}
@@ -253,7 +244,12 @@ def _read_postgresql(source: str, place: Path) -> None:
 
 
 def _fetch(source: str, place: Path) -> None:
-    progress = _progress(source)
+
+    def progress(done: int, total: int | None) -> None:
+        of = f" of {total / 1e6:,.1f}" if total else ""
+        for tell in _watchers:
+            tell(f"reading {source}: {done / 1e6:,.1f}{of} MB")
+
     if _scheme(source) == "s3":
         from glassformer.data.objects import fetch_object
 
@@ -263,7 +259,7 @@ def _fetch(source: str, place: Path) -> None:
     if _scheme(source) not in _REMOTE:
         raise UsageError(
             f"{_scheme(source)}:// is not read; a table is a file, or an address that begins with "
-            f"{', '.join(f'{scheme}://' for scheme in ('postgresql', 's3', 'https'))}"
+            "postgresql://, s3:// or https://"
         )
     if not is_safe(source):
         raise UsageError(
@@ -273,12 +269,3 @@ def _fetch(source: str, place: Path) -> None:
     login = (unquote(parts.username), _passwords.get((parts.scheme, parts.netloc), "")) if parts.username else None
     url = _joined(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=_queries.get(source, ""), fragment=""))
     fetch(url, place, progress, otherwise=_AGAIN, login=login)
-
-
-def _progress(source: str) -> Progress:
-    def on_progress(done: int, total: int | None) -> None:
-        of = "" if not total else f" of {total / 1e6:,.1f}"
-        for tell in _watchers:
-            tell(f"reading {source}: {done / 1e6:,.1f}{of} MB")
-
-    return on_progress

@@ -49,9 +49,8 @@ def add_sum(folder: Path, name: str) -> None:
 
 def is_changed(path: Path) -> bool:
     """Whether a file that has a checksum in its folder differs from it."""
-    return bool(
-        damaged(path.parent, {name: digest for name, digest in read_sums(path.parent).items() if name == path.name})
-    )
+    digest = read_sums(path.parent).get(path.name)
+    return digest is not None and bool(damaged(path.parent, {path.name: digest}))
 
 
 def _write(folder: Path, sums: Mapping[str, str]) -> None:
@@ -61,13 +60,13 @@ def _write(folder: Path, sums: Mapping[str, str]) -> None:
 def replace_file(folder: Path, name: str, text: str) -> None:
     """Write a file of a folder anew, and its checksum if it has one. The folder can be read at any time."""
     sums, mode = read_sums(folder), (folder / name).stat().st_mode
-    if name in sums:
-        _write(folder, {other: digest for other, digest in sums.items() if other != name})
+    had_sum = sums.pop(name, None) is not None
+    if had_sum:
+        _write(folder, sums)
     write_aside(folder / name, text)
     (folder / name).chmod(mode)
-    if name in sums:
-        _write(folder, sums | {name: sha256_of([folder / name])})
-        (folder / SUMS_FILE).chmod(mode)
+    if had_sum:
+        add_sum(folder, name)
 
 
 def read_sums(folder: Path) -> dict[str, str]:

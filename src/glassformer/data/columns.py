@@ -1,6 +1,6 @@
 """Find the columns of the text and of the label: as requested, by name, or by content."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
@@ -110,7 +110,13 @@ def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted:
     if labelled and label_by_name is None:
         told_label = _only(others, lambda name: may_name_label(name) and labels.few_values(name))
     found_label = label_by_name or told_label or (_label_by_content(labels, source, others, kept) if labelled else None)
-    _check_header(sample, source, {found_text: text_by_name, found_label: label_by_name})
+    for column, by_name in {found_text: text_by_name, found_label: label_by_name}.items():
+        if column is not None and by_name is None and looks_like_data(sample, column):
+            raise UsageError(
+                f"{source}: the first row looks like data: {quoted(column)} stands where a column's name should be. "
+                "Add a header row, for example: text,label. If it is the header, name the columns with `text=` and "
+                "`label=`."
+            )
     if is_opaque(dtype := sample.schema[found_text]):
         raise UsageError(
             f"{source}: the column {quoted(found_text)} holds {dtype}, not text. Name another with `text=`."
@@ -132,24 +138,35 @@ def find_columns(sample: pl.DataFrame, source: str, *, labelled: bool, **wanted:
 def _check_asked(
     sample: pl.DataFrame, source: str, text: str | None, wanted: Wanted, inputs: Mapping[str, str]
 ) -> None:
-    """Raise `UsageError` if a column that was requested is not there, or was requested as two things."""
-    label, lower, of_split = wanted.get("label"), wanted.get("lower", ()), columns_of_split(wanted)
-    for name, column in inputs.items():
-        _check_is_there(sample, source, column, "text" if name in wanted.get("other_texts", ()) else "columns")
-    for setting, asked in {"text": text, "label": label, **of_split}.items():
-        if asked is not None:
-            _check_is_there(sample, source, asked, setting)
-    for place, column in enumerate(lower):
-        _check_is_there(sample, source, column, "label")
-        if column in (label, text, *of_split.values(), *lower[:place], *inputs.values()):
-            raise UsageError(f"Column {quoted(column)} cannot be a level of the label (`label=`) and something else.")
-    if text is not None and text == label:
-        raise UsageError(f"Column {quoted(text)} cannot be both `text=` and `label=`.")
-    for setting, asked in of_split.items():
-        if asked is not None and asked in (text, label):
+    """Raise `UsageError` if a column that was requested is not there, or was requested twice."""
+    others = wanted.get("other_texts", ())
+    asked = [
+        ("text", text),
+        *(("text" if name in others else "columns", column) for name, column in inputs.items()),
+        ("label", wanted.get("label")),
+        *columns_of_split(wanted).items(),
+        *(("label", column) for column in wanted.get("lower", ())),
+    ]
+    for setting, column in asked:
+        if column is not None and column not in sample.columns:
+            hint = did_you_mean(column, sample.columns)
+            message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
+            raise UsageError(message, listing(sample, sample.columns))
+    check_once(asked)
+
+
+def check_once(asked: Iterable[tuple[str, str | None]]) -> None:
+    """Raise `UsageError` if a column is named twice: settings, each with a column that it names."""
+    named: dict[str, str] = {}
+    for setting, column in asked:
+        if column in named:
+            if named[column] == setting:
+                raise UsageError(f"`{setting}=` names the column {quoted(column)} twice; name it once.")
             raise UsageError(
-                f"Column {quoted(asked)} cannot be both `{'text' if asked == text else 'label'}=` and `{setting}=`."
+                f"Column {quoted(column)} cannot be both `{named[column]}=` and `{setting}=`; leave one out."
             )
+        if column is not None:
+            named[column] = setting
 
 
 def _only(names: list[str], fits: Callable[[str], bool]) -> str | None:
@@ -160,14 +177,6 @@ def _only(names: list[str], fits: Callable[[str], bool]) -> str | None:
 def columns_of_split(wanted: Wanted) -> dict[str, str | None]:
     """Return the columns that decide which rows are held out, by the settings that name them."""
     return {"group": wanted.get("group"), "time": wanted.get("time")}
-
-
-def _check_is_there(sample: pl.DataFrame, source: str, column: str, setting: str) -> None:
-    """Raise `UsageError` if a table does not have a column that `setting` names."""
-    if column not in sample.columns:
-        hint = did_you_mean(column, sample.columns)
-        message = f"{source} has no column {quoted(column)} (`{setting}=`).{hint} It has:"
-        raise UsageError(message, listing(sample, sample.columns))
 
 
 def same_column(column: str | None, columns: Sequence[str]) -> str | None:
@@ -349,16 +358,3 @@ def _label_by_content(labels: _Labels, source: str, candidates: list[str], kept:
             f"Name the column with `label=`. If no row has a label yet, {HOW_TO_LABEL}{number if found else ''} {rest}"
         )
     raise UsageError(f"{source}: {why}", listing(sample, few or [name for name in sample.columns if name not in kept]))
-
-
-def _check_header(sample: pl.DataFrame, source: str, found: dict[str | None, str | None]) -> None:
-    """A column that was found by content must have a name that does not look like one of its values."""
-    for column, by_name in found.items():
-        if column is None or by_name is not None:
-            continue
-        if looks_like_data(sample, column):
-            raise UsageError(
-                f"{source}: the first row looks like data: {quoted(column)} stands where a "
-                f"column's name should be. Add a header row, for example: text,label. If it is the header, name the "
-                f"columns with `text=` and `label=`."
-            )

@@ -34,7 +34,6 @@ from glassformer.data.stopping import StoppedBySignal, stop_requests
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, brief, quoted, words_of
 
-SUFFIXES = (".sqlite", ".sqlite3", ".db", ".db3", ".duckdb")
 _READING = ("select", "with", "values", "table", "from")  # DuckDB reads `from tickets` too
 _CHANGING = ("insert", "update", "delete", "drop", "create", "alter", "truncate", "merge", "copy", "call", "attach")
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(\w*)", re.DOTALL)
@@ -88,21 +87,12 @@ class _Database:
         return counted(rows, "row") if rows <= _MOST_COUNTED else f"more than {_MOST_COUNTED:,} rows"
 
 
-def is_reading(statement: str) -> bool:
-    return _first_word(statement) in _READING
-
-
 def check_reading(statement: str) -> None:
     """Raise `UsageError` if a statement does not begin as one that reads."""
-    if not is_reading(statement):
+    if _first_word(statement) not in _READING:
         raise UsageError(
             f"{brief(statement)!r} is not a statement that reads; begin it with SELECT, WITH, VALUES or TABLE"
         )
-
-
-def is_database(path: Path) -> bool:
-    """Whether the extension is that of a SQLite or DuckDB file."""
-    return path.suffix.lower() in SUFFIXES
 
 
 def read_file(path: Path, part: str | None, target: Path) -> None:
@@ -134,34 +124,25 @@ def _read(database: _Database, part: str | None, target: Path, name: str) -> Non
 
     Raises:
         UsageError: there is no such table, or several and none is named; the statement fails or does not read; there
-            are no rows.
+            are no rows, or far too many.
     """
+    asked = name if part is None else f"{name}: {brief(part)!r}"
     try:
-        statement = _statement(database, part, name)
-        cursor = database.cursor(statement)
+        cursor = database.cursor(_statement(database, part, name))
         columns = [column[0] for column in cursor.description or ()]
         if not columns:
-            raise UsageError(f"{name}: {brief(statement)!r} gives no columns; name some, or * for all")
+            raise UsageError(f"{asked} gives no columns; name some, or * for all")
         if twice := [column for column, times in Counter(columns).items() if times > 1]:
             raise UsageError(
-                f"{name}: the query gives two columns of the name {quoted(twice[0])}. Rename one in it: … AS other_name"
+                f"{asked} gives two columns of the name {quoted(twice[0])}. Rename one in it: … AS other_name"
             )
-        first = cursor.fetchmany(_ROWS_AT_ONCE)
-        if not first:
-            raise UsageError(f"{name} has no rows" + ("." if part is None else f" in {brief(part)!r}."))
-
-        def more(taken: int) -> list[tuple[Any, ...]]:
-            if taken > database.most:
-                raise UsageError(
-                    f"{name}{'' if part is None else f': {brief(part)!r}'} gives more than {megabytes(database.most)} "
-                    "of rows; ask for fewer, or export them as Parquet, and name that file"
-                )
-            return list(cursor.fetchmany(_ROWS_AT_ONCE))
-
-        _write(unique_names(columns), first, more, target)
+        columns = unique_names(columns)
+        frames = _frames(cursor, columns, database.most, asked)
+        if (first := next(frames, None)) is None:
+            raise UsageError(f"{asked} has no rows.")
+        _write(columns, itertools.chain([first], frames), target)
     except database.errors as error:
-        query = "" if part is None else f": {brief(part)!r}"
-        raise UsageError(f"{name}{query} cannot be read. The database says: {words_of(error)}") from error
+        raise UsageError(f"{asked} cannot be read. The database says: {words_of(error)}") from error
 
 
 def _statement(database: _Database, part: str | None, name: str) -> str:
@@ -172,7 +153,7 @@ def _statement(database: _Database, part: str | None, name: str) -> str:
     tables = database.tables()
     if (table := _named(part, [*tables])) is not None:
         return f"SELECT * FROM {tables[table]}"
-    if part is not None and is_reading(part):
+    if part is not None and _first_word(part) in _READING:
         return part
     if not tables:
         raise UsageError(f"{name} holds no table that can be read.")
@@ -195,36 +176,39 @@ def _named(part: str | None, tables: Sequence[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def _write(
-    columns: list[str], first: list[tuple[Any, ...]], more: Callable[[int], list[tuple[Any, ...]]], target: Path
-) -> None:
-    """Write rows as Parquet while they arrive. `more` is told how many bytes of memory the rows took so far."""
+def _frames(cursor: Any, columns: Sequence[str], most: int, asked: str) -> Iterator[pl.DataFrame]:
+    """Yield the rows of a result as text. Raises `UsageError` if they take more memory than `most`."""
+    taken = 0
+    while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+        if taken > most:
+            raise UsageError(
+                f"{asked} gives more than {megabytes(most)} of rows; ask for fewer, or export them as Parquet, and "
+                "name that file"
+            )
+        texts = [[*map(_as_text, row)] for row in rows]
+        frame = pl.DataFrame(texts, schema=dict.fromkeys(columns, pl.String), orient="row")
+        taken += int(frame.estimated_size())
+        yield frame
+
+
+def _write(columns: Sequence[str], frames: Iterator[pl.DataFrame], target: Path) -> None:
+    """Write rows as Parquet while they arrive."""
     failed: list[Exception] = []
 
-    def frames(*_asked: object) -> Iterator[pl.DataFrame]:
-        rows, taken = first, 0
-        while rows:
-            values = zip(*rows, strict=True)
-            frame = pl.DataFrame(
-                [pl.Series(name, map(_as_text, each), pl.String) for name, each in zip(columns, values, strict=True)]
-            )
-            taken += int(frame.estimated_size())
-            yield frame
-            try:
-                rows = more(taken)
-            except Exception as error:  # Polars would wrap it in one of its own
-                failed.append(error)
-                raise
+    def given(*_asked: object) -> Iterator[pl.DataFrame]:
+        try:
+            yield from frames
+        except Exception as error:  # Polars would wrap it in one of its own
+            failed.append(error)
+            raise
 
     with written_aside(target) as aside:
         try:
-            table = register_io_source(frames, schema=dict.fromkeys(columns, pl.String))
+            table = register_io_source(given, schema=dict.fromkeys(columns, pl.String))
             with ThreadPoolExecutor(1) as pool:  # Python handles no signal while Polars runs
                 pool.submit(table.sink_parquet, aside).result()
-        except Exception:
-            if failed:
-                raise failed[0] from None
-            raise
+        except Exception as error:
+            raise (failed[0] if failed else error) from None
 
 
 def _as_text(value: object) -> str | None:

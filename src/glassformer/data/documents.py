@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -89,16 +88,10 @@ def read_documents(
             f"{', '.join(FORMATS)}"
         )
     else:
-        table = read_table(path, text=text or _column(path, like), labelled=False)
+        text = text or (same_column(like, first_rows(path).columns) if like else None)
+        table = read_table(path, text=text, labelled=False)
     left_out = tuple(f"left out: {len(dropped.rows):,} × {dropped.reason}" for dropped in table.dropped)
     return Documents(texts=table.frame["text"], source=source, notes=(*table.notes, *left_out))
-
-
-def _column(path: Path, like: str | None) -> str | None:
-    """Return the column of the table with this name, or None."""
-    if like is None:
-        return None
-    return same_column(like, first_rows(path).columns)
 
 
 def _paragraphs(path: Path) -> Documents:
@@ -161,12 +154,7 @@ def split_documents(documents: Documents, config: ValidationConfig, *, seed: int
     return replace(documents, texts=train, notes=notes), replace(documents, texts=held_out, notes=())
 
 
-_LEFT_OUT = {
-    "test": ("is also a test text", "are also test texts"),
-    "validation": ("is also a validation text", "are also validation texts"),
-    "training": ("is also a training text", "are also training texts"),
-    "repeated": ("repeats another", "repeat others"),
-}
+_LEFT_OUT = ("test", "validation", "training", "repeated")
 """Why an unlabelled text is left out, in the order in which the reasons are looked for."""
 
 
@@ -247,11 +235,10 @@ def read_rows(source: str, inputs: Inputs) -> Documents:
         raise UsageError(
             f"{source} brings one text a row, and this model reads {inputs.in_words}; name a table with them"
         )
-    batches = batches_of(files_of(local_path(source)), rows_per_batch=ROWS_PER_BATCH)
-    source = without_password(source)
-    first = next(batches)
-    compose = composer(first, inputs, source)
-    texts = pl.Series([text for batch in chain([first], batches) for text in compose(batch) if text], dtype=pl.String)
+    path, source = local_path(source), without_password(source)
+    compose = composer(first_rows(path), inputs, source)
+    batches = batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)
+    texts = pl.Series([text for batch in batches for text in compose(batch) if text], dtype=pl.String)
     if texts.is_empty():
         raise UsageError(f"{source} holds no text")
     return Documents(texts=texts, source=source)
@@ -322,4 +309,7 @@ def admitted(
 
 
 def _said(reason: str, number: int) -> str:
-    return _LEFT_OUT[reason][number != 1]
+    if reason == "repeated":
+        return "repeats another" if number == 1 else "repeat others"
+    kind = f"{reason} text"
+    return f"is also a {kind}" if number == 1 else f"are also {kind}s"

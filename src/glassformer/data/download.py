@@ -7,9 +7,10 @@ import http.client
 import string
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from glassformer.errors import GlassformerError
@@ -41,17 +42,21 @@ def fetch(url: str, target: Path, progress: Progress, *, otherwise: str, login: 
     try:
         with urllib.request.build_opener(_Redirect).open(request, timeout=60) as answer, target.open("wb") as file:
             announced = answer.headers.get("Content-Length")
-            total = int(announced) if announced else None
-            done = 0
-            while chunk := answer.read(CHUNK):
-                file.write(chunk)
-                done += len(chunk)
-                progress(done, total)
-        if total is not None and done != total:
-            raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
+            save(iter(partial(answer.read, CHUNK), b""), file, int(announced) if announced else None, progress)
     except (OSError, http.client.HTTPException) as error:
         target.unlink(missing_ok=True)
         raise GlassformerError(f"{shown} could not be downloaded: {error}. {otherwise}") from error
+
+
+def save(chunks: Iterable[bytes], file: BinaryIO, total: int | None, progress: Progress) -> None:
+    """Write chunks as they arrive. Raises `OSError` if there are not as many bytes as were announced, if any were."""
+    done = 0
+    for chunk in chunks:
+        file.write(chunk)
+        done += len(chunk)
+        progress(done, total)
+    if total is not None and done != total:
+        raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
 
 
 def is_safe(url: str) -> bool:

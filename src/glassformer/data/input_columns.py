@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
 
 from glassformer.data.column_kinds import is_named_as_id, is_near_unique, is_opaque, kind_of
-from glassformer.data.columns import listing, same_column
+from glassformer.data.columns import check_once, listing, same_column
 from glassformer.data.inputs import (
     BLANK,
     MISSING,
@@ -50,19 +51,11 @@ class Asked:
 
     def check(self, text: str | None, label: str | None, **of_split: str | None) -> None:
         """Raise `UsageError` if a column is asked for twice, or as two things."""
-        texts = ([] if text is None else [text]) + list(self.texts)
-        for setting, names in {"text": texts, "columns": list(self.columns)}.items():
-            if twice := next((name for number, name in enumerate(names) if name in names[:number]), None):
-                raise UsageError(f"`{setting}=` names the column {quoted(twice)} twice; name it once.")
-        if odd := [name for name in (*texts, *self.columns) if not is_plain_name(name)] if self.names else []:
+        texts = (text, *self.texts)
+        columns = [("columns", name) for name in self.columns]
+        check_once([*(("text", name) for name in texts), *columns, ("label", label), *of_split.items()])
+        if odd := [name for name in (*texts, *self.columns) if name and not is_plain_name(name)] if self.names else []:
             raise UsageError(f"The name of the column {quoted(odd[0])} has a character that is reserved; rename it.")
-        for name in self.columns:
-            if name in texts:
-                raise UsageError(f"Column {quoted(name)} cannot be both `text=` and `columns=`; leave one out.")
-        for setting, column in {"label": label, **of_split}.items():
-            if column is not None and column in self.names:
-                own = "columns" if column in self.columns else "text"
-                raise UsageError(f"Column {quoted(column)} cannot be both `{own}=` and `{setting}=`; leave one out.")
 
 
 def learn_inputs(table: Table, asked: Asked) -> Inputs:
@@ -154,21 +147,16 @@ def _marks(values: pl.Series, column: Column) -> pl.Series:
 def _learned(values: pl.Series, name: str, source: str) -> Column:
     kind, place = kind_of(values), f"{source}: the column {quoted(name)}"
     present = values.drop_nulls()
-    if kind == "empty":
-        raise UsageError(f"{place} is empty; leave it out of `columns=`.")
-    if present.n_unique() == 1 and len(present) == len(values):
-        raise UsageError(f"{place} holds {quoted(present[0])} in every row; leave it out of `columns=`.")
-    if kind == "e-mail addresses":
-        raise UsageError(
-            f"{place} holds e-mail addresses, which name persons and say nothing about new rows; leave it out of "
-            "`columns=`."
-        )
     ids = kind == "ids" or (is_named_as_id(name) and is_near_unique(values))
+    if kind == "empty":
+        _refuse(f"{place} is empty")
+    if present.n_unique() == 1 and len(present) == len(values):
+        _refuse(f"{place} holds {quoted(present[0])} in every row")
+    if kind == "e-mail addresses":
+        _refuse(f"{place} holds e-mail addresses, which name persons and say nothing about new rows")
     if ids or kind in ("dates", "links", "lists or records"):
-        raise UsageError(
-            f"{place} holds {'ids' if ids else kind}, which say nothing about new rows; leave it out of `columns=`, or "
-            "make a category or a number of it."
-        )
+        why = f"{place} holds {'ids' if ids else kind}, which say nothing about new rows"
+        _refuse(why, "make a category or a number of it, or ")
     if kind in ("whole numbers", "decimal numbers"):
         return _number(present, name, place)
     return _category(present, name, place)
@@ -178,7 +166,7 @@ def _number(values: pl.Series, name: str, place: str) -> Number:
     numbers = np.array([number for number in map(as_number, values) if number is not None])
     distinct = np.unique(numbers)
     if len(distinct) < 2:
-        raise UsageError(f"{place} holds one number only; leave it out of `columns=`.")
+        _refuse(f"{place} holds one number only")
     edges = distinct[1:]
     if len(distinct) > QUANTILES:
         edges = np.unique(np.quantile(numbers, np.arange(1, QUANTILES) / QUANTILES, method="higher"))
@@ -194,17 +182,18 @@ def _category(values: pl.Series, name: str, place: str) -> Category:
         rows[spelling.casefold()] += count
     frequent = [key for key, count in rows.most_common(MOST_CATEGORIES) if count >= FEWEST_ROWS]
     if sum(rows[key] for key in frequent) < LEAST_SHARE * len(values):
-        raise UsageError(
-            f"{place} has a different value in nearly every row, so it is not a category. If it holds texts, name it "
-            "with `text=`; else leave it out of `columns=`."
+        _refuse(
+            f"{place} has a different value in nearly every row, so it is not a category",
+            "name texts with `text=`, or ",
         )
     known = tuple(spelled[key] for key in frequent if key not in (MISSING, OTHER))
     if not known:
-        raise UsageError(
-            f"{place} holds no category but {quoted(MISSING)} or {quoted(OTHER)}, which say nothing; leave it out of "
-            "`columns=`."
-        )
+        _refuse(f"{place} holds no category but {quoted(MISSING)} or {quoted(OTHER)}, which say nothing")
     return Category(name=name, values=known)
+
+
+def _refuse(why: str, instead: str = "") -> NoReturn:
+    raise UsageError(f"{why}; {instead}leave it out of `columns=`.")
 
 
 def described(table: Table, inputs: Inputs) -> list[str]:

@@ -43,7 +43,7 @@ class Layout:
         shown = ""
         parts: list[Part] = []
         names = iter(inputs.texts)
-        columns = iter(column.name for column in inputs.columns)
+        columns = iter(inputs.beside)
         for first, last in fields(text):
             start, end = first, last
             if text.startswith(BEGIN, first):

@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from glassformer.data.wording import in_a_row
 from glassformer.errors import InputError, brief_value, quoted
 
 SEPARATOR = "\ufdd0"
@@ -138,7 +139,12 @@ class Inputs(BaseModel):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all columns that are read."""
-        return (*self.texts, *(column.name for column in self.columns))
+        return (*self.texts, *self.beside)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the columns beside the texts."""
+        return tuple(column.name for column in self.columns)
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -207,8 +213,8 @@ class Inputs(BaseModel):
 
     def parts(self, composed: str) -> tuple[dict[str, str], dict[str, str]]:
         """Return the texts and the values of a composed row, each by its column."""
-        marks = [found[1] for found in _MARK.finditer(composed)]
-        values = {column.name: each[len(column.name) + 1 :] for column, each in zip(self.columns, marks, strict=False)}
+        found = zip(self.beside, values_of(composed), strict=False)
+        values = {name: each[len(name) + 1 :] for name, each in found}
         texts = without_columns(composed).split(SEPARATOR)
         texts += [""] * (len(self.texts) - len(texts))
         return dict(zip(self.texts, texts, strict=True)), values
@@ -223,9 +229,9 @@ class Inputs(BaseModel):
     @property
     def in_words(self) -> str:
         """The inputs for a message: "the texts 'question' and 'answer' and the column 'price'"."""
-        parts = [("text", self.texts), ("column", [column.name for column in self.columns])]
+        parts = [("text", self.texts), ("column", self.beside)]
         return " and ".join(
-            f"the {noun}{'s' if len(names) > 1 else ''} {_listed([quoted(name) for name in names])}"
+            f"the {noun}{'s' if len(names) > 1 else ''} {in_a_row([*map(quoted, names)])}"
             for noun, names in parts
             if names
         )
@@ -261,8 +267,7 @@ def shown(composed: str) -> str:
     """Return a row for people: its texts, then its columns. Other texts stay as they are."""
     if SEPARATOR not in composed and BEGIN not in composed:
         return composed
-    values = [found[1] for found in _MARK.finditer(composed)]
-    texts = _MARK.sub("", composed).replace(SEPARATOR, " | ")
+    texts, values = without_columns(composed).replace(SEPARATOR, " | "), values_of(composed)
     return f"{texts} [{', '.join(values)}]" if values else texts
 
 
@@ -349,7 +354,3 @@ def shown_apart(edges: Sequence[float]) -> list[str]:
         if len(set(shown)) == len(edges) and all("e" not in each for each in shown):
             return shown
     return [repr(edge) for edge in edges]
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -92,13 +92,7 @@ def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: U
         from glassformer.data import polarity
 
         return polarity.generate(split)
-    path = find(source, split, data_dir)
-    if path is None:
-        folders = ", ".join(str(folder) for folder in data_folders(data_dir))
-        raise UsageError(
-            f"The {split} rows of {source} are not in {folders}. Get them: glassformer data get {source}. "
-            f"Or name the folder that holds {source}/{known.files[split][0]} with `data_dir=` or GLASSFORMER_DATA."
-        )
+    path = _found(source, split, data_dir)
     columns: Wanted = {**wanted, "text": text or "text", "label": label or "label"}
 
     def read(path: Path) -> Table:
@@ -132,13 +126,7 @@ def resolve_unlabelled(name: str, data_dir: Path | None = None) -> Table:
     if "unlabelled" not in KNOWN[name].files:
         having = ", ".join(known.name for known in KNOWN.values() if "unlabelled" in known.files)
         raise UsageError(f"{name} has no unlabelled texts. Known data sets with some: {having}")
-    path = find(name, "unlabelled", data_dir)
-    if path is None:
-        folders = ", ".join(map(str, data_folders(data_dir)))
-        raise UsageError(
-            f"The unlabelled texts of {name} ({name}/{KNOWN[name].files['unlabelled'][0]}) are not in {folders}. Get "
-            f"them: glassformer data get {name}."
-        )
+    path = _found(name, "unlabelled", data_dir)
     return replace(read_table(path, text="text", labelled=False), source=name)
 
 
@@ -159,6 +147,17 @@ def find(name: str, split: str, data_dir: Path | None = None) -> Path | None:
     """Return the file that holds a split of a known data set on this machine, or None."""
     paths = (folder / name / file for folder in data_folders(data_dir) for file in KNOWN[name].files[split])
     return next((path for path in paths if exists(path) and path.is_file()), None)
+
+
+def _found(name: str, split: str, data_dir: Path | None) -> Path:
+    """Return the same. Raises `UsageError` if there is none."""
+    if (path := find(name, split, data_dir)) is None:
+        raise UsageError(
+            f"The {split} rows of {name} are not in {', '.join(map(str, data_folders(data_dir)))}. Get them: "
+            f"glassformer data get {name}. Or name the folder that holds {name}/{KNOWN[name].files[split][0]} with "
+            "`data_dir=` or GLASSFORMER_DATA."
+        )
+    return path
 
 
 def missing_splits(name: str, data_dir: Path | None = None) -> list[str]:

@@ -123,11 +123,9 @@ def _is_it_the_column(table: Table) -> str:
     if table.multilabel or kind_of(table.frame["label"]) != "decimal numbers":
         return "Is `label=` the right column?"
     others = ", ".join(map(quoted, table.like_labels[:5]))
-    instead = (
-        f"Name a column that looks like labels with `label=`: {others}."
-        if others
-        else ("No other column looks like labels. Labels have few different values, each in several rows.")
-    )
+    instead = "No other column looks like labels. Labels have few different values, each in several rows."
+    if others:
+        instead = f"Name a column that looks like labels with `label=`: {others}."
     return f"The column holds numbers with decimals, not classes. {instead} Or learn the number: `task='number'`"
 
 
@@ -195,13 +193,11 @@ def conflicting_rows(table: Table) -> list[list[int]]:
 
     Of rows with several inputs, the columns beside the texts must be equal too.
     """
-    label = pl.col("label").list.sort().list.join("\0") if table.multilabel else pl.col("label")
-    frame = table.frame.filter(perhaps_repeated(table.frame["text"]))
+    frame = table.frame.with_columns(label=table.label_keys).filter(perhaps_repeated(table.frame["text"]))
     keys = text_keys(frame["text"]) if table.inputs is None else frame["text"]
     return (
         frame.select("row", keys, "label")
         .filter(keys.is_duplicated())  # most texts occur once, and grouping them would build a list for each
-        .with_columns(label)
         .group_by("text", maintain_order=True)
         .agg(pl.col("row"), pl.col("label").n_unique().alias("n_labels"))
         .filter(pl.col("n_labels") > 1)["row"]

@@ -98,7 +98,10 @@ def text_lines(
     while found := next(numbered, None):
         number, raw = found
         if decoder.undecided and not raw.isascii():
-            window = [found, *_window(numbered)]
+            window, size = [found], 0
+            while size < WINDOW and (more := next(numbered, None)):
+                window.append(more)
+                size += len(more[1])
             decoder.decide(window)
             numbered = itertools.chain(window[1:], numbered)
         yield decoder.line(raw, number)
@@ -110,14 +113,6 @@ def _numbered(raw_lines: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
     for raw in raw_lines:
         yield number, raw
         number += raw.endswith(b"\n")
-
-
-def _window(numbered: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are looked at beside the first."""
-    size = 0
-    while size < WINDOW and (found := next(numbered, None)):
-        size += len(found[1])
-        yield found
 
 
 def _pieces(start: bytes, stream: BinaryIO | io.BufferedIOBase) -> Iterator[bytes]:
@@ -231,12 +226,9 @@ def _decoded(lines: list[bytes], decoder: LineDecoder, done: int) -> Iterator[li
             if decoder.undecided and not line.isascii():
                 decoder.decide(list(enumerate(lines[number - done - 1 :], number)))
             texts.append(decoder.line(line.removesuffix(b"\r"), number).removeprefix("\ufeff" if number == 1 else ""))
-    except UsageError:
+    finally:
         if texts:
             yield texts
-        raise
-    if texts:
-        yield texts
 
 
 def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[bytes]:

@@ -7,7 +7,7 @@ import polars as pl
 
 from glassformer.data.arrays import Numbers
 from glassformer.data.table import Table, row_list
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, quoted
 
 _SHOWN = 3  # different cells
@@ -28,8 +28,7 @@ def numbers_of(table: Table) -> Numbers:
         shown = [f"{quoted(label)} ({row_list(numbers)})" for label, numbers in rows.head(_SHOWN).iter_rows()]
         if (others := rows.height - _SHOWN) > 0:
             shown.append(counted(others, "other value"))
-        *before, last = shown
-        wrong = f"{', '.join(before)} and {last} are not finite numbers" if before else f"{last} is not a finite number"
+        wrong = f"{in_a_row(shown)} {'are not finite numbers' if shown[1:] else 'is not a finite number'}"
         comma = " Write decimals with a point: 3.5." if odd["label"].str.contains(",").any() else ""
         raise UsageError(
             f"{table.place(table.label_column)}: {wrong}.{comma} Correct these rows or leave "

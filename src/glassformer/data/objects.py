@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from glassformer.data.download import Progress, is_safe
+from glassformer.data.download import Progress, is_safe, save
+from glassformer.data.formats.format import is_hidden
 from glassformer.data.installed import pip_install
 from glassformer.errors import GlassformerError, UsageError, quoted, words_of
 
-_HIDDEN = (".", "_")  # as in a folder of shards
 _CREDENTIALS = (
     "AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
     "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_SKIP_SIGNATURE",
 )  # fmt: skip
+_NO_CREDENTIALS = (
+    ". No credentials are set: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a "
+    "public bucket"
+)
 _RETRIES = {"max_retries": 2}
 
 
@@ -43,8 +47,8 @@ def fetch_object(address: str, target: Path, progress: Progress) -> None:
             _fetch(store, key, target, progress)
             return
         found = store.list_with_delimiter(key)
-        names = {Path(each["path"]).name: each["path"] for each in found["objects"]}
-        wanted = {name: path for name, path in names.items() if name and not name.startswith(_HIDDEN)}
+        paths = [each["path"] for each in found["objects"] if not each["path"].endswith("/")]
+        wanted = [path for path in paths if not is_hidden(Path(path))]
         if deeper := found["common_prefixes"]:
             raise UsageError(
                 f"{address} holds the folder {quoted(Path(deeper[0]).name)}. The files of one table lie side by side; "
@@ -53,30 +57,16 @@ def fetch_object(address: str, target: Path, progress: Progress) -> None:
         if not wanted:
             raise UsageError(f"{address}: nothing is there.")
         target.mkdir()
-        for name, path in wanted.items():
-            _fetch(store, path, target / name, progress)
+        for path in wanted:
+            _fetch(store, path, target / Path(path).name, progress)
     except (FileNotFoundError, errors.NotFoundError) as error:
         raise UsageError(f"{address}: no such object. A folder is named with / at its end: {address}/") from error
     except (OSError, errors.BaseError) as error:
-        raise GlassformerError(f"{address} could not be fetched: {words_of(error)}{_hint()}") from error
+        hint = "" if any(os.environ.get(name) for name in _CREDENTIALS) else _NO_CREDENTIALS
+        raise GlassformerError(f"{address} could not be fetched: {words_of(error)}{hint}") from error
 
 
 def _fetch(store: Any, key: str, target: Path, progress: Progress) -> None:
     answer = store.get(key)
-    done, total = 0, answer.meta["size"]
     with target.open("wb") as file:
-        for chunk in answer:
-            file.write(chunk)
-            done += len(chunk)
-            progress(done, total)
-    if done != total:
-        raise OSError(f"the connection ended after {done:,} of {total:,} bytes")
-
-
-def _hint() -> str:
-    if any(os.environ.get(name) for name in _CREDENTIALS):
-        return ""
-    return (
-        ". No credentials are set: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SKIP_SIGNATURE=true for a "
-        "public bucket"
-    )
+        save(answer, file, answer.meta["size"], progress)

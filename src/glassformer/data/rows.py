@@ -10,21 +10,20 @@ import stat
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Unpack
 
 import polars as pl
 import polars.selectors as cs
 
 from glassformer.data.class_folders import class_folders, is_class_folder, texts_of_classes
-from glassformer.data.encodings import Fallback, named_encoding
+from glassformer.data.encodings import named_encoding
 from glassformer.data.folder_encoding import SharedEncoding, beginning_beyond_ascii
 from glassformer.data.formats import compressions
 from glassformer.data.formats.all_formats import format_of, located
 from glassformer.data.formats.delimited import CSV
-from glassformer.data.formats.format import Format, OnDelimited, Place
+from glassformer.data.formats.format import Heard, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.text import lines_at
 from glassformer.data.lines import LONGEST_VALUE, STANDARD_INPUT, OnNote
@@ -39,31 +38,19 @@ DAMAGE = (
 
 
 _MAGIC = {b"PK\x03\x04": ".zip", b"\xd0\xcf\x11\xe0": ".xls", b"PAR1": ".parquet", b"ARROW1": ".arrow"}
-_BINARY = tuple(_MAGIC)
 _OF_A_DAY = {unit: 86_400 * 10**digits for unit, digits in (("ms", 3), ("us", 6), ("ns", 9))}
 _MOST_DAYS = 3_000_000  # beside 1970: to the year 10183
 
 
-def iterate_rows(
-    source: Path | BinaryIO,
-    *,
-    rows_per_batch: int,
-    on_delimited: OnDelimited | None = None,
-    on_note: OnNote | None = None,
-    fallback: Fallback = lambda: None,
-) -> Iterator[pl.DataFrame]:
+def iterate_rows(source: Path | BinaryIO, *, rows_per_batch: int, **heard: Unpack[Heard]) -> Iterator[pl.DataFrame]:
     """Stream a file of any size as frames of at most `rows_per_batch` rows. All have the columns of the first frame.
 
     Every column is kept as String; Parquet keeps its own types. `Path("-")` is standard input. A stream that starts
-    with `{` or `[` is read as JSON, any other as CSV. `on_delimited` is called for a CSV, a TSV or JSON, before the
-    first frame, and `on_note` with sentences on what was found, before the frame where it was found. `fallback` is that
-    of `read_batches`. Raises `UsageError` as there, and for a JSON key that first appears after the first batch.
+    with `{` or `[` is read as JSON, any other as CSV. Raises `UsageError` as `read_batches` does, and for a JSON key
+    that first appears after the first batch.
     """
     columns: dict[str, None] = {}
-    batches = read_batches(
-        source, rows_per_batch=rows_per_batch, on_delimited=on_delimited, on_note=on_note, fallback=fallback
-    )
-    for batch in batches:
+    for batch in read_batches(source, rows_per_batch=rows_per_batch, **heard):
         columns = columns or dict.fromkeys(batch.columns)
         if late := [name for name in batch.columns if name not in columns]:
             raise UsageError(
@@ -73,26 +60,17 @@ def iterate_rows(
         yield with_columns(batch, list(columns))
 
 
-def read_batches(
-    source: Path | BinaryIO,
-    *,
-    rows_per_batch: int,
-    on_delimited: OnDelimited | None = None,
-    on_note: OnNote | None = None,
-    fallback: Fallback = lambda: None,
-) -> Iterator[pl.DataFrame]:
+def read_batches(source: Path | BinaryIO, *, rows_per_batch: int, **heard: Unpack[Heard]) -> Iterator[pl.DataFrame]:
     """Yield the frames of `iterate_rows`, but each batch of JSON lines has the keys of its own rows.
-
-    `fallback` gives the encoding of a text that is not UTF-8, as other files tell it (see `LineDecoder`).
 
     Raises `UsageError` if the file does not exist, is of an unknown kind, is damaged or has no rows. Also for a
     malformed row (with its row and line) and for bytes that fit no encoding (with their line).
     """
     name = name_of(source)
     if not isinstance(source, Path) or source == Path("-"):
-        place = Place(name=name, file=source, on_delimited=on_delimited, on_note=on_note)
-        return _checked(_piped(place, rows_per_batch), name)
+        return _checked(_piped(Place(name=name, file=source, **heard), rows_per_batch), name)
     check_file(source)
+    on_note = heard.get("on_note")
     if folders := class_folders(source):
         return batches_of(folders, rows_per_batch=rows_per_batch, on_note=on_note)
     tables = located(source)
@@ -100,9 +78,12 @@ def read_batches(
         on_note("no text file, so `encoding=` says nothing of it")
     if len(tables) > 1:
         return batches_of([table.address for table in tables], rows_per_batch=rows_per_batch, on_note=on_note)
-    opening = tables[0].opened(on_delimited, on_note, fallback)
-    rows = _checked(_of_one(opening, tables[0].format, rows_per_batch), name)
-    return _unchanged(rows, file_of(source))
+
+    def rows() -> Iterator[pl.DataFrame]:
+        with tables[0].opened(**heard) as place:
+            yield from tables[0].format.batches(place, rows_per_batch)
+
+    return _unchanged(_checked(rows(), name), file_of(source))
 
 
 def batches_of(files: Sequence[Path], *, rows_per_batch: int, on_note: OnNote | None = None) -> Iterator[pl.DataFrame]:
@@ -239,39 +220,31 @@ def _unchanged(batches: Iterator[pl.DataFrame], file: Path) -> Iterator[pl.DataF
 
     A file that is cut short where a row ends looks like a whole one.
     """
-    before = _version(file)
+
+    def version() -> tuple[int, ...]:
+        now = file.stat()
+        return now.st_size, now.st_mtime_ns, now.st_ino
+
+    before = version()
+    damaged: UsageError | None = None
     try:
         yield from batches
-    except UsageError:
-        _check_version(file, before)
-        raise
-    _check_version(file, before)
-
-
-def _check_version(file: Path, before: tuple[int, ...]) -> None:
-    if not file.exists() or _version(file) != before:
+    except UsageError as error:
+        damaged = error
+    if not file.exists() or version() != before:
         raise UsageError(
             f"{file} changed while it was read, so rows may be missing. Wait until the program that writes it "
             "ends, and run the command again."
         )
-
-
-def _version(file: Path) -> tuple[int, ...]:
-    """Return what changes when a file is written to or replaced."""
-    now = file.stat()
-    return now.st_size, now.st_mtime_ns, now.st_ino
-
-
-def _of_one(opening: AbstractContextManager[Place], kind: Format, rows_per_batch: int) -> Iterator[pl.DataFrame]:
-    with opening as place:
-        yield from kind.batches(place, rows_per_batch)
+    if damaged is not None:
+        raise damaged
 
 
 def _piped(place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
     """Yield the batches of a stream, whose first bytes tell the format. What is no text is written to a file first."""
     with place.opened() as stream:
         peek = getattr(stream, "peek", None)
-        if peek is not None and peek(1).startswith(_BINARY):
+        if peek is not None and peek(1).startswith(tuple(_MAGIC)):
             with tempfile.TemporaryDirectory(prefix="glassformer-") as folder:
                 yield from read_batches(
                     _written(stream, Path(folder)), rows_per_batch=rows_per_batch, on_note=place.on_note

@@ -126,10 +126,11 @@ class SourceConfig(BaseModel):
     @property
     def wanted(self) -> Wanted:
         """What is said about the columns."""
-        names: Wanted = {"text": self.text, "label": self.label, "multilabel": self.multilabel}
-        names["number"] = self.task == "number" if self.task in (None, "number") else None
-        inputs: Wanted = {"other_texts": self.other_texts, "beside": self.columns}
-        return {**names, **inputs, "lower": self.lower, "levels": self.levels}
+        number = self.task == "number" if self.task in (None, "number") else None
+        return {
+            "text": self.text, "label": self.label, "multilabel": self.multilabel, "number": number,
+            "other_texts": self.other_texts, "beside": self.columns, "lower": self.lower, "levels": self.levels,
+        }  # fmt: skip
 
     def with_inputs(self, inputs: Inputs | None, name: str) -> SourceConfig:
         """Return how a table is read for a model that reads these inputs.
@@ -139,7 +140,7 @@ class SourceConfig(BaseModel):
         """
         if inputs is None:
             return self
-        texts, columns = inputs.texts, tuple(column.name for column in inputs.columns)
+        texts, columns = inputs.texts, inputs.beside
         own = () if self.text is None else (self.text, *self.other_texts)
         if own not in ((), texts) or self.columns not in ((), columns):
             raise UsageError(
@@ -256,16 +257,19 @@ def read_like_training(
     text, label, fold = options.text, options.label, options.fold_labels
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     lower: tuple[str, ...] = ()
+    wanted: Wanted = {"multilabel": multilabel, "levels": None if read_as is None else read_as.levels}
     if inputs is not None:
-        text = _first_text(inputs, text)
-    beside = () if inputs is None else tuple(column.name for column in inputs.columns)
-    others = () if inputs is None else inputs.texts[1:]
+        if text not in (None, inputs.texts[0]):
+            raise UsageError(
+                f"`text={text!r}`: this model reads {inputs.in_words}, by their names; rename the columns of the "
+                "table, and leave it out"
+            )
+        text = inputs.texts[0]
+        wanted |= {"other_texts": inputs.texts[1:], "beside": inputs.beside}
     with reading_as(encoding_like_training(data, read_as)):
         if read_as and data not in KNOWN and is_there(local_path(data)):
             text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
-        wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel}
-        wanted = {**wanted, "other_texts": others, "beside": beside}
-        wanted = {**wanted, "lower": lower, "levels": None if read_as is None else read_as.levels}
+        wanted |= {"text": text, "label": label, "lower": lower}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
@@ -287,16 +291,6 @@ def encoding_like_training(data: str, read_as: SourceConfig | None) -> str | Non
     return named_encoding() or of_training
 
 
-def _first_text(inputs: Inputs, asked: str | None) -> str:
-    """Return the column of the first text. Raises `UsageError` if the user names another one."""
-    if asked is not None and asked != inputs.texts[0]:
-        raise UsageError(
-            f"`text={asked!r}`: this model reads {inputs.in_words}, by their names; rename the columns of the table, "
-            "and leave it out"
-        )
-    return inputs.texts[0]
-
-
 def _columns_of_training(
     path: Path, read_as: SourceConfig, text: str | None, label: str | None, multilabel: str | None
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
@@ -313,7 +307,7 @@ def _columns_of_training(
         try:
             find_columns(sample, str(path), text=text, label=label, group=None, labelled=True, multilabel=multilabel)
         except UsageError as error:
-            names = "column " + missing[0] if len(missing) == 1 else "columns " + " and ".join(missing)
+            names = f"{'column' if len(missing) == 1 else 'columns'} {' and '.join(missing)}"
             why = error.message.removeprefix(f"{path}: ")
             raise UsageError(
                 f"{path} has no {names}, which the model was trained with, and {why}", error.listing

@@ -50,7 +50,7 @@ def spellings(labels: Iterable[str], levels: str | None = None) -> list[Spelling
     ways: dict[str, list[tuple[str, int]]] = {}
     for label, rows in sorted(Counter(labels).items(), key=lambda counted: (-counted[1], counted[0])):
         ways.setdefault(label_key(label, levels), []).append((label, rows))
-    return [Spelling(ways=tuple(baseline_error)) for baseline_error in ways.values() if len(baseline_error) > 1]
+    return [Spelling(ways=tuple(each)) for each in ways.values() if len(each) > 1]
 
 
 def table_spellings(table: Table) -> str | None:

@@ -107,12 +107,11 @@ def make_splits(
         held_out = _latest(train, config) if config.time else _held_out(train, config.fraction, config.group, seed)
         validation = replace(train, frame=train.frame.filter(held_out), dropped=())
         train = replace(train, frame=train.frame.filter(~held_out))
-        whole = (
-            "" if config.group is None else f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
-        )
+        whole = ""
+        if config.group is not None:
+            whole = f", {_groups(validation)} of {_groups(table)} groups of {config.group!r}"
         if config.time is not None:
-            _refuse_one_label(train, validation)
-            whole = f", the latest: {_cut_in_words(train.frame['time'], validation.frame['time'])}"
+            whole = f", the latest: {_cut_in_words(train, validation)}"
         train = train.without(validation.frame["text"], "duplicate of a validation text")
         notes.append(f"validation: {validation.frame.height:,} of {table.frame.height:,} rows held out{whole}")
     if table.dated is not None and config.fraction and config.file is None:
@@ -135,7 +134,7 @@ def make_splits(
 
 def fingerprint(table: Table) -> str:
     """Return the SHA-256 (hex) of texts and labels in their order. The file format does not change it."""
-    return digest_of(part for row in zip(table.frame["text"], _label_keys(table), strict=True) for part in row)
+    return digest_of(part for row in zip(table.frame["text"], table.label_keys, strict=True) for part in row)
 
 
 def digest_of(texts: Iterable[str]) -> str:
@@ -159,14 +158,6 @@ def _conflicts(table: Table) -> list[str]:
     ]
 
 
-def _label_keys(table: Table) -> pl.Series:
-    """Return the label of each row as one string. Several labels are sorted and joined."""
-    if "label" not in table.frame.columns:
-        return pl.repeat("", table.frame.height, dtype=pl.String, eager=True)
-    labels = table.frame["label"]
-    return labels.list.sort().list.join("\0") if table.multilabel else labels
-
-
 def _groups(table: Table) -> str:
     return f"{table.frame['group'].n_unique():,}"
 
@@ -175,7 +166,7 @@ def _held_out(table: Table, fraction: float, group: str | None, seed: int) -> pl
     """Return a mask that is True for the held-out rows."""
     n_rows = table.frame.height
     n_held_out = max(1, round(fraction * n_rows))
-    strata = _strata(_label_keys(table), fewest=2)
+    strata = _strata(table.label_keys, fewest=2)
     if group is not None:
         chosen = _whole_groups(table, group, fraction, seed)
     elif len(np.unique(strata)) <= min(n_held_out, n_rows - n_held_out):
@@ -206,23 +197,16 @@ def _latest(table: Table, config: ValidationConfig) -> pl.Series:
     return times > dates["time"][nearest]
 
 
-def _refuse_one_label(earlier: Table, later: Table) -> None:
-    """Raise `UsageError` if all earlier rows have the same label, and later ones do not."""
-    labels = earlier.frame["label"]
+def _cut_in_words(earlier: Table, later: Table) -> str:
+    """Say at which date rows were cut. Raises `UsageError` if earlier rows have one label alone, and later ones not."""
+    labels, times = earlier.frame["label"], pl.concat([earlier.frame["time"], later.frame["time"]])
+    last, end = (shown_date(each.frame["time"].max(), times) for each in (earlier, later))
     if not earlier.multilabel and labels.n_unique() == 1 and (later.frame["label"] != labels[0]).any():
-        last = shown_date(earlier.frame["time"].max(), earlier.frame["time"])
         raise UsageError(
             f"{earlier.source}: all rows until {last} have the label {quoted(labels[0])}, so nothing can be learned "
             "for later ones. Leave out `time=`, or add earlier rows with other labels."
         )
-
-
-def _cut_in_words(earlier: pl.Series, later: pl.Series) -> str:
-    """Say at which date rows were cut."""
-    last, times = earlier.max(), pl.concat([earlier, later])
-    return (
-        f"trained on rows until {shown_date(last, times)}, tested on rows after, until {shown_date(later.max(), times)}"
-    )
+    return f"trained on rows until {last}, tested on rows after, until {end}"
 
 
 def _strata(labels: pl.Series, *, fewest: int) -> np.ndarray:
@@ -250,7 +234,7 @@ def _whole_groups(table: Table, column: str, fraction: float, seed: int) -> np.n
             f"{table.source}: the group column {column!r} has {values}; holding out {fraction:g} of the rows "
             f"in whole groups needs {n_folds} of them. Raise validation.fraction, or name another column."
         )
-    strata = _strata(_label_keys(table), fewest=n_folds)
+    strata = _strata(table.label_keys, fewest=n_folds)
     folds = stratified_group_folds(strata, groups, n_folds, seed=seed)
     nearest = np.abs(np.bincount(folds, minlength=n_folds) - fraction * len(strata)).argmin()
     return np.flatnonzero(folds == nearest)
@@ -308,13 +292,11 @@ def with_added(
 
 def _without_known(new: Table, train: Table) -> Table:
     """Leave out rows whose text is among those to learn from, with the same label."""
-    keys = [pl.Series("key", text_keys(table.frame["text"])) for table in (new, train)]
-    labels = [table.frame["label"].list.sort() if table.multilabel else table.frame["label"] for table in (new, train)]
-    ours, known = (pl.DataFrame({"key": key, "label": label}) for key, label in zip(keys, labels, strict=True))
-    is_new = ours.with_row_index("at").join(known.unique(), on=["key", "label"], how="anti")["at"]
-    known_already = np.ones(new.frame.height, np.bool_)
-    known_already[is_new.to_numpy()] = False
-    return new.leaving_out(pl.Series(known_already), f"learned before, in {new.source}")
+    ours, known = (
+        pl.DataFrame({"key": text_keys(table.frame["text"]), "label": table.label_keys}) for table in (new, train)
+    )
+    found = ours.join(known.unique().with_columns(known=True), ["key", "label"], "left", maintain_order="left")["known"]
+    return new.leaving_out(found.fill_null(value=False), f"learned before, in {new.source}")
 
 
 def _replayed(old: int, rows: int, share: float) -> pl.Series:

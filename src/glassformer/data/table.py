@@ -18,7 +18,7 @@ from glassformer.data.level_columns import check_levels, joined_levels
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.several_labels import json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, brief, quoted
 
 ROWS_PER_BATCH = 16_384  # enough rows to tell the columns apart, few enough to hold as Python strings
@@ -83,6 +83,14 @@ class Table:
         """Name a column for a message, and say how rows are counted if not simply from below the header."""
         shifts = next((f" ({note.removeprefix(COUNTED)})" for note in self.notes if note.startswith(COUNTED)), "")
         return f"{self.source}, column {quoted(column)}{shifts}"
+
+    @property
+    def label_keys(self) -> pl.Series:
+        """The label of each row as one string. Several labels are sorted and joined. Empty if the table has none."""
+        if "label" not in self.frame.columns:
+            return pl.repeat("", self.frame.height, dtype=pl.String, eager=True)
+        labels = self.frame["label"]
+        return labels.list.sort().list.join("\0") if self.multilabel else labels
 
     @property
     def without_label(self) -> str | None:
@@ -219,11 +227,7 @@ def row_keys(texts: pl.Series) -> pl.Series:
 
 def row_list(rows: list[int], *, most: int = 5) -> str:
     """Return row numbers for a message: "row 3", "rows 3, 5 and 9", "rows 1, 2, 3, 4, 5 and 12 more"."""
-    if len(rows) == 1:
-        return f"row {rows[0]}"
-    shown = [str(row) for row in (rows if len(rows) <= most else rows[:most])]
-    last = shown.pop() if len(rows) <= most else f"{len(rows) - most:,} more"
-    return f"rows {', '.join(shown)} and {last}"
+    return f"{'row' if len(rows) == 1 else 'rows'} {in_a_row([*map(str, rows)], most)}"
 
 
 def _check_filled(frame: pl.DataFrame, of_split: Mapping[str, str], source: str) -> None:

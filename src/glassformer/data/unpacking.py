@@ -25,6 +25,7 @@ from glassformer.errors import GlassformerError
 
 TWEETS_PER_PART = 2**16  # held as Python strings at one time
 ZHOU_ROWS = "5528c551f2387b421d83d619689c898a324212023e7ae1e6a31df6ecb2c284d0"  # SHA-256 of both splits as JSON
+_OF_TWEETS = ("polarity", "tweet_id", "date", "query", "user", "text")
 IMDB_LABELS = {"neg": 0, "pos": 1, "unsup": -1}
 IMDB_REVIEW = re.compile(r"aclImdb/(?P<split>train|test)/(?P<kind>neg|pos|unsup)/(?P<number>\d+)_(?P<rating>\d+)\.txt")
 IMDB_ADDRESSES = re.compile(r"aclImdb/(?P<split>train|test)/urls_(?P<kind>neg|pos|unsup)\.txt")
@@ -59,9 +60,7 @@ def unpack_zhou(source: Path, folder: Path) -> None:
         if hashlib.sha256(json.dumps(list(splits.values())).encode()).hexdigest() != ZHOU_ROWS:
             raise ValueError("other rows")
     except (SyntaxError, ValueError, TypeError, KeyError) as error:
-        raise GlassformerError(
-            f"{source.name} does not hold the 58 training and 20 test rows expected: {error}"
-        ) from error
+        raise GlassformerError(f"{source.name} does not hold the 58 training and 20 test rows: {error}") from error
     for split, rows in splits.items():
         frame = pl.DataFrame({"text": list(rows), "label": [int(truth) for truth in rows.values()]})
         write_parquet(frame, folder / f"{split}.parquet")
@@ -118,10 +117,8 @@ def _tweets(file: IO[bytes]) -> pl.DataFrame:
     rows = csv.reader(lines, strict=True)
     parts = []
     while part := list(itertools.islice(rows, TWEETS_PER_PART)):
-        columns = zip(("polarity", "tweet_id", "date", "query", "user", "text"), zip(*part, strict=True), strict=True)
-        parts.append(pl.DataFrame([pl.Series(name, values, pl.String) for name, values in columns]))
-    frame = pl.concat(parts)
-    return frame.with_columns(
+        parts.append(pl.DataFrame(part, schema=dict.fromkeys(_OF_TWEETS, pl.String), orient="row"))
+    return pl.concat(parts).with_columns(
         pl.col("polarity", "tweet_id").cast(pl.Int64),
         pl.col("polarity").replace_strict({"0": 0, "2": -1, "4": 1}, return_dtype=pl.Int64).alias("label"),
     )

@@ -6,7 +6,6 @@ stream is `<start> document <start> document … <start>`: a start token also sa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,18 +48,11 @@ def covering_windows(lengths: IntArray, max_seq_len: int) -> Windows:
     """
     room = max_seq_len - 1
     step = max(1, room - room // 4)
-    rows, starts = [], []
-    for row, length in enumerate(lengths.tolist()):
-        count = 1 + max(0, math.ceil((length - room) / step))
-        rows += [row] * count
-        starts += [round(i * (length - room) / (count - 1)) for i in range(count)] if count > 1 else [0]
-    row_array = np.array(rows, dtype=np.int64)
-    return Windows(
-        rows=row_array,
-        starts=np.array(starts, dtype=np.int64),
-        lengths=np.minimum(lengths, room)[row_array],
-        max_seq_len=max_seq_len,
-    )
+    counts = 1 + np.maximum(0, -(-(lengths - room) // step))
+    rows = np.repeat(np.arange(len(lengths)), counts)
+    number = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)  # of each window in its row
+    starts = np.round(number * (lengths - room)[rows] / np.maximum(counts[rows] - 1, 1)).astype(np.int64)
+    return Windows(rows=rows, starts=starts, lengths=np.minimum(lengths, room)[rows], max_seq_len=max_seq_len)
 
 
 def bucket(

@@ -49,6 +49,12 @@ def listed(words: Sequence[str], most: int, *, between: str = ", ", more: str = 
     return between.join(words[:most]) + (more.format(len(words) - most) if len(words) > most else "")
 
 
+def in_a_row(words: Sequence[str], most: int = 1_000) -> str:
+    """Return "a", "a and b" or "a, b and c"; of more than `most` words "a, b, c and 7 more"."""
+    *before, last = words if len(words) <= most else (*words[:most], f"{len(words) - most:,} more")
+    return f"{', '.join(before)} and {last}" if before else last
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a question that names the word spelled most alike, with a space before it, or nothing.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from glassformer.data.wording import listed
+from glassformer.data.wording import in_a_row, listed
 from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import Finding, GradientFigures, LayerFigures, Level, percent
 from glassformer.doctor.signals import SAMPLE, Signals
@@ -155,7 +155,9 @@ def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigur
         return Finding(check=check, level="worth knowing", found=found, advice="the model compares texts by attention")
     if unreached:
         advice = "these weights cannot learn: look for dead units after them, a detached path, or an unused part"
-        return Finding(check=check, level="problem", found=f"no gradient reaches {_named(unreached)}", advice=advice)
+        return Finding(
+            check=check, level="problem", found=f"no gradient reaches {in_a_row(unreached, _NAMED)}", advice=advice
+        )
     silent = sum(own.gradient_at_start == 0 for own in gradients)
     zero = (
         f". Before the first step {silent} of {len(gradients)} had none, as expected: layers after them start at zero "
@@ -175,20 +177,13 @@ def _gradients(gradients: Sequence[GradientFigures], layers: Sequence[LayerFigur
     lowest, highest = min(own.gradient for own in gradients), max(own.gradient for own in gradients)
     found = f"every module gets a gradient, with norms from {lowest:.2g} to {highest:.2g}{zero}"
     if cancelled := [name for own in gradients for name in own.cancelled]:
-        found = f"{found}; but only rounding noise reaches {_named(cancelled)}"
+        found = f"{found}; but only rounding noise reaches {in_a_row(cancelled, _NAMED)}"
         advice = (
             "a later layer cancels what such a parameter adds, as a softmax or a norm cancels a shift of its inputs: "
             "the parameter learns nothing and changes nothing, and could be left out"
         )
         return Finding(check=check, level="worth knowing", found=found, advice=advice)
     return Finding(check=check, level="good", found=found)
-
-
-def _named(names: Sequence[str]) -> str:
-    """Write "a", "a, b and c" or "a, b, c and 4 more"."""
-    shown, more = list(names[:_NAMED]), len(names) - _NAMED
-    last = f"{more} more" if more > 0 else shown.pop()
-    return f"{', '.join(shown)} and {last}" if shown else last
 
 
 def _step_size(gradients: Sequence[GradientFigures], after: str) -> Finding:

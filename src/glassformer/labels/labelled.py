@@ -148,8 +148,7 @@ def read_unlabelled(path: Path, table: Table) -> Table:
         return read_table(path, text=text, labelled=False)
     if missing := [name for name in inputs.names if same_column(name, columns) is None]:
         raise UsageError(f"{path} has no column {quoted(missing[0])}, which {table.source} is read with")
-    beside = [column.name for column in inputs.columns]
-    pool = read_table(path, text=text, labelled=False, other_texts=inputs.texts[1:], beside=beside)
+    pool = read_table(path, text=text, labelled=False, other_texts=inputs.texts[1:], beside=inputs.beside)
     return composed(pool, inputs)
 
 

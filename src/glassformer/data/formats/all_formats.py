@@ -7,17 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 
-from glassformer.data.encodings import Fallback
 from glassformer.data.formats.archive import ZIP, files_in, is_archive, streamed, unpacked
 from glassformer.data.formats.columnar import ARROW, PARQUET
 from glassformer.data.formats.compressions import OPENERS, is_compressed
 from glassformer.data.formats.delimited import CSV, TSV
 from glassformer.data.formats.fasttext import FASTTEXT
-from glassformer.data.formats.format import Format, OnDelimited, Place
+from glassformer.data.formats.format import Format, Heard, Place
 from glassformer.data.formats.json_lines import JSON_LINES
 from glassformer.data.formats.workbook import WORKBOOK
-from glassformer.data.lines import OnNote
 from glassformer.data.parts import MARK, PartError, split_part, with_part
 from glassformer.errors import UsageError, quoted
 
@@ -49,17 +48,9 @@ class Located:
     format: Format
 
     @contextmanager
-    def opened(
-        self,
-        on_delimited: OnDelimited | None = None,
-        on_note: OnNote | None = None,
-        fallback: Fallback = lambda: None,
-    ) -> Iterator[Place]:
+    def opened(self, **heard: Unpack[Heard]) -> Iterator[Place]:
         """Give the place to read from. A member of an archive is unpacked if its format cannot be read as a stream."""
-        place = Place(
-            name=str(self.address), file=self.path, part=self.part,
-            on_delimited=on_delimited, on_note=on_note, fallback=fallback,
-        )  # fmt: skip
+        place = Place(name=str(self.address), file=self.path, part=self.part, **heard)
         if self.member is None:
             yield place
             return

@@ -101,12 +101,7 @@ def frames_of(rows: Iterator[Row], place: Place, rows_per_batch: int) -> Iterato
     columns = unique_names(header.cells, place.on_note)
     records = _counted(rows, place.on_note)
     while batch := list(itertools.islice(records, rows_per_batch)):
-        yield pl.DataFrame(
-            [
-                pl.Series(column, values, pl.String)
-                for column, values in zip(columns, zip(*batch, strict=True), strict=True)
-            ]
-        )
+        yield pl.DataFrame(batch, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]:
@@ -125,32 +120,22 @@ def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]
         on_note(f"{COUNTED}{', '.join(shifts)}{others}")
 
 
-class _RowLines:
-    """The lines of a CSV file, as its reader takes them. `held` counts the characters since the row began."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines = lines
-        self.held = 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.held += len(line)
-        if self.held > LONGEST:
-            raise csv.Error(f"it is longer than {LONGEST:,} characters; is a quote never closed?")
-        return line
-
-
 def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
     """Yield all rows of a file."""
     csv.field_size_limit(LONGEST)
-    row_lines = _RowLines(lines)
-    reader = csv.reader(row_lines, delimiter=delimiter, strict=True)
+    held = 0  # characters since the row began
+
+    def of_bounded_rows() -> Iterator[str]:
+        nonlocal held
+        for line in lines:
+            held += len(line)
+            if held > LONGEST:
+                raise csv.Error(f"it is longer than {LONGEST:,} characters; is a quote never closed?")
+            yield line
+
+    reader = csv.reader(of_bounded_rows(), delimiter=delimiter, strict=True)
     for number in itertools.count(1):
-        row_lines.held = 0
-        line = reader.line_num + 1
+        held, line = 0, reader.line_num + 1
         try:
             yield Row(number, next(reader), line)
         except StopIteration:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict
 
 import polars as pl
 
@@ -42,7 +42,15 @@ class Delimited:
     within: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
-OnDelimited = Callable[[Delimited], None]
+class Heard(TypedDict, total=False):
+    """What a caller hears of a table while it is read, and what it tells about it."""
+
+    on_delimited: Callable[[Delimited], None] | None
+    """Called for a CSV, a TSV or JSON, before its first frame."""
+    on_note: OnNote | None
+    """Called with sentences on what was found, before the frame where it was found or after the last one."""
+    fallback: Fallback
+    """Of a text, gives its encoding if it is not UTF-8, as other files tell it (see `LineDecoder`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,15 +61,13 @@ class Place:
         name: what the user wrote, for messages.
         file: a file, which may be compressed if the format is text; or a stream of bytes that are not compressed.
         part: which table of the file, if the user named one.
-        on_delimited: called for a CSV, a TSV or JSON, before its first frame.
-        on_note: called with sentences on what was found, before the frame where it was found or after the last one.
-        fallback: of a text, gives its encoding if it is not UTF-8, as other files tell it (see `LineDecoder`).
+        on_delimited, on_note, fallback: see `Heard`.
     """
 
     name: str
     file: Path | BinaryIO
     part: str | None = None
-    on_delimited: OnDelimited | None = None
+    on_delimited: Callable[[Delimited], None] | None = None
     on_note: OnNote | None = None
     fallback: Fallback = lambda: None
 

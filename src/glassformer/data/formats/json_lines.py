@@ -73,13 +73,14 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
         return
     if first[1].lstrip().startswith("["):
         objects = _elements(first, lines, name)
-    elif _is_document(place):
+    elif ".json" in map(str.lower, Path(place.part or name).suffixes[-2:]):  # in others, each line is a row
         objects = _rows_within(first, numbered, place)
     else:
         objects = itertools.chain([first], numbered)
     for row, (number, text) in enumerate(objects, start=1):
         try:
-            record = json.loads(text, parse_int=_whole_number)
+            # Python refuses to convert thousands of digits.
+            record = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < MOST_DIGITS else digits)
             if not isinstance(record, dict) or not record:
                 raise ValueError("not an object with at least one key")
             texts = {key: _as_text(value) for key, value in record.items()}
@@ -88,11 +89,6 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
         except (ValueError, RecursionError) as error:
             raise _malformed(name, row, number, error) from None
         yield record, texts
-
-
-def _is_document(place: Place) -> bool:
-    """Whether a file may hold one object for all rows. In other files and in pipes, each line is a row."""
-    return any(suffix.lower() == ".json" for suffix in Path(place.part or place.name).suffixes[-2:])
 
 
 def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], place: Place) -> Iterator[tuple[int, str]]:
@@ -242,7 +238,9 @@ def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Itera
                 if not within and len(text) - at > LONGEST:
                     size = f"{LONGEST >> 20} MiB"
                     raise UsageError(f"{name}, row {row} (line {number}) is longer than {size}; shorten it") from None
-                more = "" if within else _at_least(len(text) - at, others)
+                more = ""
+                while not within and len(more) < len(text) - at and (line := next(others, "")):
+                    more += line
                 if not more:
                     raise _malformed(name, row, number, error) from None
                 text, at = text[at:] + more, 0
@@ -269,15 +267,6 @@ def _is_within(text: str, error: json.JSONDecodeError) -> bool:
     return left >= len("-Infinity") and not error.msg.startswith("Unterminated string")
 
 
-def _at_least(characters: int, lines: Iterator[str]) -> str:
-    """Return the next lines, together at least so long if there are so many."""
-    taken: list[str] = []
-    while characters > 0 and (line := next(lines, "")):
-        taken.append(line)
-        characters -= len(line)
-    return "".join(taken)
-
-
 def _blank_from(text: str, at: int) -> int:
     """Return where the spaces and line breaks from a place on end."""
     found = _BLANK.match(text, at)
@@ -285,23 +274,15 @@ def _blank_from(text: str, at: int) -> int:
     return found.end()
 
 
-def _whole_number(digits: str) -> int | str:
-    """Return the number, or the digits as text if there are too many: Python refuses to convert thousands of digits."""
-    return int(digits) if len(digits) < MOST_DIGITS else digits
-
-
 def _writable(row: dict[str, Any], texts: dict[str, str | None]) -> dict[str, Any]:
     """Return a row with text in place of values that no JSON may hold: NaN and infinity."""
-    return {
-        key: value if text is not None and _is_json(value, text) else text
-        for (key, text), value in zip(texts.items(), row.values(), strict=True)
-    }
+    odd = [
+        key for key, text in texts.items() if text is None or _NOT_JSON.search(text)
+    ]  # few values need a closer look
+    return row | {key: texts[key] for key in odd if not isinstance(row[key], str) and not _is_finite(row[key])}
 
 
-def _is_json(value: object, text: str) -> bool:
-    """Whether JSON may hold a value, and so neither NaN nor infinity stands in it. Its text spares most the search."""
-    if isinstance(value, str) or not _NOT_JSON.search(text):
-        return True
+def _is_finite(value: object) -> bool:
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:

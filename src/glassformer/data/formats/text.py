@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -44,7 +44,7 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
     """
     with place.opened() as stream:
         found = text_lines(stream, place.name, on_note=place.on_note, in_pieces=in_pieces, fallback=place.fallback)
-        marked = _without_nul(_without_end(found), place.name)
+        marked = _checked(found, place.name)
         start = next(marked, "")
         lines = itertools.chain([start.removeprefix("\ufeff")], marked)
         blank, first = next(((blank, line) for blank, line in enumerate(lines) if line.strip()), (0, ""))
@@ -54,24 +54,20 @@ def lines_at(place: Place, *, in_pieces: bool = False) -> Iterator[Lines]:
         yield Lines(first=first, whole=whole, mark=start.startswith("\ufeff"))
 
 
-def _without_end(lines: Iterator[str]) -> Iterator[str]:
-    """Leave out the mark of DOS in the last line that a text ends there."""
-    for line in lines:
-        if line.rstrip("\r\n") != _END_OF_DOS:
-            yield line
-        elif (more := next(lines, None)) is not None:
-            yield from (line, more)
-
-
-def _without_nul(lines: Iterable[str], name: str) -> Iterator[str]:
+def _checked(lines: Iterator[str], name: str) -> Iterator[str]:
+    """Yield lines that hold no NUL, without the last one if it is the mark by which DOS ends a text."""
     number = 1
-    for line in lines:
+    while (line := next(lines, None)) is not None:
         if "\0" in line:
             raise UsageError(
                 f"{name}, line {number}: a NUL byte, so this is not a text file. Is it a CSV, TSV or JSON file?"
             )
-        yield line
         number += line.endswith("\n")
+        if line.rstrip("\r\n") != _END_OF_DOS:
+            yield line
+        elif (more := next(lines, None)) is not None:
+            yield line
+            lines = itertools.chain([more], lines)
 
 
 class TextFormat(Format):

@@ -10,8 +10,8 @@ import json
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -50,11 +50,10 @@ class Workbook(Format):
         if not is_installed("python_calamine"):
             raise UsageError(f"{place.name}: workbooks need an extra: {pip_install('excel')}; or save the sheet as CSV")
         _check_start(place)
-        with _cells_of(place) as lines:
+        with closing(_cells_of(place)) as lines:
             _check(place, json.loads(next(lines)))
-            yield from frames_of(
-                _named(table_in(_rows(lines, place), place.on_note), place.name), place, rows_per_batch
-            )
+            rows = _named(table_in(_rows(lines, place), place.on_note), place.name)
+            yield from frames_of(rows, place, rows_per_batch)
 
 
 WORKBOOK = Workbook()
@@ -92,39 +91,29 @@ def _document_in(path: Path) -> str | None:
     return next((what for start, what in _DOCUMENTS.items() if any(name.startswith(start) for name in names)), None)
 
 
-@contextmanager
-def _cells_of(place: Place) -> Iterator[Iterator[str]]:
-    """Give the lines that `sheets.py` prints.
-
-    Raises:
-        UsageError: it ended before the last line.
-    """
-    command = [sys.executable, "-P", str(_PROGRAM), str(place.path), place.part or ""]
+def _cells_of(place: Place) -> Generator[str]:
+    """Yield the lines that `sheets.py` prints. Raises `UsageError` if it ended before the last one."""
     with subprocess.Popen(
-        command,
+        [sys.executable, "-P", str(_PROGRAM), str(place.path), place.part or ""],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         encoding="utf-8",
         start_new_session=True,  # an interrupt from the terminal is for this process alone
     ) as process:
+        out: IO[str] = process.stdout  # type: ignore[assignment]
         try:
-            yield _lines_of(process, place)
+            while line := out.readline(LONGEST):
+                if len(line) == LONGEST:
+                    raise UsageError(f"{place.name} has a row that is longer than {LONGEST >> 20} MiB; shorten it.")
+                if line.endswith("\n"):
+                    yield line
+            if process.wait():
+                raise UsageError(
+                    f"{place.name} cannot be read: it takes too much memory, or is damaged. Save the sheet as CSV, and "
+                    "name that file."
+                )
         finally:
             process.kill()
-
-
-def _lines_of(process: subprocess.Popen[str], place: Place) -> Iterator[str]:
-    out: IO[str] = process.stdout  # type: ignore[assignment]
-    while line := out.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise UsageError(f"{place.name} has a row that is longer than {LONGEST >> 20} MiB. Shorten or remove it.")
-        if line.endswith("\n"):
-            yield line
-    if process.wait():
-        raise UsageError(
-            f"{place.name} cannot be read: it takes too much memory, or is damaged. Save the sheet as CSV, and name "
-            "that file."
-        )
 
 
 def _check(place: Place, about: dict[str, Any]) -> None:
