@@ -27,12 +27,11 @@ from benchmarks.tables_desk import desk_tables
 from glassformer import TextClassifier
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.desk.choosing import next_text, suggestions
-from glassformer.desk.decision import Decision
+from glassformer.desk.choosing import expected_seconds, next_text, suggestions
 from glassformer.desk.inputs_read import InputsRead
-from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
+from glassformer.desk.schema import Decision
 
 TABLES = ("trec", "customer-reviews", "disaster-tweets")
 SEEDS = range(3)

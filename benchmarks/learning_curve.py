@@ -25,8 +25,7 @@ from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
 from glassformer.labels.doubts import FOLDS, folds_apart, held_out_probabilities
 from glassformer.labels.learning_curve import LearningCurve, learning_curve
-from glassformer.labels.near import silent
-from glassformer.labels.repeats import Repeats
+from glassformer.labels.repeats import Repeats, silent
 from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
 

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from glassformer.data import gathered
-from glassformer.data.arrays import Array
-from glassformer.data.gathered import Gathered
+from glassformer.data import arrays
+from glassformer.data.arrays import Array, Gathered
 
 PARTS = [np.arange(5, dtype=np.int32), np.zeros(0, np.int32), np.arange(90, 93, dtype=np.int32)]
 WHOLE = [0, 1, 2, 3, 4, 90, 91, 92]
@@ -30,7 +29,7 @@ def is_mapped(array: Array) -> bool:
 
 @pytest.mark.parametrize("most", [0, 25, 1_000])
 def test_the_parts_are_one_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", most)
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", most)
     found = whole_of(tmp_path)
     assert found.tolist() == WHOLE
     assert found.dtype == np.int32
@@ -39,7 +38,7 @@ def test_the_parts_are_one_array(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_without_a_folder_memory_holds_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
     found = whole_of(None)
     assert found.tolist() == WHOLE
     assert not is_mapped(found)

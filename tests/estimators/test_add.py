@@ -75,14 +75,14 @@ def test_ordered_classes_grow_where_their_order_says(head: str) -> None:
     classifier.add(["a good new film", "a bad new film"], ["p", "n"])
     assert classifier.predictor_.trained.config.target.ordered
     assert classifier.predictor_.trained.config.init is not None
-    with pytest.raises(UsageError, match=r"`order=` lacks 'm', the label of texts\[0\]; it names \['n', 'p'\]"):
+    with pytest.raises(UsageError, match=r"`order=` lacks the label 'm' \(texts\[0\]\); it names \['n', 'p'\]"):
         classifier.add(numbered(NEW), ["m"] * 8)
     classifier.set_params(order=["n", "m", "p"]).add(numbered(NEW), ["m"] * 8)
     config = classifier.predictor_.trained.config
     assert (config.target.ordered, config.target.labels) == (True, ("n", "m", "p"))
     assert config.data["rows"] + config.data["validation_rows"] == 34
     classifier.set_params(order=["m", "p"])
-    with pytest.raises(UsageError, match="`order='m,p'` lacks the label 'n'"):
+    with pytest.raises(UsageError, match="`order=` lacks the label 'n'"):
         classifier.add(["one more film"], ["m"])
 
 

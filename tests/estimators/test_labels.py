@@ -41,7 +41,7 @@ def test_half_of_a_surrogate_pair_is_no_label() -> None:
 @pytest.mark.parametrize(
     ("order", "labels", "words"),
     [
-        (["poor", "fine"], ORDERED, r"`order=` lacks 'fair', the label of texts\[1\]"),
+        (["poor", "fine"], ORDERED, r"`order=` lacks the label 'fair' \(texts\[1\]\)"),
         (["pooor", "fair", "fine"], ORDERED, "It names 'pooor', which no text has: did you mean 'poor'"),
         ([*ORDER, "best"], ORDERED, "`order=` names 'best', which no text has"),
         ([*ORDER, "fair"], ORDERED, "`order=` names 'fair' twice"),

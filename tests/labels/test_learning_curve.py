@@ -17,7 +17,7 @@ from glassformer.labels.learning_curve import (
     power_law_with_floor,
     straight,
 )
-from glassformer.labels.near import OnProgress
+from glassformer.labels.repeats import OnProgress
 from glassformer.readers.reader import Fold
 from tests.labels.samples import opinions
 

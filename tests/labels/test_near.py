@@ -3,8 +3,8 @@ import random
 import numpy as np
 import pytest
 
-from glassformer.labels import near
-from glassformer.labels.near import NEAR, near_pairs
+from glassformer.labels import repeats
+from glassformer.labels.repeats import NEAR, near_pairs
 
 
 def words(count: int, seed: int) -> list[str]:
@@ -50,7 +50,7 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = near_pairs(texts)
     assert len(whole.first) == 9
     shares: list[float] = []
-    monkeypatch.setattr(near, "_CHARACTERS_AT_ONCE", 150)
+    monkeypatch.setattr(repeats, "_CHARACTERS_AT_ONCE", 150)
     parts = near_pairs(texts, on_progress=shares.append)
     assert np.array_equal(whole.first, parts.first)
     assert np.array_equal(whole.similarity, parts.similarity)

@@ -49,7 +49,7 @@ def _of_archive(archive: Path) -> list[Path]:
     if not files or not all(map(_is_named_as_text, files)):
         return []
     holding = {file.parent for file in files}
-    classes = sorted(holding - {above for folder in holding for above in folder.parents})
+    classes = sorted(holding.difference(*(folder.parents for folder in holding)))
     return classes if len(classes) > 1 and len({each.parent for each in classes}) == 1 else []
 
 

@@ -6,7 +6,14 @@ from typing import TypedDict, Unpack
 
 import polars as pl
 
-from glassformer.data.column_kinds import holds_some_numbers, is_named_as_id, is_near_unique, is_opaque, kind_of
+from glassformer.data.column_kinds import (
+    holds_some_numbers,
+    is_named_as_id,
+    is_near_unique,
+    is_opaque,
+    kind_of,
+    looks_like_data,
+)
 from glassformer.data.column_names import (
     LABEL_NAMES,
     MEASURE_NAMES,
@@ -16,7 +23,6 @@ from glassformer.data.column_names import (
     may_name_text,
     tidy,
 )
-from glassformer.data.first_row import looks_like_data
 from glassformer.data.wording import counted, did_you_mean
 from glassformer.errors import UsageError, quoted
 
@@ -269,11 +275,6 @@ def _said_of(unread: list[str], text: str, learned: bool) -> str:
     return f"{said}; to read {'all' if unread[1:] else 'both'}: {ways}" if learned else said
 
 
-def _says_the_same(sample: pl.DataFrame, one: str, other: str) -> bool:
-    """Whether each value of a column stands beside one value of the other, as 1 beside `spam`."""
-    return sample.select(one, other).n_unique() == sample[one].n_unique() == sample[other].n_unique()
-
-
 def _is_text(values: pl.Series) -> bool:
     """Whether a column holds texts of several words, most of which differ."""
     if values.dtype != pl.String or kind_of(values) != "words":
@@ -283,20 +284,20 @@ def _is_text(values: pl.Series) -> bool:
     return words >= WORDS_OF_TEXT and 2 * present.n_unique() > len(present)
 
 
+@dataclass(frozen=True, eq=False)
 class _Labels:
     """The columns of a sample as labels, or as numbers if these are learned."""
 
-    def __init__(self, sample: pl.DataFrame, multilabel: str | None, number: bool | None) -> None:
-        self.sample = sample
-        self._separator = multilabel
-        self.number = number
+    sample: pl.DataFrame
+    separator: str | None
+    number: bool | None
 
     def refusal(self, values: pl.Series) -> str | None:
         """Why the values of a column are not guessed as labels, in a few words."""
         if is_opaque(values.dtype):
             return None  # lists are refused with a better sentence where several labels per text were not asked for
-        if self._separator is not None:
-            values = values.cast(pl.String).str.split(self._separator).explode(empty_as_null=True)
+        if self.separator is not None:
+            values = values.cast(pl.String).str.split(self.separator).explode(empty_as_null=True)
         kind = kind_of(values)
         if self.number:
             return None if kind in _NUMBERS else kind
@@ -326,7 +327,9 @@ def _label_note(labels: _Labels, column: str, others: Sequence[str], *, by_name:
     how = "by its name" if by_name else f"by its name and content, {values}" if told else values
     said = f"{'number' if labels.number else 'label'} column: {quoted(column)} ({how})"
     also = [name for name in others if by_name and folded(name) in LABEL_NAMES and labels.few_values(name)]
-    also = [name for name in also if not _says_the_same(sample, name, column)]
+    # Not where each value stands beside one value of the other, as 1 beside `spam`.
+    pairs = {name: {sample.select(name, column).n_unique(), sample[name].n_unique()} for name in also}
+    also = [name for name in also if pairs[name] != {sample[column].n_unique()}]
     if not also:
         return said
     named = f"named as {'labels' if also[1:] else 'a label'} too: {', '.join(map(quoted, also))}"

@@ -32,12 +32,12 @@ _WORDS = (
 _TWO_NUMBERS = rf"^(?P<one>\d{{1,2}})(?P<by>[-/.]) ?(?P<other>\d{{1,2}})[-/.] ?(?P<year>\d{{4}}|\d{{2}}){_CLOCK}$"
 _START_OF_TWO = r"^(?P<one>\d{1,2})(?P<by>[-/.]) ?(?P<other>\d{1,2})[-/.]"
 _WRITTEN_AS_NUMBERS = {
-    "%Y": (1e3, 3e3),
-    "%Y%m": (1.9e5, 2.2e5),
-    "%Y%m%d": (1.9e7, 2.2e7),
-    "%Y%m%d%H%M%S": (1.9e13, 2.2e13),
+    "0101000000": (1e3, 3e3),
+    "01000000": (1.9e5, 2.2e5),
+    "000000": (1.9e7, 2.2e7),
+    "": (1.9e13, 2.2e13),
 }
-"""Formats, and the numbers that are read so: from, to below."""
+"""Numbers that are years, months, days or seconds, from, to below, by what they lack of a date with seconds."""
 _DAYS_OF_SPREADSHEETS = (2e4, 8e4)  # 1954 to 2119
 _SINCE_1970 = {"s": (1e8, 1e10, 1e6), "ms": (1e11, 1e13, 1e3), "us": (1e14, 1e16, 1), "ns": (1e17, 1e19, 1e-3)}
 """Units: from, to below, and how many microseconds each has."""
@@ -158,13 +158,9 @@ def _of_fields(fields: pl.DataFrame) -> pl.Series:
 def _of_numbers(numbers: pl.Series) -> list[pl.Series]:
     """Return the dates of numbers, for each way of reading them."""
     found = []
-    for written, (low, high) in _WRITTEN_AS_NUMBERS.items():
-        whole = _within(numbers, low, high).cast(pl.Int64).cast(pl.String)
-        if written == "%Y":
-            whole, written = whole + "0101", "%Y%m%d"
-        elif written == "%Y%m":
-            whole, written = whole + "01", "%Y%m%d"
-        found.append(whole.str.to_datetime(written, strict=False, time_unit="us"))
+    for rest, (low, high) in _WRITTEN_AS_NUMBERS.items():
+        whole = _within(numbers, low, high).cast(pl.Int64).cast(pl.String) + rest
+        found.append(whole.str.to_datetime("%Y%m%d%H%M%S", strict=False, time_unit="us"))
     days = (_within(numbers, *_DAYS_OF_SPREADSHEETS) - _TO_1970) * 86_400e6
     epochs = [_within(numbers, low, high) * each for low, high, each in _SINCE_1970.values()]
     return [*found, *(each.cast(pl.Int64).cast(pl.Datetime("us")) for each in (days, *epochs))]

@@ -23,13 +23,13 @@ from glassformer.data.input_columns import composer
 from glassformer.data.inputs import MARK, SEPARATOR, Inputs
 from glassformer.data.known import KNOWN, check_source, resolve, resolve_unlabelled
 from glassformer.data.lines import OnNote
-from glassformer.data.parts import file_of
+from glassformer.data.parts import exists, file_of
 from glassformer.data.rows import DAMAGE, batches_of, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.splits import ValidationConfig, digest_of
 from glassformer.data.table import ROWS_PER_BATCH, Table, first_rows, read_table, row_keys, text_keys
 from glassformer.data.wording import counted
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError
 
 PLAIN = (".txt", ".text", ".md")
 """The extensions of plain text. One of a compression may follow."""
@@ -80,7 +80,7 @@ def read_documents(
             raise UsageError(f"`text={text!r}`: {source} is plain text and has no columns; leave it out")
         return replace(_paragraphs(path), source=source)
     file = file_of(path)
-    if source in KNOWN or not file.exists():
+    if source in KNOWN or not exists(file):
         table = resolve(source, "train", data_dir, text=text)
     elif file.is_file() and file.suffix.lower() not in EXTENSIONS:
         raise UsageError(
@@ -197,12 +197,7 @@ def read_unlabelled(source: str, data_dir: Path | None = None, *, like: str | No
     if source in KNOWN:
         table = resolve_unlabelled(source, data_dir)
         return Documents(texts=table.frame["text"], source=source, notes=table.notes)
-    try:
-        path = local_path(source)
-        is_folder = path.is_dir()
-    except OSError as error:  # no file can have such a name
-        raise UsageError(f"{quoted(source)} cannot be read: {error.strerror}") from error
-    if is_folder:
+    if exists(path := local_path(source)) and path.is_dir():
         return replace(_folder(path), source=without_password(source))
     return read_documents(source, data_dir, like=like)
 

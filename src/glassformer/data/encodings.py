@@ -8,7 +8,7 @@ import itertools
 import unicodedata
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 from glassformer.data.wording import counted, did_you_mean
@@ -167,15 +167,12 @@ def _ascii_share(start: bytes, encoding: str, width: int) -> float:
         text = whole.decode(encoding)
     except UnicodeDecodeError:
         return 0.0
-    if _is_plain_ascii(start) and not text.isascii():  # with a stray NUL: each two of its letters are a rare sign
+    plain = start.isascii() and all(byte >= 0x20 or byte in b"\0\t\r\n" for byte in start)
+    if plain and not text.isascii():  # with a stray NUL: each two of its letters are a rare sign
         return 0.0
     if not text or any(unicodedata.category(one) in _ODD and one not in "\t\r\n\ufeff" for one in text):
         return 0.0
     return sum(map(str.isascii, text)) / len(text)
-
-
-def _is_plain_ascii(start: bytes) -> bool:
-    return start.isascii() and all(byte >= 0x20 or byte in b"\t\r\n" for byte in start.replace(b"\0", b""))
 
 
 class LineDecoder:
@@ -204,11 +201,6 @@ class LineDecoder:
         self._fallback = fallback
         self._before: deque[bytes] = deque(maxlen=_LINES_BEFORE)
         self._first = (0, "")  # the line that was not ASCII first, and a character of it
-
-    @property
-    def undecided(self) -> bool:
-        """Whether all lines so far were ASCII."""
-        return self.encoding is None
 
     def decide(self, numbered: Sequence[tuple[int, bytes]]) -> None:
         """Find the encoding by lines, each with its number in the file.
@@ -326,11 +318,9 @@ def _is_meant(text: str, encoding: str) -> bool:
     if len(text) > _BY_CHANCE:
         return True
     for alphabet in ("gbk" if encoding == "gb18030" else encoding, _MOST_FREQUENT):
-        try:
+        with suppress(UnicodeEncodeError):
             text.encode(alphabet)
-        except UnicodeEncodeError:
-            continue
-        return True
+            return True
     return False
 
 

@@ -6,6 +6,8 @@ import codecs
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO
 
@@ -37,78 +39,64 @@ _MANY, _BETTER = 40, 2
 of 199 tables of short sentences in 13 languages."""
 
 
+@dataclass
 class SharedEncoding:
     """The encoding of the files of one folder that are not UTF-8. It is found once somebody asks for it.
 
     If some files are clearly in another encoding, each file gets the best of these encodings.
 
     Args:
-        files: all files of the folder.
         read: gives the bytes of a file, or whole lines of it.
-        name: gives the name of a file in notes.
-        on_note: called with a sentence on what was found.
     """
 
-    def __init__(
-        self,
-        files: Sequence[Path],
-        read: Callable[[Path], bytes],
-        *,
-        name: Callable[[Path], str],
-        on_note: OnNote | None = None,
-    ) -> None:
-        self._files, self._read, self._name, self._on_note = files, read, name, on_note
-        self._found: Mapping[Path, str] | None = None
+    files: Sequence[Path]
+    read: Callable[[Path], bytes]
+    name: Callable[[Path], str]
+    on_note: OnNote | None = None
 
     def of(self, file: Path) -> str | None:
         """Return the encoding of a file. None if its bytes do not tell one, or none fits."""
-        if self._found is None:
-            self._found = self._decided()
         return self._found.get(file)
 
-    def _decided(self) -> Mapping[Path, str]:
+    @cached_property
+    def _found(self) -> Mapping[Path, str]:
         """Return the encoding of each file that is not UTF-8, and say what was found."""
         confidences, shown = dict[Path, Mapping[str, float]](), list[bytes]()
         beyond = dict[Path, int]()  # bytes beyond ASCII
-        for file in self._files:
-            raw = self._read(file)
+        for file in self.files:
+            raw = self.read(file)
             if not (odd := _odd_lines(raw)):
                 continue
-            confidences[file] = _confidences(raw, odd)
+            best = confidences_of(odd, filter(bytes.isascii, raw.split(b"\n")))
+            confidences[file] = {encoding: confidence for encoding, confidence in best if _fits(raw, encoding)}
             beyond[file] = sum(byte >= 0x80 for line in odd for byte in line)
             if sum(map(len, shown)) < WINDOW:
                 shown += odd
         best_first = _of_all(confidences, beyond)
         found = _one_of_each(confidences, best_first[0][0] if best_first else "", beyond)
-        of_files = f"{len(confidences):,} of {counted(len(self._files), 'file')}"
-        if self._on_note and len({*found.values()}) == 1:
-            self._on_note(f"{of_files} read as {evidence(best_first, shown, self._name(next(iter(confidences))))}")
-        elif self._on_note and confidences:
-            self._on_note(f"{of_files} are not UTF-8, and not all in one encoding: {self._each_of(found)}")
+        of_files = f"{len(confidences):,} of {counted(len(self.files), 'file')}"
+        if self.on_note and len({*found.values()}) == 1:
+            self.on_note(f"{of_files} read as {evidence(best_first, shown, self.name(next(iter(confidences))))}")
+        elif self.on_note and confidences:
+            self.on_note(f"{of_files} are not UTF-8, and not all in one encoding: {self._each_of(found)}")
         return found
 
     def _each_of(self, found: Mapping[Path, str]) -> str:
         first = {encoding: file for file, encoding in reversed([*found.items()])}
         return ", ".join(
-            f"{number:,} × read as {spelled(encoding)} (first: {self._name(first[encoding])})"
+            f"{number:,} × read as {spelled(encoding)} (first: {self.name(first[encoding])})"
             for encoding, number in Counter(found.values()).most_common()
         )
 
 
 class FolderDecoder:
-    """Decodes the text files of one folder. Those that are not UTF-8 are read in one encoding (see `SharedEncoding`).
-
-    Args:
-        files: all files of the folder.
-        read: gives the bytes of a file.
-        on_note: called with sentences on what was found.
-    """
+    """Decodes the text files of a folder. Those that are not UTF-8 are read in one encoding (see `SharedEncoding`)."""
 
     def __init__(
         self, root: Path, files: Sequence[Path], read: Callable[[Path], bytes], *, on_note: OnNote | None = None
     ) -> None:
         self._root, self._read, self._on_note = root, read, on_note
-        self._shared = SharedEncoding(files, read, name=self._name, on_note=self._say)
+        self._shared = SharedEncoding(files, read, self._name, self._say)
         self._said: set[str] = set()
 
     def text(self, file: Path) -> str:
@@ -150,12 +138,6 @@ def _odd_lines(raw: bytes) -> list[bytes]:
         return []
     odd = [line for line in raw.split(b"\n") if fault(line) is not None]
     return [] if is_binary(odd[0]) else odd
-
-
-def _confidences(raw: bytes, odd: Sequence[bytes]) -> Mapping[str, float]:
-    """Return how sure each encoding is that fits a whole file."""
-    found = confidences_of(odd, filter(bytes.isascii, raw.split(b"\n")))
-    return {encoding: confidence for encoding, confidence in found if _fits(raw, encoding)}
 
 
 def _fits(raw: bytes, encoding: str) -> bool:

@@ -30,9 +30,6 @@ class Row(NamedTuple):
 def all_named(rows: Iterable[Row], header: Row, name: str) -> Iterator[Row]:
     """Yield the rows below a header.
 
-    Args:
-        name: of the file.
-
     Raises:
         UsageError: a row has a value in a column without a name. What is taken for the header may be a title.
     """

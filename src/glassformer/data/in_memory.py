@@ -80,7 +80,7 @@ def as_table(
     check_classes(table.frame["label"], multilabel=multilabel)
     if levels is not None and (multilabel or order is not None):
         raise InputError(f"`levels={levels!r}` is for classes, one for each text, such as levels=' > '; leave it out")
-    order = None if order is None else ordered_names(order, by_name, values)
+    order = None if order is None else ordered_names(order, values)
     return replace(table, order=order, levels=levels), by_name
 
 
@@ -115,9 +115,8 @@ def as_number_table(
     values = as_numbers(numbers)
     table = _table(learned_rows(texts, text, columns, known), list(map(_repr, values)), each="number")
     if table.frame["label"].n_unique() < 2:
-        what = "there is 1 sample" if table.frame.height else "there is no text with a number"
-        if table.frame.height > 1:
-            what = f"every text has the number {float(table.frame['label'][0]):g}"
+        counts = {0: "there is no text with a number", 1: "there is 1 sample"}
+        what = counts.get(table.frame.height) or f"every text has the number {float(table.frame['label'][0]):g}"
         raise InputError(f"{what}, so there is nothing to learn; give texts with different numbers")
     return replace(table, label_column="number")
 

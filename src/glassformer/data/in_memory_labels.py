@@ -14,11 +14,11 @@ from glassformer.data.arrays import Array, DoubleArray
 from glassformer.data.column_kinds import kind_of
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.in_memory_rows import is_missing, listed, plain, warn_caller
-from glassformer.data.labels import in_its_place
+from glassformer.data.labels import check_order
 from glassformer.data.numbers import MOST
 from glassformer.data.spellings import joined_spellings
 from glassformer.data.wording import counted, label_name
-from glassformer.errors import InputError, brief_value, quoted
+from glassformer.errors import InputError, brief_value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def _binary_matrix(labels: Any) -> Array | None:
     return matrix != 0 if np.isin(matrix, (0, 1)).all() else None
 
 
-def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
+def ordered_names(order: Any, values: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of ordered classes, the lowest first.
 
     Raises:
@@ -92,18 +92,8 @@ def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any])
     if any(isinstance(value, list) for value in values):
         raise InputError("several labels per text have no order; leave out `order=`")
     names = tuple(label_name(plain(label)) for label in order)
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise InputError(f"`order=` names {quoted(twice)} twice; name each label once")
-    for number, value in enumerate(values):
-        if value is not None and label_name(value) not in names:
-            shown = brief_value(list(names))
-            absent = [name for name in names if name not in by_name]
-            raise InputError(
-                f"`order=` lacks {quoted(value)}, the label of texts[{number}]; it names {shown}"
-                f"{in_its_place(label_name(value), absent, 'text')}"
-            )
-    if unused := next((name for name in names if name not in by_name), None):
-        raise InputError(f"`order=` names {quoted(unused)}, which no text has; leave it out")
+    first = {label_name(value): f"texts[{at}]" for at, value in reversed([*enumerate(values)]) if value is not None}
+    check_order(names, dict(reversed(first.items())), "text", "", InputError)
     return names
 
 
@@ -186,9 +176,8 @@ def as_weights(weights: Any, count: int) -> DoubleArray:
         raise InputError("sample_weight holds something that is not a number") from error
     if array.shape != (count,):
         raise InputError(f"sample_weight has the shape {array.shape}; give one number for each text, {count:,} in all")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        first = int(np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[0])
-        raise InputError(f"sample_weight[{first}] is {array[first]}; weights must be finite and not negative")
+    for odd in np.flatnonzero(~(np.isfinite(array) & (array >= 0)))[:1]:
+        raise InputError(f"sample_weight[{odd}] is {array[odd]}; weights must be finite and not negative")
     if array.sum() > np.finfo(np.float32).max:
         raise InputError(f"sample_weight adds up to {array.sum():.3g}, too much for float32; give smaller weights")
     if not array.any():
@@ -224,9 +213,7 @@ def check_classes(labels: pl.Series, *, multilabel: bool) -> None:
         raise InputError(f"there is 1 class, {counts[0, 0]!r}; a classifier needs at least two classes")
     if single := sorted(counts.filter(pl.col("count") == 1)[:, 0].to_list()):
         classes = "1 class has" if len(single) == 1 else f"{len(single):,} classes have"
-        advice = (
-            "if the labels are a continuous number, learn them with `TextRegressor`"
-            if kind_of(counts["label"]) == "decimal numbers"
-            else "add texts of it, join it with another, or leave it out"
-        )
+        advice = "add texts of it, join it with another, or leave it out"
+        if kind_of(counts["label"]) == "decimal numbers":
+            advice = "if the labels are a continuous number, learn them with `TextRegressor`"
         raise InputError(f"{classes} a single row: {brief_value(single)[1:-1]}; {advice}")

@@ -27,9 +27,13 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     found = listed(texts, "texts")
     for number, text in enumerate(found):
         if not isinstance(text, str):
-            raise InputError(
-                f"texts[{number}] is {brief_value(text)} ({type(text).__name__}), not a string.{_way_out(text, texts)}"
+            fill = (
+                "polars by texts.fill_null('')"
+                if isinstance(texts, pl.Series | pl.DataFrame)
+                else "pandas by texts.fillna('')"
             )
+            hint = f" Fill missing texts, in {fill}, or leave out these rows." if is_missing(text) else ""
+            raise InputError(f"texts[{number}] is {brief_value(text)} ({type(text).__name__}), not a string.{hint}")
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -136,7 +140,10 @@ def _rows_with(given: Any, names: Sequence[str], reads: str) -> list[Any]:
             raise InputError(f"rows[{number}] is {brief_value(row)}, not a row; {reads}. Give a row: {example}")
         if missing := [name for name in names if name not in row]:
             raise InputError(f"rows[{number}] has no {quoted(missing[0])}; {reads}. For a missing value give None")
-    return [{name: _cell(row[name]) for name in names} for row in rows]
+    # The `NA` of pandas cannot be compared.
+    return [
+        {name: None if type(row[name]).__name__ == "NAType" else plain(row[name]) for name in names} for row in rows
+    ]
 
 
 def _column_names(given: Any) -> list[str]:
@@ -156,11 +163,6 @@ def _composed(rows: Iterable[Any], inputs: Inputs) -> list[str]:
     for first in odd.values():
         warn_caller(f"{first}, which is not a number; such values are read as missing")
     return composed
-
-
-def _cell(value: Any) -> Any:
-    """Return a NumPy scalar as a Python value, and the `NA` of pandas, which cannot be compared, as None."""
-    return None if type(value).__name__ == "NAType" else plain(value)
 
 
 def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
@@ -189,14 +191,6 @@ def listed(values: Any, what: str) -> list[Any]:
         return list(values if hasattr(values, "__iter__") or not hasattr(values, "__array__") else np.asarray(values))
     except TypeError as error:
         raise InputError(f"give a list of {what}, not {brief_value(values)}") from error
-
-
-def _way_out(text: Any, texts: Iterable[Any]) -> str:
-    """Return a hint for a missing text: None, NaN or `pandas.NA`."""
-    way = (
-        "polars by texts.fill_null('')" if isinstance(texts, pl.Series | pl.DataFrame) else "pandas by texts.fillna('')"
-    )
-    return f" Fill missing texts, in {way}, or leave out these rows." if is_missing(text) else ""
 
 
 def plain(label: Any) -> Any:

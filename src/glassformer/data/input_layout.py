@@ -13,7 +13,6 @@ class Part:
     """A part of a row: `composed[start:end]`, which is shown from the character `at` on.
 
     Attributes:
-        name: its column.
         first: where it begins with its bracket.
     """
 

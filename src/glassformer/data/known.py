@@ -57,19 +57,16 @@ class KnownDataset:
     """
 
 
-def _known() -> dict[str, KnownDataset]:
-    """Read `known.toml`. What is done for one data set alone is a function here."""
-    described = tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8"))
-    own: dict[str, dict[str, Any]] = {
-        "zhou": {"unpack": unpacking.unpack_zhou},
-        "disaster-tweets": {"unpack": unpacking.unpack_disaster_tweets},
-        "imdb": {"unpack": unpacking.unpack_imdb},
-        "sentiment140": {"unpack": unpacking.unpack_sentiment140, "training_rows": sentiment140.training_rows},
-    }
-    return {name: KnownDataset(name=name, **fields, **own.get(name, {})) for name, fields in described.items()}
-
-
-KNOWN = _known()
+_OWN: dict[str, dict[str, Any]] = {  # what is done for one data set alone
+    "zhou": {"unpack": unpacking.unpack_zhou},
+    "disaster-tweets": {"unpack": unpacking.unpack_disaster_tweets},
+    "imdb": {"unpack": unpacking.unpack_imdb},
+    "sentiment140": {"unpack": unpacking.unpack_sentiment140, "training_rows": sentiment140.training_rows},
+}
+KNOWN = {
+    name: KnownDataset(name=name, **fields, **_OWN.get(name, {}))
+    for name, fields in tomllib.loads(Path(__file__).with_name("known.toml").read_text(encoding="utf-8")).items()
+}
 
 
 def resolve(source: str, split: Split, data_dir: Path | None = None, **wanted: Unpack[Wanted]) -> Table:

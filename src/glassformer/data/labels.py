@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from glassformer.data.column_kinds import is_near_unique, kind_of
 from glassformer.data.spellings import flat_labels, label_key
 from glassformer.data.table import Table, perhaps_repeated, row_list, text_keys
 from glassformer.data.wording import counted, listed
-from glassformer.errors import UsageError, quoted
+from glassformer.errors import UsageError, brief_value, quoted
 
 MOST_LABELS = 10_000  # a report has a line for each, and the confusion matrix the square of it
 LONGEST_LABEL = 1_000  # characters: a name, which tables and pages print
@@ -160,23 +160,23 @@ def ordered_labels(table: Table, order: tuple[str, ...] | None) -> tuple[str, ..
                 "not known. Give it, the lowest first: `order='bad,fair,good'`"
             )
         return names
-    if twice := next((name for name in order if order.count(name) > 1), None):
-        raise UsageError(f"`order={','.join(order)!r}` names {quoted(twice)} twice; name each label once")
-    if missing := next((name for name in rows if name not in order), None):
-        unused = [name for name in order if name not in rows]
-        raise UsageError(
-            f"{place}: `order={','.join(order)!r}` lacks the label {quoted(missing)} (row {rows[missing]})"
-            f"{in_its_place(missing, unused, 'row')}"
-        )
-    if absent := next((name for name in order if name not in rows), None):
-        raise UsageError(f"{place}: `order={','.join(order)!r}` names {quoted(absent)}, which no row has")
+    check_order(order, {label: f"row {row}" for label, row in rows.items()}, "row", f"{place}: ", UsageError)
     return order
 
 
-def in_its_place(missing: str, absent: Sequence[str], unit: str) -> str:
-    """Say which name of an order may stand for a label that it lacks: the one spelled most alike that no row has."""
-    near = difflib.get_close_matches(missing, absent, n=1)
-    return f". It names {quoted(near[0])}, which no {unit} has: did you mean {quoted(missing)}?" if near else ""
+def check_order(order: Sequence[str], first: Mapping[str, str], unit: str, place: str, error: type[UsageError]) -> None:
+    """Raise an error if an order does not name each label once. `first` says where each label stands first."""
+    if twice := next((name for name in order if order.count(name) > 1), None):
+        raise error(f"{place}`order=` names {quoted(twice)} twice; name each label once")
+    absent = [name for name in order if name not in first]
+    for label, where in first.items():
+        if label not in order:
+            near = difflib.get_close_matches(label, absent, n=1)
+            hint = f". No {unit} has {quoted(near[0])}: did you mean {quoted(label)}?" if near else ""
+            names = brief_value([*order])
+            raise error(f"{place}`order=` lacks the label {quoted(label)} ({where}); it names {names}{hint}")
+    if absent:
+        raise error(f"{place}`order=` names {quoted(absent[0])}, which no {unit} has; leave it out")
 
 
 def _number(name: str) -> float | None:

@@ -9,7 +9,7 @@ import select
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import BinaryIO
+from typing import AnyStr, BinaryIO
 
 from glassformer.data.encodings import (
     WINDOW,
@@ -97,7 +97,7 @@ def text_lines(
     numbered = _numbered(raw_lines)
     while found := next(numbered, None):
         number, raw = found
-        if decoder.undecided and not raw.isascii():
+        if decoder.encoding is None and not raw.isascii():
             window, size = [found], 0
             while size < WINDOW and (more := next(numbered, None)):
                 window.append(more)
@@ -128,30 +128,44 @@ def _decoded_lines(
     encoding, note = known
     if on_note and note:
         on_note(note)
-    decoder = codecs.getincrementaldecoder(encoding)()
-    held, number, old_mac = "", 1, None
-    for piece in itertools.chain(pieces, [b""]):
+    decoder, number = codecs.getincrementaldecoder(encoding)(), 1
+
+    def decoded(piece: bytes) -> str:
+        nonlocal number
         try:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
-            number += held.count("\n") + error.object[: error.start].decode(encoding, "ignore").count("\n")
+            number += error.object[: error.start].decode(encoding, "ignore").count("\n")
             byte = f"the byte 0x{error.object[error.start]:02x}"
             raise UsageError(
                 f"{name}, line {number}: {byte} does not fit {spelled(encoding)}, {why_so(encoding)}. Save it as UTF-8."
             ) from None
-        if old_mac is None and text:
-            old_mac = _is_old_mac(text)
-            in_pieces = in_pieces and text.removeprefix("\ufeff").lstrip().startswith("[")
-        held += text.replace("\r", "\n") if old_mac else text
-        if len(held) > LONGEST and "\n" not in held:
-            raise UsageError(_too_long(name, number))
-        *whole, held = held.split("\n")
+        number += text.count("\n")
+        return text
+
+    later = filter(None, map(decoded, itertools.chain(pieces, [b""])))
+    start = next(later, "")
+    texts = itertools.chain([start], later)
+    in_pieces = in_pieces and start.removeprefix("\ufeff").lstrip().startswith("[")
+    yield from _split(
+        (text.replace("\r", "\n") for text in texts) if _is_old_mac(start) else texts, name, "\n", in_pieces=in_pieces
+    )
+
+
+def _split(pieces: Iterable[AnyStr], name: str, feed: AnyStr, *, in_pieces: bool = False) -> Iterator[AnyStr]:
+    """Yield the lines of a stream with their line breaks. Raises `UsageError` if one is longer than `LONGEST`."""
+    held, number = feed[:0], 1
+    for piece in pieces:
+        whole = (held + piece).split(feed)
+        held = whole.pop()
         for line in whole:
-            yield f"{line}\n"
+            yield line + feed
         number += len(whole)
+        if len(held) > LONGEST:
+            raise UsageError(_too_long(name, number))
         if in_pieces and held:
             yield held
-            held = ""
+            held = feed[:0]
     if held:
         yield held
 
@@ -223,7 +237,7 @@ def _decoded(lines: list[bytes], decoder: LineDecoder, done: int) -> Iterator[li
     texts: list[str] = []
     try:
         for number, line in enumerate(lines, done + 1):
-            if decoder.undecided and not line.isascii():
+            if decoder.encoding is None and not line.isascii():
                 decoder.decide(list(enumerate(lines[number - done - 1 :], number)))
             texts.append(decoder.line(line.removesuffix(b"\r"), number).removeprefix("\ufeff" if number == 1 else ""))
     finally:
@@ -241,7 +255,7 @@ def bounded_lines(stream: BinaryIO, name: str, *, start: bytes) -> Iterator[byte
         UsageError: a line is longer than `LONGEST`. The rest of it is not read.
     """
     if _is_old_mac(start):
-        yield from _lines_of_old_macs(_pieces(start, stream), name)
+        yield from _split((piece.replace(b"\r", b"\n") for piece in _pieces(start, stream)), name, b"\n")
         return
     first = start if start.endswith(b"\n") else start + stream.readline(max(0, LONGEST + 1 - len(start)))
     lines = itertools.chain([first] if first else [], iter(partial(stream.readline, LONGEST + 1), b""))
@@ -265,19 +279,6 @@ def _lines_in_pieces(stream: BinaryIO, name: str, start: bytes) -> Iterator[byte
             yield held + piece[:end]
             number += piece.endswith(b"\n")
         held = piece[end:] if end else held + piece
-        if len(held) > LONGEST:
-            raise UsageError(_too_long(name, number))
-    if held:
-        yield held
-
-
-def _lines_of_old_macs(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
-    held, number = b"", 1
-    for piece in pieces:
-        *whole, held = (held + piece.replace(b"\r", b"\n")).split(b"\n")
-        for line in whole:
-            yield line + b"\n"
-        number += len(whole)
         if len(held) > LONGEST:
             raise UsageError(_too_long(name, number))
     if held:

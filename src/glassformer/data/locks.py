@@ -33,7 +33,6 @@ def only_writer(folder: Path, *, setting: str = "out", first: str = _WAIT) -> It
     lock. On Windows, and on file systems without locks, nothing is locked.
 
     Args:
-        setting: by which the folder was named.
         first: what to do while another process writes into it.
 
     Raises:

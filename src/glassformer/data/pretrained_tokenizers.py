@@ -48,7 +48,11 @@ def read_pretrained_tokenizer(
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
     numbers = _numbers(spec["model"]["vocab"]) | {token["content"]: token["id"] for token in spec["added_tokens"]}
-    if "sep_token" not in settings and _ends_with_text(spec):
+    step = spec["post_processor"]
+    says_so = (
+        step is not None and step["type"] == "TemplateProcessing"
+    )  # others are silent, and other parts add the token
+    if "sep_token" not in settings and says_so and _end_token(spec) is None:
         del special["sep_token"]
     for role, token in special.items():
         if token not in numbers:
@@ -111,12 +115,6 @@ def _end_token(spec: Mapping[str, Any]) -> str | None:
     return next((str(part["SpecialToken"]["id"]) for part in last if "SpecialToken" in part), None)
 
 
-def _ends_with_text(spec: Mapping[str, Any]) -> bool:
-    """Whether a tokenizer says that it puts nothing after a text. Many say nothing; then other parts add the token."""
-    step = spec["post_processor"]
-    return step is not None and step["type"] == "TemplateProcessing" and _end_token(spec) is None
-
-
 def _numbers(vocabulary: Any) -> dict[str, int]:
     """Return token → id. A unigram model lists its pieces with their scores, in the order of their ids."""
     if isinstance(vocabulary, dict):
@@ -176,6 +174,5 @@ def _settings(folder: Path) -> dict[str, Any]:
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
         if (folder / name).is_file():
             found |= read_settings(folder / name)
-    plain = {key: value["content"] if isinstance(value, dict) and "content" in value else value
-             for key, value in found.items()}  # fmt: skip
+    plain = {key: value.get("content", value) if isinstance(value, dict) else value for key, value in found.items()}
     return {key: value for key, value in plain.items() if value is not None}

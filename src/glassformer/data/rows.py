@@ -145,9 +145,9 @@ def _check_alike(files: Sequence[Path], columns: set[str], file: Path, rows: pl.
         f"{file} {which} {quoted(min(odd))}, unlike {files[0].name}. Several files are read as one table, so they need "
         "the same columns; or name one of them:"
     )
-    members = [split_part(each) for each in files]
-    if (archive := members[0][0]) != files[0]:
-        raise PartError(message, archive, {member or "": "" for _, member in members})
+    archive, member = split_part(files[0])
+    if member is not None:
+        raise PartError(message, archive, {split_part(each)[1] or "": "" for each in files})
     raise UsageError(message, listing_of([f"  {each}" for each in files]))
 
 
@@ -158,7 +158,7 @@ def encodings_of(files: Sequence[Path], on_note: OnNote | None = None) -> Callab
     """
     if len(files) == 1:
         return lambda _: None
-    return SharedEncoding(files, _sample_of, name=lambda file: file.name, on_note=on_note).of
+    return SharedEncoding(files, _sample_of, lambda file: file.name, on_note).of
 
 
 def _sample_of(file: Path) -> bytes:

@@ -30,15 +30,16 @@ def shards_in(folder: Path, on_note: OnNote | None = None) -> list[Path]:
         raise UsageError(f"{quoted(folder)} cannot be read: {error.strerror}.") from error
     if not inside:
         raise UsageError(f"{folder} is a folder without files; name a table, or a folder of tables.")
-    if lost := next((path.name for path in inside if not path.exists()), None):
-        raise UsageError(f"{folder} holds {quoted(lost)}, a broken link; remove it, or restore its file.")
-    if endless := next((path.name for path in inside if not path.is_file() and not path.is_dir()), None):
-        raise UsageError(f"{folder} holds {quoted(endless)}, a pipe or a device, which may never end; remove it.")
-    if deeper := next((path.name for path in inside if path.is_dir()), None):
-        raise UsageError(
-            f"{folder} is a folder that holds the folder {quoted(deeper)}. The files of one table lie side by side; "
-            "name a folder of tables, a file, or a folder that holds a folder of text files for each class."
-        )
+    for path in inside:
+        if not path.exists():
+            raise UsageError(f"{folder} holds {quoted(path.name)}, a broken link; remove it, or restore its file.")
+        if path.is_dir():
+            raise UsageError(
+                f"{folder} is a folder that holds the folder {quoted(path.name)}. The files of one table lie side by "
+                "side; name a folder of tables, a file, or a folder that holds a folder of text files for each class."
+            )
+        if not path.is_file():
+            raise UsageError(f"{folder} holds {quoted(path.name)}, a pipe or a device, which may never end; remove it.")
     if tables := [path for path in inside if not is_note(path)]:
         if on_note:
             _say_left_out([path.name for path in inside if is_note(path)], on_note)
@@ -47,8 +48,7 @@ def shards_in(folder: Path, on_note: OnNote | None = None) -> list[Path]:
         formats = {path: format_of(path) for path in inside}
     except UsageError as error:
         raise UsageError(f"{folder} is a folder, and its files are read as one table. {error}") from error
-    other = next((path for path in inside if formats[path] != formats[inside[0]]), None)
-    if other is not None:
+    if other := next((path for path in inside if formats[path] != formats[inside[0]]), None):
         raise UsageError(
             f"{folder} is a folder with files of several formats: {quoted(inside[0].name)} and {quoted(other.name)}. "
             "The files of one table have one format; move the others elsewhere."

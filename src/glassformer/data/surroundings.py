@@ -99,7 +99,8 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
     known_above = sum(folded(row.cells[place]) in KNOWN_NAMES for row in titles for place in _places(row))
     gap = header.number - titles[-1].number > 1
     titled = _places(titles[0]) == [0]  # else it may be the header, whose other columns have no name
-    numbers = _is_above_numbers(header, body)
+    # The first row and nearly all others hold a number or a date where the header holds words.
+    numbers = any(is_number_or_date(body[0].cells[place]) and _holds_numbers(body, place) for place in places)
     sure = known > 1 or (gap and known > 0) or (titled and (again or numbers))
     for row in titles:
         few = len(places) - 1 if sure or len(row.cells) != len(header.cells) else max(1, len(places) // 2 - 1)
@@ -115,11 +116,6 @@ def _is_header(seen: Sequence[Row], above: int) -> bool:
         return False
     told = len(places) > 2 or (titled and numbers and len(titles[0].cells) < len(header.cells))
     return bool(gap or known or (told and not any(name.startswith(" ") for name in names)))
-
-
-def _is_above_numbers(header: Row, body: Sequence[Row]) -> bool:
-    """Whether the first row and nearly all others hold a number or a date in a column where the header holds words."""
-    return any(is_number_or_date(body[0].cells[place]) and _holds_numbers(body, place) for place in _places(header))
 
 
 def _holds_numbers(rows: Sequence[Row], place: int) -> bool:
@@ -159,13 +155,11 @@ def _without_end(rows: Iterable[Row], header: Row, on_note: OnNote | None) -> It
         cells = row.cells
         if len(cells) < width and not any(map(str.strip, cells)):
             continue
+        held.append(row)
         empty = cells.count("") + max(0, width - len(cells))
-        if 2 * empty >= width > 1 or (len(cells[0]) < _LETTERS and _of_total(cells[0])):
-            held.append(row)
-            if len(held) <= _MOST_BELOW:
-                continue
-        else:
-            held.append(row)
+        may_be_end = 2 * empty >= width > 1 or (len(cells[0]) < _LETTERS and _of_total(cells[0]))
+        if may_be_end and len(held) <= _MOST_BELOW:
+            continue
         for each in held:
             end.learn(each)
         yield from held

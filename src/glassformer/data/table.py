@@ -14,9 +14,8 @@ from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
-from glassformer.data.level_columns import check_levels, joined_levels
 from glassformer.data.rows import batches_of, with_columns
-from glassformer.data.several_labels import json_list, said_of_several, split_labels
+from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
 from glassformer.data.wording import counted, in_a_row
 from glassformer.errors import UsageError, brief, quoted

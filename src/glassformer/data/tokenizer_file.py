@@ -77,37 +77,23 @@ def read_tokenizer(path: Path, *, where: str = "") -> Tokenizer:
 
 def _odd_parts(inner: Tokenizer) -> Iterator[str]:
     """Yield a description of each part that is not known to take little time and memory for every text."""
-    for name, part, known in (
-        ("normalizer", inner.normalizer, _NORMALIZERS),
-        ("pre-tokenizer", inner.pre_tokenizer, _CUTTERS),
-    ):
+    parts = {"normalizer": (inner.normalizer, _NORMALIZERS), "pre-tokenizer": (inner.pre_tokenizer, _CUTTERS)}
+    for name, (part, known) in parts.items():
         steps = list(_objects(_described(part)))
         kinds = [str(step["type"]) for step in steps if "type" in step]
         yield from (f"its {name} has a step of the type {kind}" for kind in kinds if kind not in known)
         if len(kinds) > _MOST_STEPS:
             yield f"its {name} has {len(kinds)} steps"
-        yield from (
-            f"its {name} makes texts longer ({step['pattern']} becomes {step['content'][:20]!r})"
-            for step in steps
-            if "content" in step and len(step["content"]) > _shortest(step["pattern"])
-        )
-        yield from (
-            f"its {name} has the regular expression {step['Regex'][:60]!r}, which might take for ever"
-            for step in steps
-            if "Regex" in step and step["Regex"] not in {*_PATTERNS, _SPACES}
-        )
-        yield from (
-            f"its {name} has a table of characters that is damaged, or makes texts longer"
-            for step in steps
-            if "precompiled_charsmap" in step and not _is_harmless_table(step["precompiled_charsmap"])
-        )
+        for step in steps:
+            if "content" in step and len(step["content"]) > _shortest(step["pattern"]):
+                yield f"its {name} makes texts longer ({step['pattern']} becomes {step['content'][:20]!r})"
+            if "Regex" in step and step["Regex"] not in {*_PATTERNS, _SPACES}:
+                yield f"its {name} has the regular expression {step['Regex'][:60]!r}, which might take for ever"
+            if "precompiled_charsmap" in step and not _is_harmless_table(step["precompiled_charsmap"]):
+                yield f"its {name} has a table of characters that is damaged, or makes texts longer"
     for step in _objects(_described(inner.decoder)):
         if "Regex" in step and step["Regex"] not in _PATTERNS and not _WHOLE_WORD.fullmatch(step["Regex"]):
             yield f"its decoder has the regular expression {step['Regex'][:60]!r}, which might take for ever"
-    yield from _odd_settings(inner)
-
-
-def _odd_settings(inner: Tokenizer) -> Iterator[str]:
     if getattr(inner.model, "dropout", None):
         yield "its model cuts words at random (dropout)"
     if getattr(inner.model, "max_input_chars_per_word", 0) > _LONGEST_WORD:

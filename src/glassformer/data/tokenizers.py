@@ -97,7 +97,9 @@ class TextTokenizer:
             raise UsageError("tokenizer.kind = 'pretrained' comes with a checkpoint's weights; name one with `init=`")
         inner, trainer = _untrained(config)
         if config.kind in ("bpe", "wordpiece", "unigram"):
-            texts = map(_with_words_cut, texts)
+            # The library learns pieces in a time that grows with the square of the longest word, without interruption:
+            # a word of 400,000 characters took 40 seconds, one of a million crashed it.
+            texts = (_LONG_WORD.sub(r"\g<0> ", text) for text in texts)
         if config.numbering == "appearance":
             texts = list(texts)
         if config.kind == "wordpiece":
@@ -244,7 +246,7 @@ class TextTokenizer:
             inner = self._copy()
             spaced = isinstance(
                 inner.model, models.BPE | models.Unigram
-            )  # these pieces include the space before a word
+            )  # whose pieces include the space before a word
             inner.add_tokens([AddedToken(word, single_word=True, lstrip=spaced, normalized=True) for word in words])
             if spaced:
                 inner.decoder = spelling(inner, words)
@@ -263,15 +265,6 @@ class TextTokenizer:
         copy = Tokenizer.from_str(self._inner.to_str())
         copy.encode_special_tokens = True
         return copy
-
-
-def _with_words_cut(text: str) -> str:
-    """Return the text with a space after every thousand characters without one.
-
-    The library learns pieces in a time that grows with the square of the longest word, and cannot be interrupted then:
-    a word of 400,000 characters took 40 seconds, one of a million crashed it.
-    """
-    return _LONG_WORD.sub(r"\g<0> ", text)
 
 
 def _is_word(text: str) -> bool:
@@ -318,20 +311,23 @@ def _untrained(config: TokenizerConfig) -> tuple[Tokenizer, Any]:
 def _with_model(model: Any, config: TokenizerConfig) -> Tokenizer:
     """Return a tokenizer around `model` that normalises and cuts as `config` says. The model may be trained."""
     tokenizer = Tokenizer(model)
-    tokenizer.normalizer = normalizers.Sequence(_normalizers(config))
-    if config.kind == "wordpiece":
-        tokenizer.decoder = decoders.WordPiece(cleanup=False)
+    steps: list[Any] = [normalizers.NFD(), normalizers.StripAccents()] if config.strip_accents else []
+    if config.normalization != "none":
+        steps.append(normalizers.NFC() if config.normalization == "nfc" else normalizers.NFKC())
+    if config.lowercase:
+        steps.append(normalizers.Lowercase())
+    tokenizer.normalizer = normalizers.Sequence(steps)
     match config.kind:
-        case "word" | "wordpiece":
+        case "word":
             tokenizer.pre_tokenizer = CUT_INTO_WORDS
+        case "wordpiece":
+            tokenizer.pre_tokenizer, tokenizer.decoder = CUT_INTO_WORDS, decoders.WordPiece(cleanup=False)
         case "character":
             tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(CHARACTER_PATTERN), "isolated")
             tokenizer.decoder = decoders.Fuse()
-        case "byte":
-            tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-            tokenizer.decoder = decoders.ByteLevel()
-        case "bpe":
-            tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        case "byte" | "bpe":
+            cut = config.kind == "bpe"
+            tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=cut)
             tokenizer.decoder = decoders.ByteLevel()
         case "unigram":
             tokenizer.decoder = decoders.Metaspace()
@@ -383,14 +379,3 @@ def _numbered_by_appearance(trained: Tokenizer, texts: Iterable[str]) -> Any:
     met = dict.fromkeys(id_ for text in texts for id_ in trained.encode(text, add_special_tokens=False).ids)
     words = [str(trained.id_to_token(id_)) for id_ in met if id_ != UNKNOWN_ID]
     return models.WordLevel({word: id_ for id_, word in enumerate(SPECIAL_TOKENS + words)}, unk_token=UNKNOWN)
-
-
-def _normalizers(config: TokenizerConfig) -> list[Any]:
-    steps: list[Any] = []
-    if config.strip_accents:
-        steps += [normalizers.NFD(), normalizers.StripAccents()]
-    if config.normalization != "none":
-        steps.append({"nfc": normalizers.NFC, "nfkc": normalizers.NFKC}[config.normalization]())
-    if config.lowercase:
-        steps.append(normalizers.Lowercase())
-    return steps

@@ -20,13 +20,7 @@ from glassformer.doctor.bench import Bench
 from glassformer.doctor.findings import LEVELS, Diagnosis, Finding, Histogram, ModelFigures, TokenReport
 from glassformer.doctor.judge import check_initial_loss, check_signals
 from glassformer.doctor.overfit import check_overfitting
-from glassformer.doctor.texts import (
-    check_languages,
-    check_lengths,
-    check_rows,
-    check_size,
-    check_unknown,
-)
+from glassformer.doctor.texts import check_languages, check_lengths, check_rows, check_size, check_unknown
 from glassformer.doctor.tokens import report_tokens
 from glassformer.targets.parts import part, part_of
 from glassformer.training.initial_weights import InitialWeights
@@ -183,7 +177,11 @@ def _check_texts(
             rows,
             int(store.lengths.mean() * rows),
             _size(bench.model),
-            _embedding_size(bench, tokenizer.vocab_size),
+            sum(
+                each.numel()
+                for each in bench.model.parameters()
+                if each.ndim == 2 and len(each) == tokenizer.vocab_size
+            ),
             held_out=held_out is not None,
             from_weights=bench.from_weights,
         ),
@@ -193,8 +191,3 @@ def _check_texts(
 
 def _size(model: nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
-
-
-def _embedding_size(bench: Bench, vocab_size: int) -> int:
-    """Count the values in matrices with one row per token."""
-    return sum(weight.numel() for weight in bench.model.parameters() if weight.ndim == 2 and len(weight) == vocab_size)

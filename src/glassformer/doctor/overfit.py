@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import replace
 from itertools import repeat
 from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import Batch, assemble
@@ -38,9 +38,14 @@ def check_overfitting(bench: Bench, *, seconds: float) -> tuple[Finding, tuple[f
         if min(best) < _BY_HEART * reference:
             break
     reached = min(best)
+    used, own, why = _optimizer(bench.config), bench.config.optimizer, ""
+    if used != own:
+        why = f" (the recipe's {own} at {bench.config.learning_rate:g} is too slow for this short check)"
+    elif best_rate != bench.config.learning_rate:
+        why = f" (this short check does not use the recipe's {bench.config.learning_rate:g})"
     found = (
         f"on {len(batch.rows):,} texts alone, without dropout, the loss went from {best[0]:.3f} to {reached:.4f} in "
-        f"{counted(len(best), 'step')} {_how(bench.config, best_rate)}"
+        f"{counted(len(best), 'step')} of {used} at a learning rate of {best_rate:g}{why}"
     )
     if reached < _BY_HEART * reference:
         return Finding(
@@ -75,18 +80,6 @@ def _optimizer(config: TrainingConfig) -> Literal["adamw", "muon"]:
     return "muon" if config.optimizer == "muon" else "adamw"
 
 
-def _how(config: TrainingConfig, rate: float) -> str:
-    """Describe the optimizer and the learning rate, and say so where they are not the recipe's."""
-    used, own = _optimizer(config), config.optimizer
-    if used != own:
-        why = f" (the recipe's {own} at {config.learning_rate:g} is too slow for this short check)"
-    elif rate != config.learning_rate:
-        why = f" (this short check does not use the recipe's {config.learning_rate:g})"
-    else:
-        why = ""
-    return f"of {used} at a learning rate of {rate:g}{why}"
-
-
 def _few_texts(bench: Bench) -> Batch:
     """Choose some texts from each class in turn. Otherwise one frequent answer could be right for most of them."""
     store, labels = bench.data.train, bench.data.train_labels
@@ -100,18 +93,12 @@ def _few_texts(bench: Bench) -> Batch:
 
 def _in_turns(order: IntArray, labels: IntArray) -> IntArray:
     """Order rows so that the first row of each class comes first, then the second of each, and so on."""
-    seen: dict[int, int] = defaultdict(int)
-    turns = []
-    for row in order.tolist():
-        turns.append(seen[int(labels[row])])
-        seen[int(labels[row])] += 1
+    turns = pl.DataFrame({"label": labels[order]}).select(pl.int_range(pl.len()).over("label")).to_series()
     return order[np.argsort(turns, kind="stable")]
 
 
 def _alike(batch: Batch, labels: IntArray) -> int:
     """Count the texts of the batch that have the same tokens as a text with another label."""
-    labels_of: dict[bytes, set[bytes]] = defaultdict(set)
-    keys = [token_ids.numpy().tobytes() for token_ids in batch.inputs.token_ids]
-    for key, row in zip(keys, batch.rows.tolist(), strict=True):
-        labels_of[key].add(labels[row].tobytes())
-    return sum(len(labels_of[key]) > 1 for key in keys)
+    tokens = [token_ids.numpy().tobytes() for token_ids in batch.inputs.token_ids]
+    texts = pl.DataFrame({"tokens": tokens, "label": [labels[row].tobytes() for row in batch.rows]})
+    return int(texts.select(pl.col("label").n_unique().over("tokens") > 1).sum().item())

@@ -55,7 +55,13 @@ def rate_chart(found: RateRange, rate: float) -> str:
         found: a range test whose first loss is finite.
     """
     lowest = math.log10(found.rates[0])
-    x = Axis(label="learning rate", low=lowest, high=0.0, ticks=range(math.ceil(lowest), 1), show=_power_of_ten)
+    x = Axis(
+        label="learning rate",
+        low=lowest,
+        high=0.0,
+        ticks=range(math.ceil(lowest), 1),
+        show=lambda power: f"1e{power:g}" if power else "1",
+    )
     finite = [loss for loss in found.losses + found.smoothed if math.isfinite(loss)]
     top = 1.4 * found.smoothed[0]  # losses above this are drawn at the edge
     y = axis("loss", [max(0.0, min(finite)), max(top, 1e-3)])
@@ -101,7 +107,3 @@ def length_chart(lengths: Histogram, window: int) -> str:
         f"{window:,} tokens."
     )
     return svg("Length of texts", spoken, [frame(x, y), *bars, mark])
-
-
-def _power_of_ten(power: float) -> str:
-    return f"1e{power:g}" if power else "1"

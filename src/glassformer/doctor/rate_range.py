@@ -65,7 +65,9 @@ def judge_rate(rate: float, found: RateRange) -> Finding:
             advice="no learning rate corrects that; look for the weight or the layer that gives NaN or infinity",
         )
     broken = "" if found.breaks is None else f"; training diverges from {found.breaks:.1g} on"
-    advice = f"try `training.learning_rate={_suggestion(found):.0e}`"
+    # Where the loss begins to fall: a short test ends before higher rates do harm.
+    suggested = found.begins if found.begins is not None else (found.breaks or HIGHEST) / 30
+    advice = f"try `training.learning_rate={suggested:.0e}`"
     if found.breaks is not None and rate >= found.breaks:
         return Finding(
             check=check,
@@ -83,7 +85,7 @@ def judge_rate(rate: float, found: RateRange) -> Finding:
             advice="this task needs more steps than the test takes; watch the first epochs of the run",
         )
     level: Level = "good"
-    verdict = "good"
+    verdict: str = level
     if rate < found.begins / _FAR_BELOW:
         level, verdict = "problem", "far too low"
     elif rate < found.begins / _BELOW:
@@ -97,11 +99,6 @@ def judge_rate(rate: float, found: RateRange) -> Finding:
         f"{found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at {found.lowest:.1g}{broken}",
         advice="" if level == "good" else advice,
     )
-
-
-def _suggestion(found: RateRange) -> float:
-    """Return the rate at which the loss begins to fall. A short test ends before higher rates do harm."""
-    return found.begins if found.begins is not None else (found.breaks or HIGHEST) / 30
 
 
 def _smoothed(losses: np.ndarray) -> np.ndarray:

@@ -182,7 +182,9 @@ def watched(bench: Bench, model: nn.Module, batches: Iterable[Batch]) -> tuple[L
         watch.tapped = frozenset(name for name, module in modules.items() if _listen(stack, watch, name, module))
         for name, module in modules.items():
             stack.callback(module.register_forward_pre_hook(partial(watch.enter, name or "model")).remove)
-            stack.callback(module.register_forward_hook(partial(watch.leave, _kind(name, module, blocks))).remove)
+            own = name and next(module.parameters(recurse=False), None) is not None
+            kind = "block" if name in blocks else "layer" if own else None
+            stack.callback(module.register_forward_hook(partial(watch.leave, kind)).remove)
         for batch in batches:
             inputs = batch.inputs.to(bench.device)
             watch.kept = inputs.attention_mask
@@ -206,12 +208,6 @@ def _listen(stack: ExitStack, watch: _Watch, where: str, module: nn.Module) -> b
         stack.enter_context(listeners(module, {"scores": partial(watch.scores.__setitem__, where), "weights": weights}))
         return True
     return False
-
-
-def _kind(name: str, module: nn.Module, blocks: set[str]) -> str | None:
-    if name in blocks:
-        return "block"
-    return "layer" if name and next(module.parameters(recurse=False), None) is not None else None
 
 
 STEPS = 200

@@ -41,17 +41,16 @@ def check_labels(labels: LabelSet, encoded: np.ndarray, config: TrainingConfig) 
         f"{len(labels.names):,} labels; always answering {labels.names[largest]!r} is right for {percent(majority)} of "
         f"the training rows; the rarest label is {labels.names[smallest]!r} ({counted(int(counts[smallest]), 'row')})"
     )
+    level: Level
     uneven = majority > _LARGE_MAJORITY or counts[largest] > _UNEVEN * counts[smallest]
     weighted = config.class_weights != "none"
-    level: Level = (
-        "good" if not uneven else "problem" if majority >= _HUGE_MAJORITY and not weighted else "worth knowing"
-    )
-    advice = (
-        f"compare the accuracy with these {percent(majority)}, and look at macro F1 and the recall of each class"
-        + ("" if weighted else "; try `training.class_weights='balanced'`")
-        if uneven
-        else ""
-    )
+    level, advice = "good", ""
+    if uneven:
+        level = "problem" if majority >= _HUGE_MAJORITY and not weighted else "worth knowing"
+        advice = (
+            f"compare the accuracy with these {percent(majority)}, and look at macro F1 and the recall of each class"
+        )
+        advice += "" if weighted else "; try `training.class_weights='balanced'`"
     return [Finding(check="label balance", level=level, found=found, advice=advice), *_rare_labels(labels, counts)]
 
 
@@ -86,11 +85,7 @@ def check_languages(table: Table) -> list[Finding]:
     if not shares:
         return []
     level: Level = "good" if len(shares) == 1 else "worth knowing"
-    advice = (
-        ""
-        if len(shares) == 1
-        else "a class that is only in one of them is told by its language; keep test rows of each"
-    )
+    advice = "" if len(shares) == 1 else "a class in one of them alone is told by its language; keep test rows of each"
     return [Finding(check="language", level=level, found=in_words(shares), advice=advice)]
 
 
@@ -126,7 +121,7 @@ def check_lengths(
     )
     advice = ""
     if longer > _SOME_LONG:
-        better = min(_next_power(max(ordinary, max_seq_len) + 1), widest or math.inf)
+        better = min(1 << math.ceil(math.log2(max(ordinary, max_seq_len) + 1)), widest or math.inf)
         advice = (
             "training reads one random window of a long text per epoch, and prediction averages over all its windows"
         ) + (
@@ -158,11 +153,8 @@ def check_unknown(
     own = float((train.tokens == UNKNOWN_ID).mean()) if len(train.tokens) else 0.0
     check = "unknown words"
     if held_out is None:
-        share = own
-        found = (
-            f"{percent(own)} of the training tokens are unknown; no rows are held out that would show it for new texts"
-        )
-        common = ""
+        share, shown = own, ""
+        found = f"{percent(own)} of the training tokens are unknown; no rows are held out to show it for new texts"
     else:
         texts = held_out.frame["text"][rows].to_list()
         store = TokenStore.in_memory(tokenizer.encode(texts))
@@ -174,15 +166,14 @@ def check_unknown(
             f"tokens; the vocabulary has {counted(tokenizer.vocab_size, 'entry', 'entries')} and "
             f"{'was learned from the training rows' if learned else 'came with the weights'}"
         )
-        common = f"; most frequent: {shown}" if shown else ""
-    found += common
+    found += f"; most frequent: {shown}" if shown else ""
     if share <= _SOME_UNKNOWN:
         return Finding(check=check, level="good", found=found)
     level: Level = "problem" if share > _MANY_UNKNOWN else "worth knowing"
     if not learned:
         advice = "other weights, or training from scratch, may suit these texts better"
         return Finding(check=check, level=level, found=found, advice=advice)
-    full = _is_full(tokenizer, config)
+    full = config.kind != "byte" and tokenizer.vocab_size >= config.vocab_size
     larger = f"more entries than {config.vocab_size:,} (`tokenizer.vocab_size=`), " if full else ""
     pieces = "pieces of words" if config.kind == "word" else "pieces of bytes"
     advice = f"try {larger}{pieces} (`tokenizer.kind='bpe'`, which knows every word)" + (
@@ -249,11 +240,3 @@ def check_size(
         advice = f"the model can learn these rows by heart: {smaller}, and {trust}"
         return Finding(check="size", level="worth knowing", found=found, advice=advice)
     return Finding(check="size", level="good", found=found)
-
-
-def _is_full(tokenizer: TextTokenizer, config: TokenizerConfig) -> bool:
-    return config.kind != "byte" and tokenizer.vocab_size >= config.vocab_size
-
-
-def _next_power(length: float) -> int:
-    return 1 << max(1, int(np.ceil(np.log2(max(length, 2)))))

@@ -71,7 +71,12 @@ def report_tokens(
         unknown=np.array([int((of_text == UNKNOWN_ID).sum()) for of_text in ids]),
         longer=np.array([len(of_text) > max_seq_len - 1 for of_text in ids]),
     )
-    of_label = _rows_of_quarters(table, rows) if labels is None else _rows_of_labels(table, rows, labels)
+    if labels is None:
+        of_label = {name: np.flatnonzero(which) for name, which in quarters(numbers_of(table)[rows])}
+    else:
+        encoded = labels.encode(table)[rows]
+        hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
+        of_label = {name: np.flatnonzero(column) for name, column in zip(labels.names, hot.T, strict=True)}
     lines = [counts.of(name, found) for name, found in of_label.items() if len(found)]
     standing = [name for name, found in of_label.items() if _stands_out(counts, found, len(texts))]
     report = TokenReport(
@@ -84,18 +89,6 @@ def report_tokens(
         cut_words=_cut_words(tokenizer, texts[:_MOST_TEXTS]),
     )
     return report, _judge(report, kind)
-
-
-def _rows_of_labels(table: Table, rows: IntArray, labels: LabelSet) -> dict[str, Array]:
-    """Return for each label the places of its texts among `rows`."""
-    encoded = labels.encode(table)[rows]
-    hot = encoded > 0 if encoded.ndim == 2 else encoded[:, None] == np.arange(len(labels.names))
-    return {name: np.flatnonzero(column) for name, column in zip(labels.names, hot.T, strict=True)}
-
-
-def _rows_of_quarters(table: Table, rows: IntArray) -> dict[str, Array]:
-    """Return for each quarter of the numbers the places of its texts among `rows`."""
-    return {name: np.flatnonzero(which) for name, which in quarters(numbers_of(table)[rows])}
 
 
 def _stands_out(counts: _Counts, rows: Array, texts: int) -> bool:

@@ -28,8 +28,7 @@ from glassformer.labels.findings import (
     knows_nothing,
     schema,
 )
-from glassformer.labels.near import silent
-from glassformer.labels.repeats import Repeats
+from glassformer.labels.repeats import Repeats, silent
 from glassformer.labels.truth import NO_DOUBTS, Suggested, Truth
 from glassformer.targets.parts import part_of
 
@@ -52,7 +51,6 @@ def check_labels(
         labels: one label per text: strings, whole numbers or truth values; or a list of labels. In the result they are
             strings.
         groups: a value for each text, such as its author. Texts of a group are held out together.
-        test_texts: texts that should not be among `texts`.
         task: `number` if the labels are numbers that are learned.
 
     Raises:
@@ -84,7 +82,6 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
 
     Args:
         truth: the labels of the table. The column `group` of its frame is respected if there is one.
-        test: a table whose texts should not be in it.
         on_progress: is called with what is being done, and the share of it that is done.
 
     Raises:
@@ -114,9 +111,7 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     found = _Found(truth, answers, trusted=trusted)
     parts = [
         found.of_rows(WRONG, doubtful, suggested=suggested),
-        *_conflicts_and_repeats(
-            found, repeats if table.inputs is None else repeats.by_value(list(map(values_of, texts)))
-        ),
+        *_conflicts_and_repeats(found, repeats if table.inputs is None else repeats.by_value([*map(values_of, texts)])),
     ]
     if test is not None:
         parts += _in_test(found, everything, test)
@@ -166,7 +161,6 @@ class _Found:
 
         Args:
             rows: (findings,) the places of the rows in the table.
-            suggested: what is suggested for them, if it is about labels.
             other_row: the numbers of the other rows.
         """
         measure = self.truth.measure

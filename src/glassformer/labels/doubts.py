@@ -9,7 +9,7 @@ import numpy as np
 
 from glassformer.data.arrays import Array
 from glassformer.data.group_folds import stratified_group_folds
-from glassformer.labels.near import OnProgress, silent
+from glassformer.labels.repeats import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
 from glassformer.targets.probabilities import probabilities

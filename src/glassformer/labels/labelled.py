@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from pathlib import Path
@@ -19,10 +21,10 @@ from glassformer.data.formats.delimited import CSV
 from glassformer.data.formats.workbook import WORKBOOK
 from glassformer.data.input_columns import compose_frame, composed
 from glassformer.data.known import KNOWN, is_there
-from glassformer.data.level_columns import joined_levels
-from glassformer.data.rows import batches_of, iterate_rows
+from glassformer.data.rows import batches_of, iterate_rows, with_columns
+from glassformer.data.several_labels import joined_levels
 from glassformer.data.shards import files_of
-from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, read_table, row_list, tidy_values
+from glassformer.data.table import ROWS_PER_BATCH, Dropped, Table, first_rows, read_table, row_list, tidy_values
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
@@ -42,12 +44,10 @@ class Labelled:
     Attributes:
         rows: strings under the names of the table's columns. A column may be missing.
         numbers: the number of each row in its file.
-        source: this file.
         left_out: rows that are not added, and why.
         unquoted: how many rows lost the quote that keeps spreadsheets from running formulas.
         filled: the labels of rows that the table has without one, by their numbers.
         repeats: how many of these have the text of an earlier one of them.
-        label: the column of labels.
         separator: between several labels of a cell. A column of lists gets lists.
     """
 
@@ -74,7 +74,7 @@ class Labelled:
         if dtype == pl.String:
             return cells
         cells = tidy_values(cells)
-        values = _values(cells, dtype)
+        values = typed(cells, dtype)
         if len(unfit := (values.is_null() & cells.is_not_null()).arg_true()):
             raise self._unfit(int(unfit[0]), name, str(dtype))
         return values
@@ -121,17 +121,14 @@ _READ: Mapping[Any, Callable[[str], Any]] = {
 """How strings become values of a column of Parquet, where polars does not read them."""
 
 
-def _values(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return the values of a column of Parquet, null where a cell holds no such value."""
-    read = _READ.get(dtype.base_type())
-    if read is None:
+def typed(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Return strings as values of a column of Parquet, null where a cell holds no such value."""
+    if (read := _READ.get(dtype.base_type())) is None:
         return cells.cast(dtype, strict=False)
 
     def value(cell: str | None) -> Any:
-        try:
+        with suppress(ValueError):
             return None if cell is None else read(cell)
-        except ValueError:
-            return None
 
     return pl.Series(cells.name, list(map(value, cells)), dtype, strict=False)
 
@@ -142,7 +139,7 @@ def read_unlabelled(path: Path, table: Table) -> Table:
     Raises:
         UsageError: an input of the table is missing, or the texts cannot be read.
     """
-    columns = next(batches_of(files_of(path), rows_per_batch=1)).columns
+    columns = first_rows(path).columns
     text, inputs = same_column(table.text_column, columns), table.inputs
     if inputs is None:
         return read_table(path, text=text, labelled=False)
@@ -156,7 +153,6 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     """Return the chosen texts with empty columns of labels, and with the other columns that both tables have.
 
     Args:
-        path: the file or folder of `pool`.
         chosen: the columns of `OF_CHOICE` that are known of each text.
 
     Raises:
@@ -166,7 +162,7 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     inputs = [table.text_column, *(table.inputs.names[1:] if table.inputs else ())]
     if taken := [name for name in (*inputs, *labels) if name in OF_CHOICE]:
         raise UsageError(f"{table.source}: the file to label has its own column {taken[0]!r}; rename that of the table")
-    first = next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH))
+    first = first_rows(path)
     own = {name: same_column(name, first.columns) or name for name in inputs} | {table.text_column: pool.text_column}
     shared = {
         name: column
@@ -187,25 +183,22 @@ def _columns_of(table: Table) -> list[str]:
     path = local_path(table.source)
     if table.source in KNOWN or not is_there(path):
         return []
-    return next(batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH)).columns
+    return first_rows(path).columns
 
 
 def cells_of(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:
     """Read some rows as strings.
 
     Args:
-        rows: their numbers.
         columns: new name → name in the file.
     """
     parts, begun = [], 1
     for batch in batches_of(files_of(path), rows_per_batch=ROWS_PER_BATCH):
         numbers = pl.Series("row", range(begun, begun + batch.height), rows.dtype)
         wanted = numbers.is_in(rows.implode())
-        part, missing = batch.filter(wanted), pl.Series([None] * int(wanted.sum()), dtype=pl.String)
-        cells = [
-            (part[own].cast(pl.String) if own in part.columns else missing).alias(name) for name, own in columns.items()
-        ]
-        parts.append(pl.DataFrame([numbers.filter(wanted), *cells]))
+        part = with_columns(batch.filter(wanted), list(dict.fromkeys(columns.values())))
+        cells = part.select(pl.col(own).cast(pl.String).alias(name) for name, own in columns.items())
+        parts.append(cells.insert_column(0, numbers.filter(wanted)))
         begun += batch.height
     return pl.concat(parts)
 
@@ -230,7 +223,9 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
     rows, unquoted = _read(filled_in, table)
     cells = joined_levels([tidy_values(rows[column]) for column in table.label_columns], str(table.levels))
     texts = rows[table.text_column].fill_null("") if table.inputs is None else compose_frame(rows, table.inputs)
-    known, lacking = set(map(_key, table.frame["text"])), _rows_without_label(table)
+    known, lacking = set(map(_key, table.frame["text"])), defaultdict[str, list[int]](list)
+    for row, text in [] if table.unlabelled is None else table.unlabelled.select("row", "text").iter_rows():
+        lacking[_key(text)].append(row)
     taken: dict[int, str] = {}
     first: dict[str, int] = {}
     left_out: dict[str, list[int]] = {}
@@ -275,15 +270,6 @@ def read_labelled(filled_in: Path, truth: Truth) -> Labelled:
 
 def _key(text: str) -> str:
     return " ".join(words_of(text))
-
-
-def _rows_without_label(table: Table) -> dict[str, list[int]]:
-    """Return the numbers of the rows that lack a label, by the words of their texts."""
-    found: dict[str, list[int]] = {}
-    if table.unlabelled is not None:
-        for row, text in table.unlabelled.select("row", "text").iter_rows():
-            found.setdefault(_key(text), []).append(row)
-    return found
 
 
 def _read(filled_in: Path, table: Table) -> tuple[pl.DataFrame, int]:

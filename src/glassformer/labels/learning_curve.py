@@ -9,7 +9,7 @@ import numpy as np
 
 from glassformer.data.arrays import Array
 from glassformer.data.wording import short
-from glassformer.labels.near import OnProgress, silent
+from glassformer.labels.repeats import OnProgress, silent
 from glassformer.readers.counting.fitting import held_out_logits
 from glassformer.readers.reader import Fold
 
@@ -125,7 +125,6 @@ def learning_curve(
     *,
     n_classes: int,
     more: Sequence[int] | None = None,
-    seed: int = 0,
     on_progress: OnProgress = silent,
 ) -> LearningCurve | None:
     """Learn from parts of the rows with the counting reader, and foretell what more rows would bring.
@@ -147,7 +146,7 @@ def learning_curve(
         logits = held_out_logits(texts, labels, n_classes=n_classes, folds=parts, on_progress=progress)
         return ~right_rows(logits, labels[np.concatenate([part.held_out for part in parts])])
 
-    return curve_through(folds, ~right.astype(np.bool_), learn, more=more, seed=seed, on_progress=on_progress)
+    return curve_through(folds, ~right.astype(np.bool_), learn, more=more, on_progress=on_progress)
 
 
 def curve_through(
@@ -157,7 +156,6 @@ def curve_through(
     *,
     baseline_error: float | None = None,
     more: Sequence[int] | None = None,
-    seed: int = 0,
     on_progress: OnProgress = silent,
 ) -> LearningCurve:
     """Do the same with any errors: how wrong each row is answered by a reader that learned all rows of the other folds.
@@ -166,7 +164,7 @@ def curve_through(
         errors: (rows,) whether it is wrong, or how far off a number is.
         baseline_error: the mean error of always answering the mean of numbers.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     ends = np.cumsum([len(fold.held_out) for fold in folds])
     rows, found = _at_parts(folds, errors, learn, rng, on_progress)
     return LearningCurve(
@@ -233,14 +231,13 @@ def _forecasts(
     at = np.array([now, *(now + each for each in more)])
     found = np.concatenate(errors, axis=1).mean(axis=1)
     of_numbers = errors[0].dtype != np.bool_
-    steeper = of_numbers and _misses(straight, rows, found) < min(
-        _misses(line, rows, found), _misses(power_law, rows, found)
-    )
+    misses = [_misses(curve, rows, found) for curve in (straight, line, power_law)]
+    steeper = of_numbers and misses[0] < min(misses[1:])
     drawn = _drawn_means(errors, rng) if of_numbers else _drawn_shares(errors, rng)
     curves = [each(rows, drawn, at) for each in (power_law, power_law_with_floor, straight if steeper else line)]
     falls = [curve[:, :1] - curve[:, 1:] for curve in curves]  # each (resamples, more)
     low, high = np.quantile(np.concatenate(falls), [0.025, 0.975], axis=0)
-    high = np.maximum(high, _NORMAL * _slopes(rows, drawn).std() * np.log(at[1:] / now))
+    high = np.maximum(high, _NORMAL * _slopes(np.log(rows), drawn).std() * np.log(at[1:] / now))
     (errors_at,) = (straight if steeper else power_law)(rows, found[None], at)
     ends = np.clip([errors_at[0] - errors_at[1:], low, high], 0.0, found[-1])  # no more than all errors
     gains = zip(more, *ends.tolist(), strict=True)
@@ -307,14 +304,13 @@ def line(rows: Array, errors: Array, at: Array) -> Array:
 
 def straight(rows: Array, errors: Array, at: Array) -> Array:
     """Do the same with a − b · n, b not below 0: each row brings the same. It may fall below 0."""
-    centred = rows - rows.mean()
-    slopes = np.minimum(0, errors @ centred / (centred**2).sum())
+    slopes = np.minimum(0, _slopes(rows, errors))
     return errors.mean(axis=1)[:, None] + slopes[:, None] * (at - rows.mean())
 
 
 def _slopes(rows: Array, errors: Array) -> Array:
-    """Return the slopes of lines through errors over ln n, which may rise: (curves,)."""
-    centred = np.log(rows) - np.log(rows).mean()
+    """Return the slopes of lines through errors: (curves,)."""
+    centred = rows - rows.mean()
     slopes: Array = errors @ centred / (centred**2).sum()
     return slopes
 

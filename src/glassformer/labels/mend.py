@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from glassformer.data.several_labels import json_list
 from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
-from glassformer.labels.labelled import Labelled, as_list
+from glassformer.labels.labelled import Labelled, as_list, typed
 from glassformer.labels.truth import Truth
 from glassformer.prediction.answer_files import csv_rows, kind_of, opened_to_write, write_lines_to
 
@@ -47,9 +48,6 @@ class Mended:
 
 def read_changes(filled_in: Path, truth: Truth) -> dict[int, str | None]:
     """Return row → new label of a file of findings that a person has filled in; None leaves the row out.
-
-    Args:
-        truth: the labels of the table that was checked.
 
     Raises:
         UsageError: the file cannot be read, belongs to another table or to an earlier version of it, or asks for a
@@ -140,8 +138,6 @@ def mend(
     texts without a label, they get one there.
 
     Args:
-        source: the file of the table.
-        truth: the labels that were read of it.
         changes: see `read_changes`.
 
     Raises:
@@ -189,12 +185,8 @@ class _Edits:
             for place, new in cells.items():
                 values[place] = self.typed(new[level], values[place], dtype, column)
             frame = frame.with_columns(pl.Series(column, values, dtype=dtype))
-        dropped = {number for number, new in here.items() if new is None}
-        return (
-            frame.filter(pl.Series([number not in dropped for number in numbers], dtype=pl.Boolean))
-            if dropped
-            else frame
-        )
+        kept = [here.get(number, "") is not None for number in numbers]
+        return frame.filter(pl.Series(kept, dtype=pl.Boolean))
 
     def typed(self, new: str | None, old: Any, dtype: pl.DataType, column: str) -> Any:
         """Return a new label as a value of the type of its column, written as the old one."""
@@ -205,14 +197,11 @@ class _Edits:
         if dtype == pl.String:
             several = isinstance(old, str) and json_list(old) is not None
             return json.dumps(as_list(new, self.separator), ensure_ascii=False) if several else new
-        if dtype == pl.Boolean:
-            return new.lower() == "true"
-        try:
-            return int(new) if dtype.is_integer() else float(new) if dtype.is_numeric() else new
-        except ValueError:
+        if (value := typed(pl.Series([new]), dtype)[0]) is None:
             raise UsageError(
                 f"{quoted(new)} does not fit the column {quoted(column)}, which holds {dtype}; change it first"
-            ) from None
+            )
+        return value
 
     def relabelled(self, line: str, new: str, kinds: Mapping[str, type | None]) -> str:
         """Return a row in JSON with a new label.
@@ -227,17 +216,11 @@ class _Edits:
             if kind is list:
                 record[column] = as_list(cell or "", self.separator)
             else:
-                plain = cell is None or kind in (str, None)
-                record[column] = self.typed(cell, old, pl.String(), column) if plain else _in_json(str(cell))
+                record[column] = self.typed(cell, old, pl.String(), column)
+                if cell is not None and kind not in (str, None):
+                    with suppress(ValueError):  # a column may hold numbers and words
+                        record[column] = json.loads(cell)
         return json.dumps(record, ensure_ascii=False)
-
-
-def _in_json(cell: str) -> Any:
-    """Return the value of a cell. A column may hold numbers and words."""
-    try:
-        return json.loads(cell)
-    except ValueError:
-        return cell
 
 
 def _mend_parquet(source: Path, aside: Path, _: Path, edits: _Edits, labelled: Labelled | None) -> int:
@@ -271,7 +254,10 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
     """Only the lines with changes are written anew, so that numbers and lists in the others stay as they are."""
     kept = 0
     kinds: dict[str, type | None] = {}
-    of_labels = {column: _kind_in_json(source, column) for column in edits.table.label_columns}
+    of_labels: dict[str, type | None] = {}  # what the first value of each column is
+    for column in edits.table.label_columns:
+        values = (json.loads(line).get(column) for line in _json_lines(source))
+        of_labels[column] = next((type(each) for each in values if each is not None), None)
 
     def lines() -> Iterator[str]:
         nonlocal kept
@@ -290,12 +276,6 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
     with opened_to_write(aside, compressed=out.suffix == ".gz") as file:
         write_lines_to(file, lines())
     return kept
-
-
-def _kind_in_json(source: Path, column: str) -> type | None:
-    """Return what the first value of a column is."""
-    values = (json.loads(line).get(column) for line in _json_lines(source))
-    return next((type(each) for each in values if each is not None), None)
 
 
 def _json_lines(source: Path) -> Iterator[str]:

@@ -42,7 +42,6 @@ def to_label(truth: Truth, unlabelled: Table, number: int) -> ToLabel:
     Otherwise many texts of one kind would be chosen.
 
     Args:
-        truth: the labels of the table.
         unlabelled: texts that are already in the table, and all but the first of those that are the same, are left out.
         number: how many texts to choose, at most. Fewer are chosen if there are fewer.
 

@@ -20,7 +20,7 @@ from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, LabelCheck
 from glassformer.labels.learning_curve import LearningCurve
-from glassformer.labels.near import OnProgress
+from glassformer.labels.repeats import OnProgress
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.reader import Fold
 from glassformer.targets.parts import part_of
@@ -51,7 +51,6 @@ class Unsure:
 
     Attributes:
         order: (texts,) their places, the text that the model is least sure of first.
-        suggested: for all texts.
         reader: measures how much texts are alike.
     """
 
@@ -158,11 +157,7 @@ class Truth(ABC):
 
     @abstractmethod
     def unsure(self, texts: Sequence[str], folds: Sequence[Fold], new: Sequence[str]) -> Unsure:
-        """Learn from the table, and answer new texts.
-
-        Args:
-            texts: those of the table.
-        """
+        """Learn from the table, and answer new texts."""
 
     @abstractmethod
     def agreement_in_words(self, check: LabelCheck) -> str:

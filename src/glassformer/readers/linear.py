@@ -11,8 +11,7 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
-from glassformer.data.arrays import Array, FloatArray, IntArray
-from glassformer.data.gathered import blocks, gathered
+from glassformer.data.arrays import Array, FloatArray, IntArray, blocks, gathered
 from glassformer.readers.reader import Fold, Rows
 
 STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 import torch
 
-from glassformer.data import gathered
+from glassformer.data import arrays
 from glassformer.data.documents import Documents
 from glassformer.data.inputs import BEGIN, END, SEPARATOR, Inputs
 from glassformer.errors import GlassformerError, UsageError
@@ -305,8 +305,8 @@ def test_large_arrays_in_files_give_the_same_reader(
     rows = replace(rows_of(texts, [0, 1] * 31), labels=("food", "the team"))
     folds = folds_of(rows.truth, seed=0)
     plain = fit_body(body, rows, folds)
-    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(gathered, "_ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 20)
     monkeypatch.setattr(corpus, "_WORDS_AT_ONCE", 90)
     found = fit_body(body, rows, folds, tmp_path)
     np.testing.assert_array_equal(found.held_out, plain.held_out)

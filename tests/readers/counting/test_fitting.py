@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
-from glassformer.data import gathered
+from glassformer.data import arrays
 from glassformer.readers.counting import fitting, problem
 from glassformer.readers.counting.fitting import Counting, fit_counting
 from glassformer.readers.counting.ngrams import NGRAMS, runs_of, words_of
@@ -300,8 +300,8 @@ def test_large_matrices_in_files_give_the_same_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labels: np.ndarray
 ) -> None:
     plain = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2)
-    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(gathered, "_ROWS_AT_ONCE", 70)
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 70)
     found = fit_counting("auto", TEXTS, labels, n_classes=2, folds=[FOLD], fewest=2, work=tmp_path)
     assert found.reader.settings == plain.reader.settings
     np.testing.assert_array_equal(found.held_out, plain.held_out)

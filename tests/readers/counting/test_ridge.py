@@ -7,7 +7,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 
-from glassformer.data import gathered
+from glassformer.data import arrays
 from glassformer.readers.counting.ngrams import pieces_of, runs_of, words_of
 from glassformer.readers.counting.reader import CountingReader
 from glassformer.readers.counting.ridge import fit_ridge, strata_of
@@ -74,8 +74,8 @@ def test_large_matrices_in_files_give_the_same_reader(tmp_path: Path, monkeypatc
     texts, targets = graded(80)
     folds = [Fold(learned=np.arange(60), held_out=np.arange(60, 80))]
     plain = fit_ridge(texts, targets, folds=folds)
-    monkeypatch.setattr(gathered, "_MOST_IN_MEMORY", 0)
-    monkeypatch.setattr(gathered, "_ROWS_AT_ONCE", 30)
+    monkeypatch.setattr(arrays, "_MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(arrays, "_ROWS_AT_ONCE", 30)
     found = fit_ridge(texts, targets, folds=folds, work=tmp_path)
     np.testing.assert_array_equal(found.held_out, plain.held_out)
     np.testing.assert_array_equal(found.reader.scores(texts), plain.reader.scores(texts))

@@ -38,7 +38,6 @@ class Located:
     Attributes:
         address: what the user wrote, or of one of several tables in an archive, what names it.
         member: of an archive: the file in it.
-        part: which table of the file or member, if the user named one.
     """
 
     address: Path
@@ -79,10 +78,9 @@ def located(address: Path) -> list[Located]:
         return [_located(address, path, member, inner)]
     tables = [name for name in names if _format_of_name(name) not in (None, FASTTEXT)]  # a README is no table
     if not tables:
-        of_texts = any(_format_of_name(name) == FASTTEXT and "/" in name for name in names)
-        way_out = (
-            " Texts without a table need a folder for each class, two or more, and nothing else." if of_texts else ""
-        )
+        way_out = ""
+        if any(_format_of_name(name) == FASTTEXT and "/" in name for name in names):
+            way_out = " Texts without a table need a folder for each class, two or more, and nothing else."
         raise UsageError(f"{path} holds no table{': ' + _listed(names) if names else ', it is empty'}.{way_out}")
     if len(tables) > _MOST_TABLES:
         raise UsageError(f"{path} holds {len(tables):,} tables; unpack it, and name the folder, which is read faster")
@@ -135,8 +133,7 @@ def _split_member(path: Path, part: str, names: list[str]) -> tuple[str, str | N
     """Return the member of an archive, and the part of it that is named behind a second `#`."""
     if part in names:
         return part, None
-    ends = [place for place, character in enumerate(part) if character == MARK]
-    if end := next((end for end in ends if part[:end] in names), None):
+    if end := next((end for end, character in enumerate(part) if character == MARK and part[:end] in names), None):
         return part[:end], part[end + 1 :]
     raise UsageError(f"{path} holds no {quoted(part)}. It holds {_listed(names) if names else 'nothing'}.")
 

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
 from glassformer.data.files import megabytes
-from glassformer.data.formats.compressions import is_bomb, is_compressed
+from glassformer.data.formats.compressions import is_compressed, most_of
 from glassformer.data.formats.format import is_hidden
 from glassformer.errors import UsageError, quoted
 
@@ -80,7 +80,7 @@ def _refused(member: zipfile.ZipInfo) -> str | None:
         return "is encrypted; unpack it with its password, and name the table"
     if member.filename.lower().endswith(ZIP):
         return "is an archive itself; unpack it, and name the table"
-    if is_bomb(member.compress_size, member.file_size) or member.file_size > _MOST_UNPACKED:
+    if member.file_size > min(most_of(member.compress_size), _MOST_UNPACKED):
         return (
             f"would unpack from {megabytes(member.compress_size)} to {megabytes(member.file_size)}; if that "
             "is meant, unpack it, and name the table"
@@ -95,17 +95,12 @@ def streamed(path: Path, member: str) -> Iterator[BinaryIO]:
         yield io.BufferedReader(cast(io.RawIOBase, file))  # its own readline is slow with a limit
 
 
-def _endings(member: str) -> str:
-    """Return the extensions that say how a member is read: the last one, or of a compressed table the last two."""
-    endings = PurePosixPath(member).suffixes[-2:]
-    return "".join(endings if is_compressed(Path(member)) else endings[-1:])
-
-
 @contextmanager
 def unpacked(path: Path, member: str) -> Iterator[Path]:
     """Unpack a member into a temporary file that keeps its extensions, and delete it at the end of the `with` block."""
+    endings = PurePosixPath(member).suffixes[-2 if is_compressed(Path(member)) else -1 :]
     with TemporaryDirectory(prefix="glassformer-") as folder:
-        target = Path(folder) / f"table{_endings(member)}"
+        target = Path(folder) / f"table{''.join(endings)}"
         with streamed(path, member) as source, target.open("wb") as file:
             shutil.copyfileobj(source, file, 2**20)  # it reads no more than the size that was checked
         yield target

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from glassformer.data.formats.compressions import is_bomb
+from glassformer.data.formats.compressions import most_of
 from glassformer.data.formats.format import Format, Place
 from glassformer.errors import UsageError
 
@@ -29,29 +30,24 @@ class Columnar(Format):
     def batches(self, place: Place, rows_per_batch: int) -> Iterator[pl.DataFrame]:
         table = self.scan(place.path)
         n_rows = table.select(pl.len()).collect().item()
-        packed, unpacked = place.path.stat().st_size, 0
+        most, unpacked = most_of(place.path.stat().st_size), 0
         for start in range(0, n_rows, rows_per_batch):
             batch = table.slice(start, rows_per_batch).collect()
-            unpacked += sum(int(each.str.len_bytes().sum()) for each in batch.select(pl.col(pl.String)).iter_columns())
-            if is_bomb(packed, unpacked):
+            unpacked += sum(int(each.str.len_bytes().sum()) for each in batch.select(pl.col(pl.String)))
+            if unpacked > most:
                 raise UsageError(f"{place.name} repeats few values very often: its rows hold {unpacked / 1e9:,.1f} GB")
             yield _spread(batch)
 
 
 def _spread(batch: pl.DataFrame) -> pl.DataFrame:
     """Return records within rows as columns of their own, such as `review.text`, if no other column has that name."""
-    while records := _free(batch.schema):
-        batch = batch.unnest(records, separator=".")
-    return batch
-
-
-def _free(schema: Mapping[str, pl.DataType]) -> list[str]:
-    fields = {
-        name: [field.name for field in kind.fields] for name, kind in schema.items() if isinstance(kind, pl.Struct)
-    }
-    columns = {name: [f"{name}.{field}" for field in within] for name, within in fields.items()}
-    times = Counter([*schema, *(column for each in columns.values() for column in each)])
-    return [name for name, each in columns.items() if all(times[column] == 1 for column in each)]
+    while True:
+        records = [name for name, kind in batch.schema.items() if isinstance(kind, pl.Struct)]
+        columns = {name: [f"{name}.{field}" for field in batch[name].struct.fields] for name in records}
+        times = Counter([*batch.columns, *itertools.chain(*columns.values())])
+        if not (free := [name for name in records if all(times[column] == 1 for column in columns[name])]):
+            return batch
+        batch = batch.unnest(free, separator=".")
 
 
 PARQUET = Columnar("parquet", (".parquet",), partial(pl.scan_parquet, glob=False))

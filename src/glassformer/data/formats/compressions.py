@@ -9,6 +9,7 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,24 +22,16 @@ _MOST_SWOLLEN = 2**28
 _MOST_SWELLING, _AT_ONCE = 200, 2**17
 
 
-def _zstd() -> ModuleType | None:
-    """Return the module that Python has from 3.14 on, or the same one for earlier versions if it is installed."""
-    try:
-        return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-    except ImportError:
-        return None
-
-
-_ZSTD = _zstd()
+_ZSTD: ModuleType | None = None
+with suppress(ImportError):  # Python has it from 3.14 on; for earlier versions, a package has the same one
+    _ZSTD = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, *([_ZSTD.ZstdError] if _ZSTD else []))
 """What reading a damaged compressed file raises."""
 
 
 def _open_zstd(path: Path, mode: str) -> BinaryIO:
     if _ZSTD is None:
-        raise UsageError(
-            f"{path}: reading .zst needs an extra: {pip_install('zstd')}; or decompress it: zstd -d {path}"
-        )
+        raise UsageError(f"{path}: .zst needs an extra: {pip_install('zstd')}; or decompress it: zstd -d {path}")
     return _ZSTD.open(path, mode)
 
 
@@ -51,17 +44,12 @@ def most_of(packed: int) -> int:
     return max(_MOST_SWOLLEN, _MOST_SWELLING * packed)
 
 
-def is_bomb(packed: int, unpacked: int) -> bool:
-    """Whether so many bytes unpack to far more than a table does."""
-    return unpacked > most_of(packed)
-
-
 class _Bounded(io.RawIOBase):
     """The decompressed bytes of a file. Raises `UsageError` if they become a bomb."""
 
     def __init__(self, stream: BinaryIO, path: Path) -> None:
         self._stream, self._path = stream, path
-        self._packed, self._unpacked = path.stat().st_size, 0
+        self._most, self._unpacked = most_of(path.stat().st_size), 0
 
     def readable(self) -> bool:
         return True
@@ -70,10 +58,9 @@ class _Bounded(io.RawIOBase):
         piece = self._stream.read(len(buffer))
         buffer[: len(piece)] = piece
         self._unpacked += len(piece)
-        if is_bomb(self._packed, self._unpacked):
+        if self._unpacked > self._most:
             raise UsageError(
-                f"{self._path} unpacks to more than {_MOST_SWELLING} times its size; if that is meant, decompress it, "
-                "and name the table"
+                f"{self._path} unpacks to more than {_MOST_SWELLING} times its size; decompress it first, if meant"
             )
         return len(piece)
 

@@ -147,11 +147,10 @@ def _named(rows: Iterator[Row], name: str) -> Iterator[Row]:
     """Yield the header and then the rows, without the columns that have no name.
 
     Raises:
-        UsageError: there is no row, or one has a value in such a column.
+        UsageError: a row has a value in such a column.
     """
-    header = next(rows, None)
-    if header is None:
-        raise UsageError(f"{name} is empty.")
+    if (header := next(rows, None)) is None:
+        return
     named = [place for place, cell in enumerate(header.cells) if cell.strip()]
     for row in itertools.chain([header], all_named(rows, header, name)):
         yield Row(row.number, [row.cells[place] for place in named])

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import FloatArray
-from glassformer.data.gathered import blocks, gathered
+from glassformer.data.arrays import FloatArray, blocks, gathered
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.body.vectors import PSEUDOCOUNT, Body
 from glassformer.readers.counting.corpus import Corpus

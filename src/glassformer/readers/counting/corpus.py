@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import Array
-from glassformer.data.gathered import Gathered, gathered
+from glassformer.data.arrays import Array, Gathered, gathered
 from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.ngrams import END, LONGEST_RUN, START, Family, field_of, pieces_of, words_of
 

@@ -14,8 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.gathered import blocks
+from glassformer.data.arrays import Array, FloatArray, blocks
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
 from glassformer.readers.counting.matrices import joined_rows
 from glassformer.readers.counting.problem import (

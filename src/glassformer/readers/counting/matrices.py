@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.gathered import Gathered, blocks
+from glassformer.data.arrays import Array, FloatArray, Gathered, blocks
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, of_length_1, tfidf_values
 

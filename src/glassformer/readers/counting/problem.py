@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from glassformer.data.arrays import Array, FloatArray
-from glassformer.data.gathered import blocks
+from glassformer.data.arrays import Array, FloatArray, blocks
 from glassformer.readers.counting.corpus import Corpus, NgramCounts
 from glassformer.readers.counting.matrices import joined_rows, texts_with, tfidf_matrix
 from glassformer.readers.counting.ngrams import NGRAMS, Family

@@ -18,7 +18,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.labels.doubts import doubtful, held_out_probabilities
 from glassformer.labels.findings import DROP, NONE, LabelCheck
 from glassformer.labels.learning_curve import LearningCurve, learning_curve, right_rows
-from glassformer.labels.near import OnProgress
+from glassformer.labels.repeats import OnProgress
 from glassformer.labels.truth import Suggested, Truth, Unsure
 from glassformer.readers.counting.fitting import fit_counting
 from glassformer.readers.reader import Fold

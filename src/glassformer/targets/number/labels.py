@@ -17,7 +17,7 @@ from glassformer.data.wording import figure, short
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, LabelCheck
 from glassformer.labels.learning_curve import LearningCurve, curve_through, fewest_rows
-from glassformer.labels.near import OnProgress, silent
+from glassformer.labels.repeats import OnProgress, silent
 from glassformer.labels.truth import Suggested, Truth, Unsure
 from glassformer.readers.counting.ridge import fold_readers, strata_of
 from glassformer.readers.reader import Fold
