@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from glassformer.desk.decision import Decision
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
+from glassformer.desk.schema import Decision
 from tests.trained import Trained, write_csv
 
 LABELS = ("praise", "blame")

@@ -17,12 +17,12 @@ from fastapi.testclient import TestClient
 from glassformer.desk import project_routes
 from glassformer.desk.app import Desk, create_desk
 from glassformer.desk.choosing import RANDOM_EVERY
-from glassformer.desk.facts import labelling_of
 from glassformer.desk.filling import fill
+from glassformer.desk.labelling import labelling_of
 from glassformer.desk.learning_chart import kept
-from glassformer.desk.page_words import in_page_words
+from glassformer.desk.measuring import asked_of
 from glassformer.desk.project import Project
-from glassformer.desk.review import asked_of
+from glassformer.desk.project_routes import in_page_words
 from glassformer.desk.rounds import FEWEST_LABELS, Rounds, more_in_words
 from glassformer.desk.shapes import Search
 from glassformer.desk.shown import found

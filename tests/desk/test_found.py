@@ -1,7 +1,7 @@
 import polars as pl
 
-from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
+from glassformer.desk.labelling import labelling_of
 
 
 def test_what_a_person_should_know_is_said() -> None:

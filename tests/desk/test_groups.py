@@ -6,9 +6,9 @@ import polars as pl
 from fastapi.testclient import TestClient
 
 from glassformer.desk.app import create_desk
-from glassformer.desk.groups import weak_groups
 from glassformer.desk.project import Project
 from glassformer.desk.shapes import Viewer
+from glassformer.desk.shown import weak_groups
 from tests.desk.samples import learn, project_of
 from tests.trained import write_csv
 

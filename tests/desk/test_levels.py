@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from glassformer.desk.app import create_desk
 from glassformer.desk.classes import move_class
-from glassformer.desk.facts import labelling_of
+from glassformer.desk.labelling import labelling_of
 from glassformer.desk.project import Project
 from glassformer.errors import UsageError
 from glassformer.targets.labels.evaluation_levels import hierarchical

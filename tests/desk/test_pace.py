@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 from glassformer.desk import store
-from glassformer.desk.choosing import suggestions
+from glassformer.desk.choosing import expected_seconds, suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Said
-from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import Project
 from tests.desk.samples import label, project_of
 from tests.trained import write_csv

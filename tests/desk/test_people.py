@@ -1,6 +1,6 @@
 import pytest
 
-from glassformer.desk.facts import labelling_of
+from glassformer.desk.labelling import labelling_of
 from glassformer.desk.people import Differences, alpha, kappa
 from glassformer.errors import UsageError
 

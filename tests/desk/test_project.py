@@ -8,10 +8,10 @@ import pytest
 from glassformer.data.encodings import reading_as
 from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.table import ROWS_PER_BATCH
-from glassformer.desk.decision import Decision
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import labels_by_person
 from glassformer.desk.project import Project
+from glassformer.desk.schema import Decision
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
 from tests.trained import write_csv

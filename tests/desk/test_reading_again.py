@@ -11,10 +11,10 @@ import pytest
 from glassformer.data.rows import batches_of
 from glassformer.desk.choosing import next_text
 from glassformer.desk.classes import give, move_class
-from glassformer.desk.decision import Decision
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.reading_again import read_again
+from glassformer.desk.schema import Decision
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts
 from tests.trained import write_csv

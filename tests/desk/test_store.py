@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 
 from glassformer.desk.classes import add_classes, give, move_class, raise_class
-from glassformer.desk.decision import Decision, Kind
 from glassformer.desk.measuring import by_round, measured
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
+from glassformer.desk.schema import Decision, Kind
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError
 from tests.desk.samples import label, project_of, some_texts

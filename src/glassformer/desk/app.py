@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fastapi import Request
-from starlette.responses import JSONResponse
+from fastapi import FastAPI, Request
+from starlette.responses import FileResponse, JSONResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from glassformer.data.files import is_no_room
 from glassformer.data.parts import PartError
 from glassformer.desk.labelling_routes import add_labelling, add_looking
-from glassformer.desk.page_files import add_desk_page
+from glassformer.desk.measuring import asked_of
 from glassformer.desk.project import Project
 from glassformer.desk.project_routes import TABLE_PATH, add_opening, add_project, add_rounds
-from glassformer.desk.review import asked_of
 from glassformer.desk.rounds import Command, Rounds
 from glassformer.desk.tickets import Tickets
 from glassformer.prediction.answering import Answering
@@ -78,14 +79,9 @@ def create_desk(
     app.add_exception_handler(sqlite3.OperationalError, _not_kept)
     app.add_exception_handler(OSError, _not_kept)
     app.add_exception_handler(OverflowError, _no_number)
-    return Desk(
-        app=Tickets(app, start=START, name=_cookie(project.folder), on_used=on_used), rounds=rounds, models=models
-    )
-
-
-def _cookie(folder: Path) -> str:
-    """Return the name of the project's cookie. All desks of a machine share their cookies, whatever their ports."""
-    return f"desk-{sha256(str(folder.resolve()).encode()).hexdigest()[:12]}"
+    # All desks of a machine share their cookies, whatever their ports.
+    cookie = f"desk-{sha256(str(project.folder.resolve()).encode()).hexdigest()[:12]}"
+    return Desk(app=Tickets(app, start=START, name=cookie, on_used=on_used), rounds=rounds, models=models)
 
 
 async def _of_several(_: Request, error: Exception) -> JSONResponse:
@@ -105,3 +101,15 @@ async def _not_kept(_: Request, error: Exception) -> JSONResponse:
     if is_no_room(error) or isinstance(error, sqlite3.OperationalError):  # SQLite calls most of it an I/O error
         return JSONResponse({"reason": f"nothing was kept: {why}; free some space, and try again"}, 507)
     return JSONResponse({"reason": f"a file of the project cannot be read or written: {why}"}, 500)
+
+
+_PAGE = Path(__file__).parent / "page"
+
+
+def add_desk_page(app: FastAPI, start: str) -> None:
+    """Add the page at `start`, and its files below `/desk/page`. What all pages share lies below `/page`."""
+
+    async def index(_: object) -> FileResponse:
+        return FileResponse(_PAGE / "index.html")
+
+    app.router.routes += [Route(start, index), Mount("/desk/page", StaticFiles(directory=_PAGE))]

@@ -1,4 +1,4 @@
-"""The classes of a project: added, put in order, renamed, joined and split."""
+"""The classes of a project: added, put in order, renamed, joined and split; and notes on them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from glassformer.desk.decision import Decision
-from glassformer.desk.schema import GIVEN, LABELS, STANDING
-from glassformer.desk.store import Store
+from glassformer.data.spellings import spellings
+from glassformer.data.wording import counted, listed
+from glassformer.desk.labelling import FEWEST_TEXTS
+from glassformer.desk.schema import GIVEN, LABELS, STANDING, Decision
+from glassformer.desk.store import SETTLED, Store
+from glassformer.errors import quoted
 
 _KEPT = ("settle", "doubt", "class", "table")  # ways of labels that are no person's own
 
@@ -92,3 +95,21 @@ def _moved(store: Store, rows: Sequence[sqlite3.Row], name: str, decision: Decis
             replace(decision, texts=[row["text"]], label=label, stands=row["stands"] or row["id"], **of_person)
         )
     return moved
+
+
+_SHOWN = 5
+
+
+def class_notes(store: Store) -> list[str]:
+    """Return sentences about classes that are not learned yet, and about those that may be the same one."""
+    counts = store.counts(SETTLED)
+    notes = []
+    if rare := [name for name, texts in counts.items() if texts < FEWEST_TEXTS]:
+        names = listed(list(map(quoted, rare)), _SHOWN)
+        have = f"class {names} has one row" if len(rare) == 1 else f"the classes {names} have one row each"
+        notes.append(f"{counted(len(rare), 'label waits', 'labels wait')}: {have}; a class needs {FEWEST_TEXTS:,}")
+    if same := spellings(counts.elements(), store.labelling.levels):
+        shown = listed(list(map(str, same)), _SHOWN, between="; ")
+        join = "if they mean the same, the step Mend joins them"
+        notes.append(f"some classes differ only by case or white space: {shown}; {join}")
+    return notes

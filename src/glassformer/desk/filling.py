@@ -14,9 +14,7 @@ import numpy as np
 import polars as pl
 
 from glassformer.data.labels import in_order
-from glassformer.desk.facts import labelling_of
-from glassformer.desk.labelling import Labelling
-from glassformer.desk.renames import Renames
+from glassformer.desk.labelling import Labelling, Renames, labelling_of
 from glassformer.desk.schema import GIVEN, OF_BATCH
 from glassformer.desk.store import OF_TABLE, Store, add_to_classes, look_up, now
 
@@ -171,11 +169,7 @@ def _take_labels(store: Store, placed: _Placed, labelling: Labelling) -> set[int
 
 
 def _by_person(store: Store, decided: Mapping[int, _Said]) -> set[int]:
-    """Return the texts about which a person has decided more than another name of a class.
-
-    Args:
-        decided: what the table says.
-    """
+    """Return the texts about which a person has decided more than another name of a class."""
     renames = Renames([tuple(row)[:3] for row in store.rows(_RENAMES)], store.labelling)
     present = cache(lambda label: label and renames.present(label, 0))
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -16,17 +15,8 @@ from glassformer.labels.repeats import Repeats
 
 _MOST = 10_000  # texts that are looked through for near repeats and personal data, which take a second
 _SCRIPTS = (
-    "Latin",
-    "Cyrillic",
-    "Greek",
-    "Arabic",
-    "Hebrew",
-    "Devanagari",
-    "Thai",
-    "Han",
-    "Hiragana",
-    "Katakana",
-    "Hangul",
+    *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Devanagari", "Thai"),
+    *("Han", "Hiragana", "Katakana", "Hangul"),
 )
 
 
@@ -35,47 +25,27 @@ def described(texts: pl.DataFrame, labelling: Labelling) -> list[str]:
 
     Args:
         texts: the columns text and label.
-        labelling: the kind of the labels.
     """
-    column = texts["text"]
-    lengths = column.str.len_chars().to_numpy()
-    half, long = np.quantile(lengths, [0.5, 0.95]).astype(int)
+    column, some = texts["text"], texts["text"].head(_MOST)
+    among = f", among the first {_MOST:,}" if len(column) > _MOST else ""
+    half, long = np.quantile(column.str.len_chars().to_numpy(), [0.5, 0.95]).astype(int)
+    shares = {name: float(some.str.contains(rf"\p{{{name}}}").mean() or 0) for name in _SCRIPTS}  # type: ignore[arg-type]
+    used = sorted((name for name in _SCRIPTS if shares[name] >= 0.01), key=lambda name: -shares[name])
+    letters = f"written in {', '.join(used) or 'no'} letters"
     said = [
         f"{counted(len(column), 'text')}; half of them have {half:,} characters or less, one in twenty has more than "
         f"{long:,}",
-        "; ".join(filter(None, [f"written in {_scripts(column)} letters", in_words(languages_of(column))])),
-        *_repeats(column),
-        *_personal(column),
+        "; ".join(filter(None, [letters, in_words(languages_of(column))])),
     ]
+    if repeated := len(column) - column.n_unique():
+        said.append(f"{counted(repeated, 'text repeats', 'texts repeat')} another one")
+    if near := len(np.unique(Repeats.of(some.to_list()).pairs.second)):
+        said.append(f"{counted(near, 'text is', 'texts are')} nearly the same as an earlier one{among}")
+    kinds = Counter(kind for text in some for kind in {match.kind for match in personal_data(text)})
+    if listed := ", ".join(f"{kind} in {count:,}" for kind, count in kinds.most_common(4)):
+        said.append(f"what looks like personal data{among}: {listed}")
     if labels := len(given := texts["label"].drop_nulls()):
         classes = len({name for cell in given.unique() for name in labelling.classes_of(cell)})
         of_classes = f": {counted(classes, 'class', 'classes')}" if classes else ""
         said.append(f"{counted(labels, 'text has', 'texts have')} a label already{of_classes}")
     return said
-
-
-def _scripts(texts: pl.Series) -> str:
-    """Return in which letters at least one text in a hundred is written, the most frequent first."""
-    shares = {name: float((texts.head(_MOST).str.contains(rf"\p{{{name}}}")).mean() or 0) for name in _SCRIPTS}  # type: ignore[arg-type]
-    used = sorted((name for name in _SCRIPTS if shares[name] >= 0.01), key=lambda name: -shares[name])
-    return ", ".join(used) or "no"
-
-
-def _repeats(texts: pl.Series) -> list[str]:
-    said = []
-    if repeated := len(texts) - texts.n_unique():
-        said.append(f"{counted(repeated, 'text repeats', 'texts repeat')} another one")
-    near = len(np.unique(Repeats.of(texts.head(_MOST).to_list()).pairs.second))
-    if near:
-        said.append(f"{counted(near, 'text is', 'texts are')} nearly the same as an earlier one{_of(texts)}")
-    return said
-
-
-def _personal(texts: pl.Series) -> list[str]:
-    kinds = Counter(kind for text in texts.head(_MOST) for kind in {match.kind for match in personal_data(text)})
-    listed = ", ".join(f"{kind} in {count:,}" for kind, count in islice(kinds.most_common(), 4))
-    return [f"what looks like personal data{_of(texts)}: {listed}"] if kinds else []
-
-
-def _of(texts: pl.Series) -> str:
-    return f", among the first {_MOST:,}" if len(texts) > _MOST else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
@@ -13,6 +15,7 @@ from glassformer.data.arrays import Array
 from glassformer.evaluation.record import Estimate
 from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.saying import Saying
+from glassformer.targets.parts import part_of
 
 FEWEST_TEXTS = 2
 """What a model needs of a class to learn it."""
@@ -39,7 +42,6 @@ class Unseen(NamedTuple):
 
     Attributes:
         rows: their numbers in the table that it learned from (rows,).
-        said: what it says of them.
     """
 
     rows: Array
@@ -142,11 +144,7 @@ class Labelling(ABC):
 
     @abstractmethod
     def said_unseen(self, kept: Any, target: Any) -> Said:
-        """Return what a model said of the held-out rows that it keeps.
-
-        Args:
-            target: that of the model.
-        """
+        """Return what a model said of the held-out rows that it keeps."""
 
     @abstractmethod
     def to_check(self, cell: str) -> Any:
@@ -185,6 +183,48 @@ class Labelling(ABC):
 
         Args:
             totals: how often each label was given.
-            classes: in their order.
         """
         return lambda one, other: float(one != other)
+
+
+@dataclass(frozen=True)
+class Renames:
+    """The other names that classes got, also by being joined to another one.
+
+    Attributes:
+        renames: of each: the batch before which the old name was used, the old and the new name; in their order.
+    """
+
+    renames: Sequence[tuple[int, str, str]]
+    labelling: Labelling
+
+    def present(self, label: str, batch: int) -> str:
+        """Return a label that was given in or after a batch with the present names of its classes."""
+        for before, name, became in self.renames:
+            if batch < before and name in self.labelling.classes_of(label):
+                label = self.labelling.moved(label, became, name)
+        return label
+
+
+def labelling_of(facts: Mapping[str, Any]) -> Labelling:
+    """Return the kind of labels of a project.
+
+    Its facts are `task`, `separator` (of several labels in the table) and `levels` (what separates those of a class).
+    """
+    return part_of(facts.get("task"), "desk")(facts.get("task"), facts.get("separator"), facts.get("levels"))
+
+
+def check_facts(facts: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if a fact is none that a desk wrote. The table is a file in the folder of the project."""
+    for name in ("table", "text", "label", "task", "separator", "levels", "rules", "encoding", "person"):
+        if not isinstance(facts.get(name), str | None):
+            raise ValueError(f"its fact {name!r} is no text")
+    for name in ("other_texts", "columns", "lower", "found", "doubts", "added", "blind"):
+        if not isinstance(facts.get(name, []), list):
+            raise ValueError(f"its fact {name!r} is no list")
+    for name in ("threshold", "wrong", "human"):
+        if not isinstance(facts.get(name, 0), int | float):
+            raise ValueError(f"its fact {name!r} is no number")
+    table = Path(facts.get("table") or ".")  # a part of it, behind #, may hold slashes
+    if table.is_absolute() or ".." in table.parts:
+        raise ValueError("its table is a file outside the project")

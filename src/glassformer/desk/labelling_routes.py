@@ -11,15 +11,13 @@ from fastapi import FastAPI, Query
 
 from glassformer.desk.choosing import next_text, word_vectors
 from glassformer.desk.classes import give
-from glassformer.desk.decision import Decision
-from glassformer.desk.groups import weak_groups
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.people import disagreements
 from glassformer.desk.project import Project
 from glassformer.desk.rounds import Rounds
-from glassformer.desk.schema import GIVEN
+from glassformer.desk.schema import GIVEN, Decision
 from glassformer.desk.shapes import MOST_AT_ONCE, Decided, Named, Search, SearchPage, Viewer
-from glassformer.desk.shown import answers_shown, found, labelled_for, number_found, repeats_for, text_for
+from glassformer.desk.shown import answers_shown, found, labelled_for, number_found, repeats_for, text_for, weak_groups
 from glassformer.desk.store import Store
 from glassformer.errors import UsageError
 

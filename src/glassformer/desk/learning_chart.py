@@ -37,7 +37,6 @@ def learning_chart(rounds: Sequence[Mapping[str, Any]], scores: Mapping[int, Fig
     Args:
         rounds: their records. `curve` of one is what `kept` returned.
         scores: how good the model of a round is, by its number.
-        measure: what these figures are.
     """
     measured = [(each["labels"], scores[each["number"]].estimate) for each in rounds if each["number"] in scores]
     measured = [(labels, score) for labels, score in measured if math.isfinite(score.high)]

@@ -22,13 +22,12 @@ from glassformer.data.rows import batches_of, check_columns, check_file
 from glassformer.data.shards import files_of
 from glassformer.data.sources import Task
 from glassformer.data.table import ROWS_PER_BATCH, first_rows
-from glassformer.desk.facts import labelling_of
 from glassformer.desk.filling import fill
 from glassformer.desk.inputs_read import InputsRead, unused
+from glassformer.desk.labelling import labelling_of
 from glassformer.desk.rules import usable
 from glassformer.desk.store import Store
-from glassformer.desk.table_copy import copied
-from glassformer.desk.table_read import columns_of, kind_of, texts_of
+from glassformer.desk.table_read import columns_of, copied, kind_of, texts_of
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.labelled import cells_of
 from glassformer.prediction.answer_files import without_formulas
@@ -84,9 +83,6 @@ class Project:
     @contextmanager
     def opened(cls, folder: Path, table: Path | None) -> Iterator[Project]:
         """Open a project until the end of the `with` block. A new one takes the table.
-
-        Args:
-            table: its path, or None.
 
         Raises:
             UsageError: see `open` and `take`. A project without a table is gone again at the end.
@@ -269,15 +265,23 @@ class Project:
 
     def _decisions(self) -> pl.DataFrame:
         kept = (
-            "id", "kind", "label", "note", "who", "at", "way", "round", "suggested", "probability", "shown", "undone",
-            "giver", "stands",
-        )  # fmt: skip
-        columns = ", ".join(f"d.{name}" for name in kept)
-        found = self.store.rows(
-            f"SELECT {columns}, t.row, t.text FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id"
+            *(
+                "d.id",
+                "d.kind",
+                "d.label",
+                "d.note",
+                "d.who",
+                "d.at",
+                "d.way",
+                "d.round",
+                "d.suggested",
+                "d.probability",
+            ),
+            *("d.shown", "d.undone", "d.giver", "d.stands", "t.row", "t.text"),
         )
-        names = [*kept, "row", "text"]
-        return pl.DataFrame(list(map(tuple, found)), schema=names, orient="row", infer_schema_length=None)
+        rows = self.store.rows(f"SELECT {', '.join(kept)} FROM decisions d JOIN texts t ON t.id = d.text ORDER BY d.id")
+        names = [name[2:] for name in kept]
+        return pl.DataFrame(list(map(tuple, rows)), schema=names, orient="row", infer_schema_length=None)
 
     def lesson(self) -> pl.DataFrame:
         """Return the labelled texts that a model can learn from."""

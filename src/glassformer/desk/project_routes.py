@@ -16,14 +16,11 @@ from fastapi.responses import FileResponse
 
 from glassformer.data.addresses import local_path
 from glassformer.data.parts import PartError, with_part
-from glassformer.desk.class_notes import class_notes
-from glassformer.desk.classes import add_classes, move_class, raise_class
+from glassformer.desk.classes import add_classes, class_notes, move_class, raise_class
 from glassformer.desk.learning_chart import learning_chart
-from glassformer.desk.measuring import automatic, by_round, measured, swayed
-from glassformer.desk.page_words import in_page_words
+from glassformer.desk.measuring import asked_of, automatic, automatic_share, by_round, measured, swayed
 from glassformer.desk.people import agreement, people_of
 from glassformer.desk.project import Project
-from glassformer.desk.review import asked_of, automatic_share
 from glassformer.desk.rounds import Rounds
 from glassformer.desk.rules import checked
 from glassformer.desk.shapes import ClassChanged, ColumnsChosen, Named, Settings
@@ -229,3 +226,30 @@ class _Project:
             "twice": facts.get("twice", False),
             "agreement": agreement(store),
         }
+
+
+_NAMES = {
+    "text": "Texts",
+    "label": "Labels",
+    "task": "Each text gets",
+    "columns": "All columns",
+    "lower": "All columns",
+    "levels": "Between two levels",
+}
+_VALUES = {
+    "classes": "one class",
+    "several": "several classes, or none",
+    "ordered": "one of ordered classes",
+    "number": "a number",
+}
+_SETTING = re.compile(rf"`({'|'.join(_NAMES)})=([^`]*)`")
+
+
+def in_page_words(said: str) -> str:
+    """Name the fields of the step Open in the place of settings: `text=` is “Texts” there."""
+    return _SETTING.sub(_named, said)
+
+
+def _named(found: re.Match[str]) -> str:
+    value = found[2].strip("'\"")
+    return f"“{_NAMES[found[1]]}”" + (f" ({_VALUES.get(value, value)})" if value else "")

@@ -14,8 +14,7 @@ from glassformer.data.table import ROWS_PER_BATCH
 from glassformer.data.wording import counted
 from glassformer.desk.filling import Changes, fill_again
 from glassformer.desk.project import Project
-from glassformer.desk.table_copy import copied, is_copy
-from glassformer.desk.table_read import columns_of, texts_of
+from glassformer.desk.table_read import columns_of, copied, is_copy, texts_of
 from glassformer.errors import UsageError
 
 

@@ -20,11 +20,10 @@ import polars as pl
 
 from glassformer.data.stopping import WITH_STDIN
 from glassformer.data.wording import counted
-from glassformer.desk.choosing import ASIDE_BELOW, suggestions
+from glassformer.desk.choosing import ASIDE_BELOW, expected_seconds, suggestions
 from glassformer.desk.inputs_read import InputsRead
 from glassformer.desk.labelling import Labelling
 from glassformer.desk.learning_chart import kept
-from glassformer.desk.pace import expected_seconds
 from glassformer.desk.project import LABELS_FILE, Project
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.labels.check import check_labels

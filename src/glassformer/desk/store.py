@@ -14,10 +14,8 @@ from typing import Any
 
 import polars as pl
 
-from glassformer.desk.decision import Decision
-from glassformer.desk.facts import check_facts, labelling_of
-from glassformer.desk.renames import Renames
-from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION
+from glassformer.desk.labelling import Renames, check_facts, labelling_of
+from glassformer.desk.schema import CHANGES, GIVEN, LAST_FIRST, OF_BATCH, VERSION, Decision
 from glassformer.errors import UsageError
 
 OF_TABLE = "table"
@@ -121,8 +119,9 @@ class Store:
 
     def note(self, **facts: Any) -> None:
         """Remember facts."""
+        values = ((name, json.dumps(value)) for name, value in facts.items())
         with self.change() as change:
-            _write_facts(change, facts)
+            change.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
     def check_unused(self) -> None:
         """Raise `UsageError` if another table, or other columns, would take away labels or a model that is trained."""
@@ -343,11 +342,6 @@ def add_to_classes(change: sqlite3.Connection, names: Sequence[str]) -> None:
     change.executemany(
         "INSERT OR IGNORE INTO classes SELECT ?, coalesce(max(place), -1) + 1 FROM classes", [(name,) for name in names]
     )
-
-
-def _write_facts(change: sqlite3.Connection, facts: Mapping[str, Any]) -> None:
-    values = ((name, json.dumps(value)) for name, value in facts.items())
-    change.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
 
 def now() -> str:

@@ -1,19 +1,26 @@
-"""What is read of a table: its columns, the kind of its labels, and its texts."""
+"""What is read of a table (a file or folder): its columns, the kind of its labels, its texts; and a copy of it."""
 
 from __future__ import annotations
 
+import filecmp
+import os
+import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from glassformer.data.columns import Wanted, find_columns
+from glassformer.data.files import folder_written_aside, written_aside
+from glassformer.data.formats.format import is_hidden
 from glassformer.data.sources import SourceConfig, Task
 from glassformer.data.table import paths_in
 from glassformer.data.wording import counted
-from glassformer.desk.facts import labelling_of
 from glassformer.desk.found import described
 from glassformer.desk.inputs_read import InputsRead
+from glassformer.desk.labelling import labelling_of
 from glassformer.errors import UsageError, quoted
 from glassformer.targets.tasks import find_task
 
@@ -57,9 +64,6 @@ def kind_of(table: str, facts: Mapping[str, Any], task: Task | None, levels: str
 def texts_of(batches: Iterator[pl.DataFrame], facts: Mapping[str, Any]) -> tuple[pl.DataFrame, list[str]]:
     """Return the texts of a table (the columns id, from 1 on, text, beside and label), and sentences about them.
 
-    Args:
-        facts: those of the project.
-
     Raises:
         UsageError: no row has a text, or a cell holds no labels.
     """
@@ -89,3 +93,35 @@ def _rows(batches: Iterator[pl.DataFrame], facts: Mapping[str, Any]) -> Iterator
         ids = pl.Series("id", range(begun, begun + batch.height), dtype=pl.Int64)
         yield inputs.kept(batch).with_columns(ids, labels.alias("label"))
         begun += batch.height
+
+
+@contextmanager
+def copied(table: Path, copy: Path) -> Iterator[Path]:
+    """Copy a table, and give the copy. It is in its place after the `with` block, unless that raises."""
+    if table.is_dir():
+        with folder_written_aside(copy) as aside:
+            shutil.copytree(
+                table,
+                aside,
+                dirs_exist_ok=True,
+                ignore=lambda _, names: [name for name in names if is_hidden(Path(name))],
+            )
+            yield aside
+    else:
+        with written_aside(copy) as aside:
+            shutil.copyfile(table, aside)
+            yield aside
+
+
+def is_copy(table: Path, copy: Path) -> bool:
+    """Whether a copy holds what the table holds now."""
+    files, copies = _files_in(table), _files_in(copy)
+    return files == copies and all(filecmp.cmp(table / each, copy / each, shallow=False) for each in files)
+
+
+def _files_in(table: Path) -> list[Path]:
+    if not table.is_dir():
+        return [Path()]
+    folders = os.walk(table, followlinks=True)  # as the copy does
+    names = (Path(folder, name).relative_to(table) for folder, _, inside in folders for name in inside)
+    return sorted(name for name in names if not any(is_hidden(Path(part)) for part in name.parts))

@@ -19,8 +19,6 @@ class Tickets:
     history keeps it, so it works once; the cookie stays with the browser.
 
     Args:
-        start: the path of the page.
-        name: of the cookie.
         on_used: is called with the query of a new address when a used ticket is brought again.
     """
 
