@@ -473,7 +473,7 @@ def test_a_start_from_other_inputs_is_refused(beside: Trained, pairs: Trained, t
     out = ("--init", beside.folder, "--out", tmp_path / "i")
     said = glassformer("train", beside.table, "--columns", "shop", *out)
     misused(said, "reads the text 'review' and the columns 'price' and 'shop', by their names; leave out --text and")
-    misused(glassformer("train", pairs.table, *out), "has no column 'price' (--columns)")
+    misused(glassformer("train", pairs.table, *out), "has no column 'review' (--text)")
     with pytest.raises(UsageError) as error:
         TextClassifier(init=str(pairs.folder)).fit(["red", "blue"] * 9, ["a", "b"] * 9)
     assert "rows[0] is 'red', not a row; this model reads the texts 'question' and 'answer'" in error.value.message

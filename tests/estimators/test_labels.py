@@ -42,7 +42,7 @@ def test_half_of_a_surrogate_pair_is_no_label() -> None:
     ("order", "labels", "words"),
     [
         (["poor", "fine"], ORDERED, r"`order=` lacks the label 'fair' \(texts\[1\]\)"),
-        (["pooor", "fair", "fine"], ORDERED, "It names 'pooor', which no text has: did you mean 'poor'"),
+        (["pooor", "fair", "fine"], ORDERED, "No text has 'pooor': did you mean 'poor'"),
         ([*ORDER, "best"], ORDERED, "`order=` names 'best', which no text has"),
         ([*ORDER, "fair"], ORDERED, "`order=` names 'fair' twice"),
         ("poor,fair,fine", ORDERED, "give a list of all labels, the lowest first"),

@@ -41,7 +41,6 @@ class Batch:
 
 
 def assemble(store: TokenStore, windows: Windows, chosen: IntArray) -> Batch:
-    """Read the chosen windows and pad them."""
     token_ids = torch.from_numpy(padded(store, windows, chosen))
     lengths = torch.from_numpy(windows.lengths[chosen] + 1)
     return Batch(

@@ -185,14 +185,13 @@ def _frames(cursor: Any, columns: Sequence[str], most: int, asked: str) -> Itera
                 f"{asked} gives more than {megabytes(most)} of rows; ask for fewer, or export them as Parquet, and "
                 "name that file"
             )
-        texts = [[*map(_as_text, row)] for row in rows]
-        frame = pl.DataFrame(texts, schema=dict.fromkeys(columns, pl.String), orient="row")
+        texts = zip(columns, zip(*rows, strict=True), strict=True)
+        frame = pl.DataFrame([pl.Series(name, map(_as_text, each), pl.String) for name, each in texts])
         taken += int(frame.estimated_size())
         yield frame
 
 
 def _write(columns: Sequence[str], frames: Iterator[pl.DataFrame], target: Path) -> None:
-    """Write rows as Parquet while they arrive."""
     failed: list[Exception] = []
 
     def given(*_asked: object) -> Iterator[pl.DataFrame]:

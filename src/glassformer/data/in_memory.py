@@ -80,7 +80,7 @@ def as_table(
     check_classes(table.frame["label"], multilabel=multilabel)
     if levels is not None and (multilabel or order is not None):
         raise InputError(f"`levels={levels!r}` is for classes, one for each text, such as levels=' > '; leave it out")
-    order = None if order is None else ordered_names(order, values)
+    order = None if order is None else ordered_names(order, by_name, values)
     return replace(table, order=order, levels=levels), by_name
 
 

@@ -81,7 +81,7 @@ def _binary_matrix(labels: Any) -> Array | None:
     return matrix != 0 if np.isin(matrix, (0, 1)).all() else None
 
 
-def ordered_names(order: Any, values: Sequence[Any]) -> tuple[str, ...]:
+def ordered_names(order: Any, by_name: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of ordered classes, the lowest first.
 
     Raises:
@@ -92,8 +92,9 @@ def ordered_names(order: Any, values: Sequence[Any]) -> tuple[str, ...]:
     if any(isinstance(value, list) for value in values):
         raise InputError("several labels per text have no order; leave out `order=`")
     names = tuple(label_name(plain(label)) for label in order)
-    first = {label_name(value): f"texts[{at}]" for at, value in reversed([*enumerate(values)]) if value is not None}
-    check_order(names, dict(reversed(first.items())), "text", "", InputError)
+    first = dict.fromkeys(by_name, "learned before")
+    first |= {label_name(value): f"texts[{at}]" for at, value in reversed([*enumerate(values)]) if value is not None}
+    check_order(names, first, "text", "", InputError)
     return names
 
 

@@ -138,12 +138,10 @@ class Inputs(BaseModel):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns that are read."""
         return (*self.texts, *self.beside)
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The names of the columns beside the texts."""
         return tuple(column.name for column in self.columns)
 
     @property

@@ -60,7 +60,6 @@ def file_of(address: Path) -> Path:
 
 
 def with_part(path: Path, part: str) -> Path:
-    """Return the address of a part of a file."""
     return Path(f"{path}{MARK}{part}")
 
 

@@ -120,12 +120,10 @@ class SourceConfig(BaseModel):
 
     @property
     def asked(self) -> Asked:
-        """The inputs beside the first text."""
         return Asked(texts=self.other_texts, columns=self.columns)
 
     @property
     def wanted(self) -> Wanted:
-        """What is said about the columns."""
         number = self.task == "number" if self.task in (None, "number") else None
         return {
             "text": self.text, "label": self.label, "multilabel": self.multilabel, "number": number,

@@ -69,7 +69,6 @@ class Splits:
 
     @property
     def tables(self) -> list[Table]:
-        """The tables of all these rows."""
         return [self.train] if self.validation is None else [self.train, self.validation]
 
 

@@ -37,7 +37,6 @@ class TokenStore:
 
     @property
     def lengths(self) -> IntArray:
-        """The number of tokens in each row."""
         return np.diff(self.offsets)
 
     @classmethod

@@ -192,7 +192,6 @@ class _End:
         self._numbers, self._words = [False] * width, [False] * width  # whether the first rows hold such in a column
 
     def learn(self, row: Row) -> None:
-        """Count a row of the table."""
         self.last = row.number
         if not row.cells[0].strip() and not any(map(str.strip, row.cells)):
             return

@@ -134,7 +134,6 @@ class TextTokenizer:
         path.write_text(self.to_json(), encoding="utf-8")
 
     def to_json(self) -> str:
-        """Return what `save` writes."""
         return str(self._inner.to_str(pretty=True))
 
     @property

@@ -33,7 +33,6 @@ class InputsRead:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Self:
-        """Return those of a project, by its facts."""
         return cls(text=facts["text"], other_texts=facts.get("other_texts", ()), columns=facts.get("columns", ()))
 
     @property
@@ -74,7 +73,6 @@ class InputsRead:
 
     @property
     def names(self) -> Sequence[str]:
-        """All columns."""
         return (self.text, *self.beside)
 
     @property

@@ -27,7 +27,6 @@ _Who = Annotated[str, Query(max_length=200)]
 
 
 def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
-    """Add the routes."""
     store = project.store
 
     @app.get("/desk/next")
@@ -72,7 +71,6 @@ def add_labelling(app: FastAPI, project: Project, rounds: Rounds) -> None:
 
 
 def add_looking(app: FastAPI, store: Store) -> None:
-    """Add the routes that find texts."""
 
     @app.get("/desk/texts")
     def search(asked: Annotated[SearchPage, Query()]) -> dict[str, Any]:

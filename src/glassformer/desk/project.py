@@ -108,7 +108,6 @@ class Project:
         return None if name is None else self.folder / _TABLES / name
 
     def model(self, number: int) -> Path:
-        """Return the folder of the model of a round."""
         return self.folder / _MODELS / f"round-{number:04}"
 
     @property
@@ -197,7 +196,6 @@ class Project:
             shutil.rmtree(folder, ignore_errors=True)
 
     def columns(self) -> list[dict[str, Any]]:
-        """Return the columns of the table, each with its name and some values."""
         assert self.table is not None
         with self.reading():
             first = first_rows(self.table)
@@ -292,7 +290,6 @@ class Project:
         return {**self.store.labelling.settings(self._learned()), **InputsRead.of(self.store.facts).settings}
 
     def _learned(self) -> list[str]:
-        """Return the classes that a model can learn."""
         cells, classes_of = self.lesson()["label"].unique(), self.store.labelling.classes_of
         learned = {name for cell in cells for name in classes_of(cell)}
         return [name for name in self.store.classes if name in learned]

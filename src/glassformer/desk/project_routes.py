@@ -67,7 +67,6 @@ def add_opening(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
 
 
 def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    """Add the routes about the project, whatever its table."""
     asked = _Project(project, rounds, models)
 
     @app.get("/desk/state")
@@ -110,7 +109,6 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
 
 
 def add_rounds(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    """Add the routes about training, and what it brought."""
     asked = _Project(project, rounds, models)
 
     @app.post("/desk/rounds")
@@ -164,7 +162,6 @@ class _Project:
         return self.state()
 
     def chosen(self, settings: Settings) -> dict[str, Any]:
-        """Return what a person chose, as it is kept."""
         store, found = self.project.store, settings.model_dump(exclude_none=True, exclude={"rules_before"})
         if "rules" in found:
             found["rules"] = checked(found["rules"], store.labelling, store.classes)  # patterns may take seconds

@@ -73,7 +73,6 @@ class Rounds:
 
     @property
     def running(self) -> bool:
-        """Whether a round is under way."""
         return self._thread is not None and self._thread.is_alive()
 
     def refusal(self) -> str | None:

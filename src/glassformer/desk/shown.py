@@ -60,7 +60,6 @@ def found(store: Store, search: Search, *, page: tuple[int, int] = (-1, 0)) -> l
 
 
 def number_found(store: Store, search: Search) -> int:
-    """Return how many texts a search finds."""
     where, values = _condition(search)
     return int(store.value(f"SELECT count(*) FROM ({_SHOWN} WHERE {where})", *_seen_by(store, search), *values))
 

@@ -103,7 +103,6 @@ class Store:
                 raise
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """Return the rows that a query finds."""
         with self._lock:
             return self._connection.execute(query, values).fetchall()
 
@@ -118,7 +117,6 @@ class Store:
         return {row["name"]: json.loads(row["value"]) for row in self.rows("SELECT * FROM facts")}
 
     def note(self, **facts: Any) -> None:
-        """Remember facts."""
         values = ((name, json.dumps(value)) for name, value in facts.items())
         with self.change() as change:
             change.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
@@ -138,7 +136,6 @@ class Store:
 
     @property
     def classes(self) -> list[str]:
-        """The classes in their order."""
         return [row["name"] for row in self.rows("SELECT name FROM classes ORDER BY place")]
 
     def counts(self, where: str = "1") -> Counter[str]:
@@ -226,7 +223,6 @@ class Store:
             self.name_suggestions()
 
     def _named(self, among: str, where: str = "1", *values: Any) -> set[str]:
-        """Return the classes that some decisions name."""
         cells = self.rows(f"SELECT DISTINCT label FROM {among} WHERE kind = 'label' AND {where}", *values)
         return {name for row in cells for name in self.labelling.classes_of(row["label"])}
 
@@ -291,7 +287,6 @@ class Store:
         return pl.DataFrame([tuple(row) for row in found], schema=schema, orient="row")
 
     def left(self) -> int:
-        """Return how many texts nobody has decided about."""
         return int(self.value("SELECT count(*) FROM texts WHERE decision IS NULL"))
 
     def suggest(self, suggestions: pl.DataFrame, *, number: int) -> None:

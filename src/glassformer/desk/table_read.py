@@ -51,7 +51,6 @@ def columns_of(
 
 
 def kind_of(table: str, facts: Mapping[str, Any], task: Task | None, levels: str | None) -> dict[str, Any]:
-    """Return the facts about the kind of labels."""
     if facts["label"] is None:
         if facts["lower"]:
             raise UsageError("`lower=` names lower levels, and `label=` none; name there the column of the highest")

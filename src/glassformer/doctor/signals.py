@@ -100,7 +100,6 @@ class _Watch(TorchFunctionMode):
         return result
 
     def enter(self, name: str, *_: Any) -> None:
-        """Note that a module begins to run."""
         self.inside.append(name)
 
     def leave(self, kind: str | None, _module: nn.Module, _arguments: Any, output: Any) -> None:

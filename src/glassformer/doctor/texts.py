@@ -68,7 +68,6 @@ def _check_label_sets(labels: LabelSet, encoded: np.ndarray) -> list[Finding]:
 
 
 def check_spellings(table: Table) -> list[Finding]:
-    """Report labels with several spellings."""
     several = table_spellings(table)
     advice = "join them if they mean the same, in `train` too"
     return [Finding(check="spelling of labels", level="problem", found=several, advice=advice)] if several else []
@@ -80,7 +79,6 @@ def check_stand_ins(table: Table) -> list[Finding]:
 
 
 def check_languages(table: Table) -> list[Finding]:
-    """Say in which languages the texts are."""
     shares = languages_of(table.frame["text"])
     if not shares:
         return []

@@ -35,7 +35,6 @@ class _Counts:
     longer: Array
 
     def of(self, name: str, rows: Array) -> LabelTokens:
-        """Return the figures of some texts."""
         words, tokens = int(self.words[rows].sum()), int(self.tokens[rows].sum())
         return LabelTokens(
             label=name,

@@ -194,7 +194,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         columns = config.remembered.data.label_columns
         if columns is not None:
             columns = (*columns, *(label for label in by_name.values() if label not in columns))
-        order = None if self.order is None else ordered_names(self.order, labels)
+        order = None if self.order is None else ordered_names(self.order, by_name, labels)
         return new, self._named(by_name, columns), order
 
     def _named(self, by_name: Mapping[str, Any], columns: tuple[Any, ...] | None) -> Named:

@@ -134,7 +134,6 @@ def _told(on_progress: OnProgress, what: str) -> Callable[[float], None]:
 
 
 def _among(everything: Repeats, rows: int) -> Repeats:
-    """Return the repeats among the first so many rows."""
     text_of_row = everything.text_of_row[:rows]
     inside = everything.pairs.second <= text_of_row.max()  # texts are numbered in the order of the rows
     return Repeats(text_of_row=text_of_row, pairs=everything.pairs.some(inside))

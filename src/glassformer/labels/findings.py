@@ -96,7 +96,6 @@ class LabelCheck:
         return knows_little(self.agreement, self.majority)
 
     def of_kind(self, why: str) -> pl.DataFrame:
-        """Return the findings of a kind."""
         return self.findings.filter(pl.col("why") == why)
 
     def to_fill_in(self, *, prefill: bool) -> pl.DataFrame:

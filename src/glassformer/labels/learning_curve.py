@@ -72,7 +72,6 @@ class LearningCurve:
 
     @property
     def of_numbers(self) -> bool:
-        """Whether numbers were learned."""
         return self.baseline_error is not None
 
     @property

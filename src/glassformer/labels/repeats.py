@@ -45,7 +45,6 @@ class Pairs:
     similarity: Array
 
     def some(self, keep: Array) -> Pairs:
-        """Return the pairs that a mask keeps."""
         return Pairs(first=self.first[keep], second=self.second[keep], similarity=self.similarity[keep])
 
 

@@ -72,7 +72,6 @@ def _is_skipped(member: zipfile.ZipInfo) -> bool:
 
 
 def _refused(member: zipfile.ZipInfo) -> str | None:
-    """Return why a member is not read."""
     parts = PurePosixPath(member.filename).parts
     if ".." in parts or member.filename.startswith("/") or _DRIVE.match(member.filename):
         return "leads out of the archive; unpack it where it can do no harm, and name the table"
@@ -90,7 +89,6 @@ def _refused(member: zipfile.ZipInfo) -> str | None:
 
 @contextmanager
 def streamed(path: Path, member: str) -> Iterator[BinaryIO]:
-    """Open the bytes of a member."""
     with zipfile.ZipFile(path) as archive, archive.open(members_of(archive)[member]) as file:
         yield io.BufferedReader(cast(io.RawIOBase, file))  # its own readline is slow with a limit
 

@@ -61,7 +61,6 @@ def _scan_arrow(path: Path) -> pl.LazyFrame:
 
 
 def scanned(path: Path) -> pl.LazyFrame:
-    """Open a Parquet or Arrow file as one table."""
     return (PARQUET if path.suffix.lower() in PARQUET.extensions else ARROW).scan(path)
 
 

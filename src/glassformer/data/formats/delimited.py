@@ -121,7 +121,6 @@ def _counted(rows: Iterator[Row], on_note: OnNote | None) -> Iterator[list[str]]
 
 
 def _csv_rows(lines: Iterator[str], name: str, delimiter: str) -> Iterator[Row]:
-    """Yield all rows of a file."""
     csv.field_size_limit(LONGEST)
     held = 0  # characters since the row began
 

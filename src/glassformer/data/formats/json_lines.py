@@ -227,7 +227,6 @@ def _elements(first: tuple[int, str], others: Iterator[str], name: str) -> Itera
                 raise UsageError(f"{name} ends after row {row - 1}, and its array does not; it may be cut short")
 
     def end() -> int:
-        """Return where the element ends."""
         nonlocal text, at
         while True:
             try:
