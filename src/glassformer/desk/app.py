@@ -18,7 +18,7 @@ from glassformer.data.parts import PartError
 from glassformer.desk.labelling_routes import add_labelling, add_looking
 from glassformer.desk.measuring import asked_of
 from glassformer.desk.project import Project
-from glassformer.desk.project_routes import TABLE_PATH, add_opening, add_project, add_rounds
+from glassformer.desk.project_routes import TABLE_PATH, Asked, add_opening, add_project, add_rounds
 from glassformer.desk.rounds import Command, Rounds
 from glassformer.desk.tickets import Tickets
 from glassformer.prediction.answering import Answering
@@ -69,9 +69,8 @@ def create_desk(
     rounds = Rounds(project=project, on_model=on_model, command=command)
     if (folder := rounds.take_up()) is not None:
         on_model(load_answering(folder, device=_DEVICE), folder)
-    add_opening(app, project, rounds, models)
-    add_project(app, project, rounds, models)
-    add_rounds(app, project, rounds, models)
+    for add in (add_opening, add_project, add_rounds):
+        add(app, Asked(project, rounds, models))
     add_labelling(app, project, rounds)
     add_looking(app, project.store)
     add_desk_page(app, START)

@@ -114,9 +114,12 @@ def add_looking(app: FastAPI, store: Store) -> None:
 
         `other` is the text whose label contradicts it, if there is one. If that was changed, nothing is doubted.
         """
-        doubted, found = [], store.facts.get("doubts", [])
-        for kept in found:
-            doubt = _present(store, kept)
+        doubted, found, renames = [], store.facts.get("doubts", []), store.renames
+        for doubt in found:
+            batch = doubt.pop("batch", 0)
+            for name in ("label", "suggested", "other_label"):
+                if doubt.get(name) is not None:
+                    doubt[name] = renames.present(doubt[name], batch)
             now = text_for(store, doubt["id"], None)
             other = text_for(store, doubt["other"], None) if "other" in doubt else None
             is_open = now["label"] == doubt["label"] and now["way"] != "doubt"
@@ -128,13 +131,6 @@ def add_looking(app: FastAPI, store: Store) -> None:
     def different() -> dict[str, Any]:
         """Return the texts to which people gave different labels."""
         return {"disagreements": disagreements(store)}
-
-
-def _present(store: Store, doubt: dict[str, Any]) -> dict[str, Any]:
-    """Return a doubt with the present names of its classes."""
-    renames, batch = store.renames, doubt.pop("batch", 0)
-    names = ("label", "suggested", "other_label")
-    return doubt | {name: renames.present(doubt[name], batch) for name in names if doubt.get(name) is not None}
 
 
 def _meant(store: Store, body: Decided) -> list[int]:

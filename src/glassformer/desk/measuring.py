@@ -51,9 +51,8 @@ def by_round(store: Store, rounds: Sequence[Mapping[str, Any]]) -> dict[int, Fig
     present, answered = store.renames.present, _pairs(store, rows)
     for each in rounds:
         named = {text: present(said, each.get("batch", 0)) for text, said in each.get("aside", {}).items()}
-        aside = {  # without classes that are gone
-            text: said for text, said in named.items() if known.issuperset(store.labelling.classes_of(said))
-        }
+        there = {said for said in named.values() if known.issuperset(store.labelling.classes_of(said))}
+        aside = {text: said for text, said in named.items() if said in there}  # without classes that are gone
         pairs = [
             (label, aside.get(str(row["text"]), suggested))
             for row, (label, suggested) in zip(rows, answered, strict=True)
@@ -79,11 +78,9 @@ def swayed(store: Store) -> dict[str, str] | None:
         "SELECT batch, shown, label, suggested FROM decisions WHERE undone IS NULL AND batch > 0 AND kind = 'label' "
         "AND way = 'unsure' AND suggested IS NOT NULL"
     )
-    parts = {
-        name: _pairs(store, [row for row in rows if row["shown"] == at]) for at, name in enumerate(("hidden", "shown"))
-    }
+    hidden, shown = (_pairs(store, [row for row in rows if row["shown"] == at]) for at in (0, 1))
     figure = store.labelling.figure
-    return {name: figure(pairs).said for name, pairs in parts.items()} if all(parts.values()) else None
+    return {"hidden": figure(hidden).said, "shown": figure(shown).said} if hidden and shown else None
 
 
 def automatic(store: Store) -> list[dict[str, Any]]:

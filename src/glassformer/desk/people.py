@@ -63,8 +63,7 @@ def agreement(store: Store) -> dict[str, Any] | None:
     people = sorted({who for labels in by_text.values() for who in labels})
     pairs = []
     for one, other in combinations(people, 2):
-        both = [(labels[one], labels[other]) for labels in by_text.values() if one in labels and other in labels]
-        if both:
+        if both := [(labels[one], labels[other]) for labels in by_text.values() if {one, other} <= labels.keys()]:
             same = sum(left == right for left, right in both)
             figure = kappa(both, difference)
             pairs.append({"people": [one, other], "texts": len(both), "same": same, "kappa": figure})

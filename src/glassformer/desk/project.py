@@ -16,7 +16,7 @@ from glassformer.data.column_kinds import is_opaque
 from glassformer.data.columns import Wanted, listing
 from glassformer.data.encodings import named_encoding, reading_as
 from glassformer.data.files import write_aside, written_aside
-from glassformer.data.input_columns import Asked
+from glassformer.data.input_columns import check_inputs
 from glassformer.data.locks import LOCK_FILE
 from glassformer.data.rows import batches_of, check_columns, check_file
 from glassformer.data.shards import files_of
@@ -182,7 +182,7 @@ class Project:
             facts: dict[str, Any] = {"table": name, "text": found_text, "label": found_label, "lower": list(lower)}
             facts |= {"other_texts": list(other_texts), "columns": list(columns), "encoding": named_encoding()}
             facts |= kind_of(str(table), facts, task, levels or (LEVELS[0] if lower else None))
-            Asked(texts=tuple(other_texts), columns=tuple(columns)).check(found_text, found_label)
+            check_inputs((found_text, *other_texts), columns, label=found_label)
             texts, of_texts = texts_of(itertools.chain([first], batches), facts)
         labelling, kept = labelling_of(facts), self.store.facts.get("rules")
         if kept and (labelling.task, labelling.levels) == (self.store.labelling.task, self.store.labelling.levels):

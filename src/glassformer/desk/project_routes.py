@@ -32,13 +32,14 @@ from glassformer.serving.served_model import ServedModel
 
 TABLE_PATH = "/desk/table"
 _NOT_SHOWN = ("aside", "curve", "batch")  # of the record of a round
+_OF_LABELLING = ("task", "levels", "panel", "ordered", "sureness", "mistake")
 _LONGEST_PART = 2_000  # characters: of an archive, the path of a file in it
 _LONGEST_NAME = 200  # bytes; most file systems allow 255, and a file that is being written has a longer name
 
 
-def add_opening(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    """Add the routes about the table. `models` holds the model of the last round as `desk`, if there is one."""
-    asked = _Project(project, rounds, models)
+def add_opening(app: FastAPI, asked: Asked) -> None:
+    """Add the routes about the table."""
+    project = asked.project
 
     @app.post(TABLE_PATH)
     async def table(
@@ -62,12 +63,12 @@ def add_opening(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
             project.read(**body.model_dump(), without_labels=body.label is None)
         except UsageError as error:
             raise UsageError(in_page_words(str(error))) from error
-        models.pop("desk", None)  # it learned other columns
+        asked.models.pop("desk", None)  # it learned other columns
         return asked.state()
 
 
-def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    asked = _Project(project, rounds, models)
+def add_project(app: FastAPI, asked: Asked) -> None:
+    project, models = asked.project, asked.models
 
     @app.get("/desk/state")
     def state() -> dict[str, Any]:
@@ -99,17 +100,20 @@ def add_project(app: FastAPI, project: Project, rounds: Rounds, models: MutableM
     @app.post("/desk/settings")
     def settings(body: Settings) -> dict[str, Any]:
         """Change how the project is labelled, which rules models learn, and which answers a person should see."""
-        found = asked.chosen(body)
-        with project.store.change():  # no round puts its model in the place of another one meanwhile
-            asked.refuse_overwriting(body)
-            project.store.note(**found)
+        store, found = project.store, body.model_dump(exclude_none=True, exclude={"rules_before"})
+        if "rules" in found:
+            found["rules"] = checked(found["rules"], store.labelling, store.classes)  # patterns may take seconds
+        with store.change():  # no round puts its model in the place of another one meanwhile
+            if body.rules is not None and body.rules_before not in (None, store.facts.get("rules", "")):
+                raise UsageError("the rules were changed elsewhere meanwhile; copy yours, and reload the page")
+            store.note(**found)
             if (model := models.get("desk")) is not None:
-                models["desk"] = replace(model, asked=asked_of(project.store.facts, model.predictor))
+                models["desk"] = replace(model, asked=asked_of(store.facts, model.predictor))
         return asked.state()
 
 
-def add_rounds(app: FastAPI, project: Project, rounds: Rounds, models: MutableMapping[str, ServedModel]) -> None:
-    asked = _Project(project, rounds, models)
+def add_rounds(app: FastAPI, asked: Asked) -> None:
+    project, rounds = asked.project, asked.rounds
 
     @app.post("/desk/rounds")
     def begin() -> dict[str, Any]:
@@ -139,7 +143,9 @@ def add_rounds(app: FastAPI, project: Project, rounds: Rounds, models: MutableMa
 
 
 @dataclass(frozen=True)
-class _Project:
+class Asked:
+    """What the routes are about. `models` holds the model of the last round as `desk`, if there is one."""
+
     project: Project
     rounds: Rounds
     models: MutableMapping[str, ServedModel]
@@ -161,18 +167,6 @@ class _Project:
         self.models.pop("desk", None)  # it answered other texts
         return self.state()
 
-    def chosen(self, settings: Settings) -> dict[str, Any]:
-        store, found = self.project.store, settings.model_dump(exclude_none=True, exclude={"rules_before"})
-        if "rules" in found:
-            found["rules"] = checked(found["rules"], store.labelling, store.classes)  # patterns may take seconds
-        return found
-
-    def refuse_overwriting(self, settings: Settings) -> None:
-        """Raise `UsageError` if rules were changed since they were edited."""
-        before = settings.rules_before
-        if settings.rules is not None and before not in (None, self.project.store.facts.get("rules", "")):
-            raise UsageError("the rules were changed elsewhere meanwhile; copy yours, and reload the page")
-
     def state(self) -> dict[str, Any]:
         """Return what the page shows of the project."""
         store, facts = self.project.store, self.project.store.facts
@@ -180,18 +174,9 @@ class _Project:
         scores, model = by_round(store, rounds), self.models.get("desk")
         return {
             "project": str(self.project.folder),
-            "table": facts.get("table"),
-            "text": facts.get("text"),
-            "label": facts.get("label"),
-            "other_texts": facts.get("other_texts", []),
-            "columns": facts.get("columns", []),
-            "separator": facts.get("separator"),
-            "levels": store.labelling.levels,
-            "lower": facts.get("lower", []),
-            "encoding": facts.get("encoding"),
-            "task": store.labelling.task,
-            "panel": store.labelling.panel,
-            "ordered": store.labelling.ordered,
+            **{name: facts.get(name) for name in ("table", "text", "label", "separator", "encoding")},
+            **{name: facts.get(name, []) for name in ("other_texts", "columns", "lower", "blind")},
+            **{name: getattr(store.labelling, name) for name in _OF_LABELLING},
             "found": list(map(in_page_words, facts.get("found", []))),
             "fixed": self.project.has_decisions,
             "classes": [{"name": name, "texts": counts.get(name, 0)} for name in store.classes],
@@ -213,13 +198,10 @@ class _Project:
             "measured": measured(store),
             "swayed": swayed(store),
             "automatic": automatic(store),
-            "sureness": store.labelling.sureness,
-            "mistake": store.labelling.mistake,
             "review": {name: facts.get(name) for name in ("threshold", "wrong", "human")},
             "automatic_share": None if model is None else automatic_share(facts, model.predictor),
             "marks": model is not None and "review_below" in model.asked,
             "people": people_of(store),
-            "blind": facts.get("blind", []),
             "twice": facts.get("twice", False),
             "agreement": agreement(store),
         }

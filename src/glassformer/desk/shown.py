@@ -131,9 +131,8 @@ def _by_class(store: Store, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str
         for what, names in {"right": label & answered, "missed": label - answered, "extra": answered - label}.items():
             counts[what].update(dict.fromkeys(names, pair["texts"]))
     found = {name for each in counts.values() for name in each}
-    return [
-        {"name": name} | {what: each[name] for what, each in counts.items()} for name in store.classes if name in found
-    ]
+    named = [name for name in store.classes if name in found]
+    return [{"name": name} | {what: each[name] for what, each in counts.items()} for name in named]
 
 
 def _rows(store: Store, viewer: Viewer | None, where: str, *values: Any) -> list[dict[str, Any]]:

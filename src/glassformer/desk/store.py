@@ -72,11 +72,9 @@ class Store:
         return any(phrase in value.casefold() for value in values)
 
     def _is_among(self, label: str | None, name: str) -> bool:
-        """Whether a label is of a class (see `Labelling.is_among`)."""
         return label is not None and self.labelling.is_among(label, name)
 
     def _distance(self, label: str | None, answered: str | None) -> float | None:
-        """Return how far off an answer is (see `Labelling.distance`)."""
         return None if label is None or answered is None else self.labelling.distance(label, answered)
 
     def close(self) -> None:
