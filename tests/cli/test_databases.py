@@ -105,7 +105,7 @@ def test_a_password_is_neither_kept_nor_shown(shop: Server, tmp_path: Path, monk
     forget(monkeypatch)
     without = glassformer("evaluate", out, f"{shop.address}#later", "--out", tmp_path / "again")
     assert without.code == 2
-    assert "set the variable PGPASSWORD" in without.err
+    assert "set PGPASSWORD" in without.err
     monkeypatch.setenv("PGPASSWORD", PASSWORD)
     again = glassformer("evaluate", out, f"{shop.address}#later", "--out", tmp_path / "again")
     assert again.code == 0, again.err

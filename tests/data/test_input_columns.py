@@ -4,7 +4,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from glassformer.data.input_columns import FEWEST_ROWS, Asked, compose_frame, composer
+from glassformer.data.input_columns import FEWEST_ROWS, check_inputs, compose_frame, composer
 from glassformer.data.inputs import Category, Inputs, Number
 from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import ValidationConfig
@@ -134,18 +134,20 @@ def test_a_column_that_says_nothing_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("asked", "named", "words"),
+    ("texts", "columns", "others", "words"),
     [
-        (Asked(columns=("text",)), {"text": "text"}, "cannot be both `text=` and `columns=`"),
-        (Asked(texts=("text",)), {"text": "text"}, "`text=` names the column 'text' twice"),
-        (Asked(columns=("label",)), {"label": "label"}, "cannot be both `columns=` and `label=`"),
-        (Asked(texts=("who",)), {"group": "who"}, "cannot be both `text=` and `group=`"),
-        (Asked(columns=("a\ufdd1",)), {}, "has a character that is reserved; rename it"),
+        (["text"], ["text"], {}, "cannot be both `text=` and `columns=`"),
+        (["text", "text"], [], {}, "`text=` names the column 'text' twice"),
+        ([None], ["label"], {"label": "label"}, "cannot be both `columns=` and `label=`"),
+        ([None, "who"], [], {"label": None, "group": "who"}, "cannot be both `text=` and `group=`"),
+        ([None], ["a\ufdd1"], {}, "has a character that is reserved; rename it"),
     ],
 )
-def test_a_column_is_one_thing(asked: Asked, named: dict[str, str], words: str) -> None:
+def test_a_column_is_one_thing(
+    texts: list[str | None], columns: list[str], others: dict[str, str | None], words: str
+) -> None:
     with pytest.raises(UsageError) as error:
-        asked.check(**{"text": None, "label": None, "group": None} | named)
+        check_inputs(texts, columns, **others)
     assert words in error.value.message
 
 

@@ -210,10 +210,8 @@ def _described(values: pl.Series) -> str:
     common = present.value_counts(sort=True)[values.name].to_list() if len(present) else []
     shown = ", ".join(quoted(value, most=30) for value in common[:_VALUES_SHOWN])
     more = ", …" if len(common) > _VALUES_SHOWN else ""
-    what: str = kind
-    if kind in ("words", "whole numbers"):
-        what = f"{len(common):,} {'different whole number' if kind == 'whole numbers' else 'value'}"
-        what += "" if len(common) == 1 else "s"
+    units = {"words": "value", "whole numbers": "different whole number"}
+    what = counted(len(common), units[kind]) if kind in units else kind
     return f"{shown}{more} ({what})"
 
 

@@ -318,11 +318,9 @@ def _library(package: str, needed_by: str) -> Any:
 
 def _cannot_open(name: str, error: Exception) -> NoReturn:
     words = words_of(error)
-    hint = (
-        ". No password is kept in a model folder; set the variable PGPASSWORD, or write it into the address again"
-        if "password" in words
-        else ""
-    )
+    hint = ""
+    if "password" in words:
+        hint = ". No password is kept in a model folder; set PGPASSWORD, or write it into the address again"
     raise UsageError(f"{name} cannot be opened: {words}{hint}") from error
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from glassformer.data.input_columns import Asked, learn_inputs
+from glassformer.data.input_columns import check_inputs, learn_inputs
 from glassformer.data.inputs import Inputs, plain_value
 from glassformer.data.table import Table, kept_name
 from glassformer.errors import InputError, UsageError, brief_value, quoted
@@ -27,11 +27,8 @@ def as_texts(texts: Iterable[Any]) -> list[str]:
     found = listed(texts, "texts")
     for number, text in enumerate(found):
         if not isinstance(text, str):
-            fill = (
-                "polars by texts.fill_null('')"
-                if isinstance(texts, pl.Series | pl.DataFrame)
-                else "pandas by texts.fillna('')"
-            )
+            of_polars = isinstance(texts, pl.Series | pl.DataFrame)
+            fill = "polars by texts.fill_null('')" if of_polars else "pandas by texts.fillna('')"
             hint = f" Fill missing texts, in {fill}, or leave out these rows." if is_missing(text) else ""
             raise InputError(f"texts[{number}] is {brief_value(text)} ({type(text).__name__}), not a string.{hint}")
         try:
@@ -80,15 +77,14 @@ def learned_rows(
     if len(texts) < 2 and not beside:
         way = "name the column of the texts, as in `text='review'`" if not texts else f"`text=` names {texts[0]!r}"
         return as_texts(_column_of(given, texts[0] if texts else None, way)), None, texts[0] if texts else "text"
-    asked = Asked(texts=texts[1:], columns=beside)
-    names = (texts[0], *asked.names)
+    names = (*texts, *beside)
     try:
-        asked.check(texts[0], None)
+        check_inputs(texts, beside)
         rows = _rows_with(given, names, f"`text=` and `columns=` name {', '.join(map(quoted, names))}")
-        cells = {name: [plain_value(row[name]) for row in rows] for name in asked.columns}
+        cells = {name: [plain_value(row[name]) for row in rows] for name in beside}
         frame = pl.DataFrame({kept_name(name): pl.Series(values, dtype=pl.String) for name, values in cells.items()})
         table = Table(frame=frame, source="rows in memory", text_column=texts[0], label_column=None)
-        inputs = learn_inputs(table, asked)
+        inputs = learn_inputs(table, texts[1:], beside)
     except InputError:
         raise
     except UsageError as error:

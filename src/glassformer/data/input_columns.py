@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 import numpy as np
@@ -38,34 +38,23 @@ MOST_CATEGORIES = 1_000
 LEAST_SHARE = 0.05  # of the rows with a value, which the categories must cover; free text covers less
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """The inputs that a user asked for beside the first text."""
-
-    texts: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return (*self.texts, *self.columns)
-
-    def check(self, text: str | None, label: str | None, **of_split: str | None) -> None:
-        """Raise `UsageError` if a column is asked for twice, or as two things."""
-        texts = (text, *self.texts)
-        columns = [("columns", name) for name in self.columns]
-        check_once([*(("text", name) for name in texts), *columns, ("label", label), *of_split.items()])
-        if odd := [name for name in (*texts, *self.columns) if name and not is_plain_name(name)] if self.names else []:
-            raise UsageError(f"The name of the column {quoted(odd[0])} has a character that is reserved; rename it.")
+def check_inputs(texts: Sequence[str | None], columns: Sequence[str], **others: str | None) -> None:
+    """Raise `UsageError` if a column is asked for twice, or as two things. `others`: columns by their settings."""
+    names = [*(("text", name) for name in texts), *(("columns", name) for name in columns)]
+    check_once([*names, *others.items()])
+    odd = [name for _, name in names if name and not is_plain_name(name)]
+    if odd and len(names) > 1:
+        raise UsageError(f"The name of the column {quoted(odd[0])} has a character that is reserved; rename it.")
 
 
-def learn_inputs(table: Table, asked: Asked) -> Inputs:
-    """Learn how the values of the columns of a training table are read.
+def learn_inputs(table: Table, texts: Sequence[str], columns: Sequence[str]) -> Inputs:
+    """Learn how the columns of a training table are read. `texts` are those beside the first one.
 
     Raises:
         UsageError: a column holds ids, links, e-mail addresses, dates, lists or texts, has no value, or only one.
     """
-    columns = tuple(_learned(table.frame[kept_name(name)], name, table.source) for name in asked.columns)
-    return Inputs(texts=(table.text_column, *asked.texts), columns=columns)
+    learned = tuple(_learned(table.frame[kept_name(name)], name, table.source) for name in columns)
+    return Inputs(texts=(table.text_column, *texts), columns=learned)
 
 
 def composed(table: Table, inputs: Inputs) -> Table:

@@ -35,6 +35,14 @@ def read_json(path: Path, *, where: str = "") -> Any:
         raise GlassformerError(f"{shown} is not readable JSON ({error}); the file is damaged or cut short") from error
 
 
+def parsed(text: str) -> Any:
+    """Return the value that a text of JSON holds, or None if it holds none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def read_bounded(path: Path, most: int, shown: str) -> bytes:
     """Return the bytes of a file. Raises `GlassformerError` if there are more than `most`, or it is not a file."""
     if not path.is_file():  # it may be a folder, or a pipe or device, which may never end

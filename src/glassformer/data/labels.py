@@ -54,11 +54,11 @@ class LabelSet:
         if single := counts.filter(pl.col("len") == 1).rows(named=True):
             shown = listed([f"{quoted(label['label'])} (row {label['row']})" for label in single], 5)
             distinct = len(set(map(label_key, names)))
-            spellings = (
-                f"Without case and white space there are {distinct:,} classes: `fold_labels=True` joins them."
-                if distinct < len(names)
-                else _is_it_the_column(table)
-            )
+            spellings = _is_it_the_column(table)
+            if distinct < len(names):
+                spellings = (
+                    f"Without case and white space there are {distinct:,} classes: `fold_labels=True` joins them."
+                )
             raise UsageError(
                 f"{place}: {len(single):,} of {len(names):,} classes {'has' if len(single) == 1 else 'have'} a single "
                 f"row: {shown}. A class needs at least two rows; "

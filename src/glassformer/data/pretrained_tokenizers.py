@@ -47,7 +47,12 @@ def read_pretrained_tokenizer(
         spec = _bert_tokenizer(folder / "vocab.txt", settings, special["unk_token"])
     else:
         raise UsageError(f"{where}: there is no tokenizer.json (nor a BERT's vocab.txt) beside the weights")
-    numbers = _numbers(spec["model"]["vocab"]) | {token["content"]: token["id"] for token in spec["added_tokens"]}
+    vocabulary = spec["model"]["vocab"]
+    if not isinstance(
+        vocabulary, dict
+    ):  # a unigram model lists its pieces with their scores, in the order of their ids
+        vocabulary = {piece: number for number, (piece, _) in enumerate(vocabulary)}
+    numbers = vocabulary | {token["content"]: token["id"] for token in spec["added_tokens"]}
     step = spec["post_processor"]
     says_so = (
         step is not None and step["type"] == "TemplateProcessing"
@@ -113,13 +118,6 @@ def _end_token(spec: Mapping[str, Any]) -> str | None:
     step = spec["post_processor"]
     last = step["single"][-1:] if step is not None and step["type"] == "TemplateProcessing" else []
     return next((str(part["SpecialToken"]["id"]) for part in last if "SpecialToken" in part), None)
-
-
-def _numbers(vocabulary: Any) -> dict[str, int]:
-    """Return token → id. A unigram model lists its pieces with their scores, in the order of their ids."""
-    if isinstance(vocabulary, dict):
-        return vocabulary
-    return {piece: number for number, (piece, _) in enumerate(vocabulary)}
 
 
 def _vocabulary(before: Any, numbers: Mapping[str, int]) -> Any:

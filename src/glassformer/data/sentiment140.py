@@ -29,9 +29,8 @@ def training_rows(path: Path, read: Callable[[Path], Table], test: Path | None) 
     else:
         table = _of_the_same_days(table, path)
         if (parts := path.with_name(PARTS)).is_file():
-            table = _and_parts(
-                table, read(parts), parts, first_row=pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-            )
+            n_rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+            table = _and_parts(table, read(parts), parts, first_row=n_rows)
     if test is None:
         return table
     return table.without(pl.read_parquet(test, columns=["text"])["text"], "duplicate of a test text")

@@ -1,11 +1,11 @@
 """Several labels in a cell, between a separator or as a list; and labels whose levels stand in several columns."""
 
-import json
 from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from glassformer.data.column_kinds import is_opaque
+from glassformer.data.json_files import parsed
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, quoted
 
@@ -18,7 +18,8 @@ def split_labels(values: pl.Series, separator: str) -> pl.Series:
         raise UsageError(f"The column {values.name!r} holds {values.dtype}; text or lists are needed.")
     cells = values.to_list()
     if values.dtype != pl.List:
-        cells = [_split_cell(cell, separator) for cell in values.cast(pl.String)]
+        texts = values.cast(pl.String).fill_null("")
+        cells = [cell.split(separator) if (found := json_list(cell)) is None else found for cell in texts]
     flat = [[str(label).strip() for label in cell or [] if label is not None] for cell in cells]
     return pl.Series(values.name, [list(dict.fromkeys(filter(None, cell))) for cell in flat], pl.List(pl.String))
 
@@ -42,18 +43,9 @@ def _other_separator(labels: pl.Series, separator: str) -> str:
     return f". {others[most]:,} of its {len(cells):,} labels hold {most!r}: is it `multilabel={most!r}`?"
 
 
-def _split_cell(cell: str | None, separator: str) -> list[object]:
-    listed = json_list(cell or "")
-    return list((cell or "").split(separator)) if listed is None else listed
-
-
 def json_list(cell: str) -> list[object] | None:
-    if not cell.lstrip().startswith("["):
-        return None
-    try:
-        return list(json.loads(cell))
-    except (ValueError, RecursionError):
-        return None
+    found = parsed(cell) if cell.lstrip().startswith("[") else None
+    return found if isinstance(found, list) else None
 
 
 _PROPOSED = (" > ", " :: ", " / ", " | ", " >> ")

@@ -16,7 +16,7 @@ from glassformer.data.columns import Wanted, find_columns, same_column
 from glassformer.data.dates import with_dates
 from glassformer.data.documents import Documents, rows_without_label
 from glassformer.data.encodings import named_encoding, reading_as
-from glassformer.data.input_columns import Asked, composed, described, learn_inputs
+from glassformer.data.input_columns import check_inputs, composed, described, learn_inputs
 from glassformer.data.inputs import Inputs
 from glassformer.data.known import KNOWN, Split, is_there, resolve
 from glassformer.data.labels import ordered_labels
@@ -61,17 +61,13 @@ class Sources:
         splits = make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
         fraction = validation.fraction if self.validation is None else None
         if self.added:
-            splits = _named(splits, self.train.source)
+            source, (train, notes) = self.train.source, (splits.train, splits.notes)  # each note names its table
+            train = replace(train, notes=tuple(f"{source}: {note}" for note in train.notes))
+            splits = replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in notes))
         for number, new in enumerate(self.added, 1):
             replay = self.replay if number == len(self.added) else 1.0
             splits = with_added(splits, new, fraction=fraction, seed=seed, test=self.test, replay=replay)
         return splits
-
-
-def _named(splits: Splits, source: str) -> Splits:
-    """Name the table in each note, as there are others."""
-    train = replace(splits.train, notes=tuple(f"{source}: {note}" for note in splits.train.notes))
-    return replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in splits.notes))
 
 
 class SourceConfig(BaseModel):
@@ -117,10 +113,6 @@ class SourceConfig(BaseModel):
         if not isinstance(given, dict) or given.get("query") is None:
             return given
         return {**given, "train": with_query(given["train"], given["query"]), "query": None}
-
-    @property
-    def asked(self) -> Asked:
-        return Asked(texts=self.other_texts, columns=self.columns)
 
     @property
     def wanted(self) -> Wanted:
@@ -177,9 +169,9 @@ def read_sources(
 
 
 def _read(config: SourceConfig, validation: ValidationConfig, data_dir: Path | None, inputs: Inputs | None) -> Sources:
-    asked = config.asked
-    asked.check(config.text, config.label, group=validation.group, time=validation.time)
-    wanted = config.wanted
+    wanted, texts, columns = config.wanted, config.other_texts, config.columns
+    of_split = {"group": validation.group, "time": validation.time}
+    check_inputs((config.text, *texts), columns, label=config.label, **of_split)
     of_training: Wanted = {**wanted, "group": validation.group, "time": validation.time}
 
     def read(source: str, split: Split) -> Table:
@@ -189,8 +181,8 @@ def _read(config: SourceConfig, validation: ValidationConfig, data_dir: Path | N
     train = resolve(config.train, "train", data_dir, **of_training)
     if validation.time is not None:
         train = with_dates(train, validation.time)
-    if asked.names:
-        inputs = inputs or learn_inputs(train, asked)
+    if texts or columns:
+        inputs = inputs or learn_inputs(train, texts, columns)
         train = replace(composed(train, inputs), notes=(*train.notes, *described(train, inputs)))
     train = _noted(train)
     own = None if validation.file is None else read(validation.file, "train")

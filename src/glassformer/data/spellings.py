@@ -92,11 +92,9 @@ def fold_labels(table: Table, names: Sequence[str] | None = None) -> Table:
     if not replaced:
         return table
     column = pl.col("label")
-    folded = (
-        column.list.eval(pl.element().replace(replaced)).list.unique(maintain_order=True)
-        if table.multilabel
-        else column.replace(replaced)
-    )
+    folded = column.replace(replaced)
+    if table.multilabel:
+        folded = column.list.eval(pl.element().replace(replaced)).list.unique(maintain_order=True)
     changed = int(labels.is_in(list(replaced)).sum())
     some = listed([f"{quoted(way)} as {quoted(name)}" for way, name in replaced.items()], _SHOWN)
     note = f"{counted(changed, 'label')} read in another spelling: {some}"

@@ -284,7 +284,10 @@ def with_added(
         validation = joined(validation, held_out) if mask.any() else validation
     rows = joined(train, new)
     if replay < 1:
-        rows = replace(rows, frame=rows.frame.with_columns(_replayed(train.frame.height, rows.frame.height, replay)))
+        old, learned = train.frame.height, np.ones(rows.frame.height, np.bool_)
+        learned[:old] = False
+        learned[np.random.default_rng(0).permutation(old)[: round(replay * old)]] = True
+        rows = replace(rows, frame=rows.frame.with_columns(pl.Series(REPLAYED, learned)))
     added = f"added: {counted(new.frame.height, 'row')} of {new.source} to learn from"
     return Splits(train=rows, validation=validation, notes=(*splits.notes, added))
 
@@ -296,11 +299,3 @@ def _without_known(new: Table, train: Table) -> Table:
     )
     found = ours.join(known.unique().with_columns(known=True), ["key", "label"], "left", maintain_order="left")["known"]
     return new.leaving_out(found.fill_null(value=False), f"learned before, in {new.source}")
-
-
-def _replayed(old: int, rows: int, share: float) -> pl.Series:
-    """Return the column: a random share of the old rows, and all new ones."""
-    learned = np.ones(rows, np.bool_)
-    learned[:old] = False
-    learned[np.random.default_rng(0).permutation(old)[: round(share * old)]] = True
-    return pl.Series(REPLAYED, learned)

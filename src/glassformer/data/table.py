@@ -1,7 +1,6 @@
 """A table of labelled text: the rows in use, and the rows that were left out and why."""
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from glassformer.data.column_kinds import is_named_as_id, is_opaque, kind_of
 from glassformer.data.columns import HOW_TO_LABEL, Columns, Wanted, columns_of_split, find_columns
 from glassformer.data.formats.delimited import COUNTED
 from glassformer.data.inputs import BLANK, MARK, Inputs
+from glassformer.data.json_files import parsed
 from glassformer.data.rows import batches_of, with_columns
 from glassformer.data.several_labels import check_levels, joined_levels, json_list, said_of_several, split_labels
 from glassformer.data.shards import files_of
@@ -337,10 +337,7 @@ def _objects(frame: pl.DataFrame, text: str, label: str | None) -> list[str]:
     said = []
     for kind, column in (("text", text), ("label", label)):
         first = frame[kind][0] if column is not None and frame[kind].dtype == pl.String else ""
-        try:
-            within = json.loads(first) if first.startswith("{") else {}
-        except (ValueError, RecursionError):
-            continue
+        within = (parsed(first) if first.startswith("{") else None) or {}
         if key := next((key for key, value in within.items() if isinstance(value, str)), None):
             said.append(
                 f"the column {quoted(column)} holds JSON objects such as {brief(first)}; they are read as plain text. "

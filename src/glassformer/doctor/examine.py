@@ -151,16 +151,14 @@ def _check_texts(
     padding = float(np.mean([padding_share(batch) for batch in bench.sample(16)]))
     widest = None if init is None else init.model.max_seq_len
     length, histogram = check_lengths(store.lengths, bench.max_seq_len, padding, widest=widest)
-    read = np.zeros(0, dtype=np.int64)
-    if held_out is not None:
-        read = some_of(held_out.frame.height, _MOST_HELD_OUT, recipe.training.seed)
-        if len(read) < held_out.frame.height:
-            limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
-    rows = splits.train.frame.height
+    texts, rows = held_out or splits.train, splits.train.frame.height
+    read = some_of(texts.frame.height, _MOST_HELD_OUT, recipe.training.seed)
+    if held_out is not None and len(read) < held_out.frame.height:
+        limits.append(f"unknown words were counted in {len(read):,} of {held_out.frame.height:,} held-out texts")
     tokens, by_label = report_tokens(
         tokenizer,
-        splits.train if held_out is None else held_out,
-        some_of(rows, _MOST_HELD_OUT, recipe.training.seed) if held_out is None else read,
+        texts,
+        read,
         bench.names(prepared),
         max_seq_len=bench.max_seq_len,
         held_out=held_out is not None,

@@ -56,49 +56,39 @@ def read_rate_range(rates: np.ndarray, losses: np.ndarray) -> RateRange:
 
 def judge_rate(rate: float, found: RateRange) -> Finding:
     """Judge whether the recipe's rate is one at which training worked in the test."""
-    check, steps = "learning rate", len(found.rates)
-    if not math.isfinite(found.losses[0]):
-        return Finding(
-            check=check,
-            level="problem",
-            found="the range test could not begin: before the first step the loss or its gradient is NaN or infinite",
-            advice="no learning rate corrects that; look for the weight or the layer that gives NaN or infinity",
-        )
-    broken = "" if found.breaks is None else f"; training diverges from {found.breaks:.1g} on"
+    level: Level = "problem"
     # Where the loss begins to fall: a short test ends before higher rates do harm.
     suggested = found.begins if found.begins is not None else (found.breaks or HIGHEST) / 30
     advice = f"try `training.learning_rate={suggested:.0e}`"
-    if found.breaks is not None and rate >= found.breaks:
-        return Finding(
-            check=check,
-            level="problem",
-            found=f"the recipe's rate of {rate:g} is too high: in the range test training diverges from "
-            f"{found.breaks:.1g} on",
-            advice=advice,
+    broken = "" if found.breaks is None else f"; training diverges from {found.breaks:.1g} on"
+    if not math.isfinite(found.losses[0]):
+        said = "the range test could not begin: before the first step the loss or its gradient is NaN or infinite"
+        advice = "no learning rate corrects that; look for the weight or the layer that gives NaN or infinity"
+    elif found.breaks is not None and rate >= found.breaks:
+        said = f"the recipe's rate of {rate:g} is too high for the range test{broken}"
+    elif found.begins is None or found.steepest is None or found.lowest is None:
+        level, advice = (
+            "worth knowing",
+            "this task needs more steps than the test takes; watch the first epochs of the run",
         )
-    if found.begins is None or found.steepest is None or found.lowest is None:
-        return Finding(
-            check=check,
-            level="worth knowing",
-            found=f"in {steps} steps with rising rates the loss did not fall noticeably{broken}; the test does not "
-            f"show whether the recipe's rate of {rate:g} is high enough",
-            advice="this task needs more steps than the test takes; watch the first epochs of the run",
+        said = (
+            f"in {len(found.rates)} steps with rising rates the loss did not fall noticeably{broken}; "
+            f"the test does not show whether the recipe's rate of {rate:g} is high enough"
         )
-    level: Level = "good"
-    verdict: str = level
-    if rate < found.begins / _FAR_BELOW:
-        level, verdict = "problem", "far too low"
-    elif rate < found.begins / _BELOW:
-        level, verdict = "worth knowing", "rather low"
-    elif rate > found.lowest:
-        level, verdict = "worth knowing", "rather high"
-    return Finding(
-        check=check,
-        level=level,
-        found=f"the recipe's rate of {rate:g} is {verdict}: in the range test the loss begins to fall at "
-        f"{found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at {found.lowest:.1g}{broken}",
-        advice="" if level == "good" else advice,
-    )
+    else:
+        verdict = "far too low"
+        if rate > found.lowest:
+            level, verdict = "worth knowing", "rather high"
+        elif rate >= found.begins / _BELOW:
+            level, verdict, advice = "good", "good", ""
+        elif rate >= found.begins / _FAR_BELOW:
+            level, verdict = "worth knowing", "rather low"
+        said = (
+            f"the recipe's rate of {rate:g} is {verdict}: in the range test the loss begins to fall at "
+            f"{found.begins:.1g}, falls fastest at {found.steepest:.1g} and is lowest at {found.lowest:.1g}"
+            f"{broken}"
+        )
+    return Finding(check="learning rate", level=level, found=said, advice=advice)
 
 
 def _smoothed(losses: np.ndarray) -> np.ndarray:

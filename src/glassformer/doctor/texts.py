@@ -120,13 +120,12 @@ def check_lengths(
     advice = ""
     if longer > _SOME_LONG:
         better = min(1 << math.ceil(math.log2(max(ordinary, max_seq_len) + 1)), widest or math.inf)
-        advice = (
-            "training reads one random window of a long text per epoch, and prediction averages over all its windows"
-        ) + (
-            f"; raise the window (`model.max_seq_len={better}`) if the words that matter may be anywhere in the text"
-            if better > max_seq_len
-            else "; these weights cannot read a longer window"
-        )
+        wider = "these weights cannot read a longer window"
+        if better > max_seq_len:
+            wider = (
+                f"raise the window (`model.max_seq_len={better}`) if the words that matter may be anywhere in the text"
+            )
+        advice = f"training reads one random window of a long text per epoch, and prediction averages over all; {wider}"
     level: Level = "good" if longer <= _SOME_LONG else "problem" if median > room else "worth knowing"
     cut = max(1, int(np.quantile(lengths, 0.99)) + 1)
     counts, edges = np.histogram(np.minimum(lengths, cut), bins=min(_BARS, cut), range=(0, cut))
@@ -208,8 +207,7 @@ def check_rows(table: Table, splits: Splits, target: str = "label") -> list[Find
             f"{'; …' if len(conflicts) > 3 else ''})",
             advice="correct or remove these rows; `glassformer labels` lists them",
         ))  # fmt: skip
-    parts = [splits.train, *([splits.validation] if splits.validation is not None else [])]
-    left_out = {(dropped.reason, tuple(dropped.rows)) for part in parts for dropped in part.dropped}
+    left_out = {(dropped.reason, tuple(dropped.rows)) for part in splits.tables for dropped in part.dropped}
     if left_out:
         listed = "; ".join(f"{len(rows):,} × {reason} ({row_list(list(rows))})" for reason, rows in sorted(left_out))
         findings.append(Finding(check="left out", level="worth knowing", found=f"rows that are not used: {listed}"))
@@ -230,11 +228,9 @@ def check_size(
     )
     if parameters > _MANY_PARAMETERS * tokens:
         smaller = "freeze blocks (`training.freeze=`)" if from_weights else "use a smaller model or more dropout"
-        trust = (
-            "trust only figures on validation rows"
-            if held_out
-            else "trust only what `evaluate` measures on another table, because no rows are held out here"
-        )
+        trust = "trust only figures on validation rows"
+        if not held_out:
+            trust = "trust only what `evaluate` measures on another table, because no rows are held out here"
         advice = f"the model can learn these rows by heart: {smaller}, and {trust}"
         return Finding(check="size", level="worth knowing", found=found, advice=advice)
     return Finding(check="size", level="good", found=found)

@@ -95,7 +95,9 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     others = [] if test is None else test.frame["text"].to_list()
     looking = _told(on_progress, "looking for texts that are nearly the same")
     everything = Repeats.of([*texts, *others], on_progress=looking)
-    repeats = _among(everything, len(texts))
+    text_of_row = everything.text_of_row[: len(texts)]
+    inside = everything.pairs.second <= text_of_row.max()  # texts are numbered in the order of the rows
+    repeats = Repeats(text_of_row=text_of_row, pairs=everything.pairs.some(inside))
     group = table.frame["group"].to_numpy() if "group" in table.frame.columns else None
     groups = repeats.groups(FOLDS, group)
     if len(np.unique(groups)) == 1:
@@ -131,12 +133,6 @@ def _told(on_progress: OnProgress, what: str) -> Callable[[float], None]:
     """Say what is being done, and return what tells the share of it that is done."""
     on_progress(what, 0.0)
     return lambda share: on_progress(what, share)
-
-
-def _among(everything: Repeats, rows: int) -> Repeats:
-    text_of_row = everything.text_of_row[:rows]
-    inside = everything.pairs.second <= text_of_row.max()  # texts are numbered in the order of the rows
-    return Repeats(text_of_row=text_of_row, pairs=everything.pairs.some(inside))
 
 
 class _Found:

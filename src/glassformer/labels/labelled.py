@@ -162,11 +162,11 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     inputs = [table.text_column, *(table.inputs.names[1:] if table.inputs else ())]
     if taken := [name for name in (*inputs, *labels) if name in OF_CHOICE]:
         raise UsageError(f"{table.source}: the file to label has its own column {taken[0]!r}; rename that of the table")
-    first = first_rows(path)
+    first, own_path = first_rows(path), local_path(table.source)
     own = {name: same_column(name, first.columns) or name for name in inputs} | {table.text_column: pool.text_column}
     shared = {
         name: column
-        for name in _columns_of(table)
+        for name in (() if table.source in KNOWN or not is_there(own_path) else first_rows(own_path).columns)
         if name not in (*own, *labels, NEW_LABEL, *OF_CHOICE)
         and (column := same_column(name, first.columns)) is not None
         and column not in own.values()
@@ -176,14 +176,6 @@ def rows_to_label(path: Path, pool: Table, table: Table, chosen: pl.DataFrame) -
     return chosen.join(cells, on="row", how="left", maintain_order="left").select(
         "row", *own, *(pl.lit("").alias(label) for label in labels), *chosen.columns[1:], *shared
     )
-
-
-def _columns_of(table: Table) -> list[str]:
-    """Return all columns of the table. A known data set has none but text and label that count."""
-    path = local_path(table.source)
-    if table.source in KNOWN or not is_there(path):
-        return []
-    return first_rows(path).columns
 
 
 def cells_of(path: Path, rows: pl.Series, columns: Mapping[str, str]) -> pl.DataFrame:

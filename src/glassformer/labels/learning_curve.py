@@ -230,7 +230,8 @@ def _forecasts(
     at = np.array([now, *(now + each for each in more)])
     found = np.concatenate(errors, axis=1).mean(axis=1)
     of_numbers = errors[0].dtype != np.bool_
-    misses = [_misses(curve, rows, found) for curve in (straight, line, power_law)]
+    fitted = (curve(rows, found[None], rows)[0] for curve in (straight, line, power_law))
+    misses = [float(np.square(each - found).sum()) for each in fitted]
     steeper = of_numbers and misses[0] < min(misses[1:])
     drawn = _drawn_means(errors, rng) if of_numbers else _drawn_shares(errors, rng)
     curves = [each(rows, drawn, at) for each in (power_law, power_law_with_floor, straight if steeper else line)]
@@ -312,11 +313,6 @@ def _slopes(rows: Array, errors: Array) -> Array:
     centred = rows - rows.mean()
     slopes: Array = errors @ centred / (centred**2).sum()
     return slopes
-
-
-def _misses(curve: Callable[[Array, Array, Array], Array], rows: Array, errors: Array) -> float:
-    """Return by how much a curve that is fitted to errors misses them."""
-    return float(np.square(curve(rows, errors[None], rows)[0] - errors).sum())
 
 
 def _terms(rows: Array, at: Array) -> Array:

@@ -25,7 +25,6 @@ from glassformer.data.lines import lines_of
 from glassformer.data.parts import file_of
 from glassformer.data.rows import iterate_rows, with_columns
 from glassformer.data.several_labels import json_list
-from glassformer.data.table import Table
 from glassformer.errors import UsageError, quoted
 from glassformer.labels.findings import DROP, NEW_LABEL
 from glassformer.labels.labelled import Labelled, as_list, typed
@@ -150,7 +149,7 @@ def mend(
     if FORMATS.get(kind_of(out)) != kind:
         raise UsageError(f"`out={str(out)!r}`: the mended table of {source} is written as {kind.name}")
     write = _mend_parquet if kind == PARQUET else _mend_json if kind == JSON_LINES else _mend_delimited
-    edits = _Edits(table=truth.table, separator=truth.separator, changes=changes)
+    edits = _Edits(truth, changes)
     with written_aside(out) as aside:
         rows = write(source, aside, out, edits, labelled)
     dropped = sum(new is None for new in changes.values())
@@ -158,17 +157,11 @@ def mend(
     return Mended(rows=rows + added, relabelled=len(changes) - dropped, dropped=dropped, added=added)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Edits:
-    """New labels by rows; None leaves a row out.
+    """New labels by rows; None leaves a row out."""
 
-    Attributes:
-        table: the table, whose columns of labels change.
-        separator: between several labels of a new cell.
-    """
-
-    table: Table
-    separator: str
+    truth: Truth
     changes: Mapping[int, str | None]
 
     def of(self, frame: pl.DataFrame, begun: int) -> pl.DataFrame:
@@ -179,8 +172,8 @@ class _Edits:
         """
         numbers = range(begun + 1, begun + frame.height + 1)
         here = {number: self.changes[number] for number in numbers if number in self.changes}
-        cells = {number - begun - 1: self.table.cells_of(new) for number, new in here.items() if new is not None}
-        for level, column in enumerate(self.table.label_columns):
+        cells = {number - begun - 1: self.truth.table.cells_of(new) for number, new in here.items() if new is not None}
+        for level, column in enumerate(self.truth.table.label_columns):
             values, dtype = frame[column].to_list(), frame.schema[column]
             for place, new in cells.items():
                 values[place] = self.typed(new[level], values[place], dtype, column)
@@ -193,10 +186,10 @@ class _Edits:
         if new is None:
             return None
         if dtype == pl.List:
-            return as_list(new, self.separator)
+            return as_list(new, self.truth.separator)
         if dtype == pl.String:
             several = isinstance(old, str) and json_list(old) is not None
-            return json.dumps(as_list(new, self.separator), ensure_ascii=False) if several else new
+            return json.dumps(as_list(new, self.truth.separator), ensure_ascii=False) if several else new
         if (value := typed(pl.Series([new]), dtype)[0]) is None:
             raise UsageError(
                 f"{quoted(new)} does not fit the column {quoted(column)}, which holds {dtype}; change it first"
@@ -210,11 +203,11 @@ class _Edits:
             kinds: what the labels of each column are, for a row that has none.
         """
         record = json.loads(line)
-        for column, cell in zip(self.table.label_columns, self.table.cells_of(new), strict=True):
+        for column, cell in zip(self.truth.table.label_columns, self.truth.table.cells_of(new), strict=True):
             old = record.get(column)
             kind = kinds[column] if old is None else type(old)
             if kind is list:
-                record[column] = as_list(cell or "", self.separator)
+                record[column] = as_list(cell or "", self.truth.separator)
             else:
                 record[column] = self.typed(cell, old, pl.String(), column)
                 if cell is not None and kind not in (str, None):
@@ -255,7 +248,7 @@ def _mend_json(source: Path, aside: Path, out: Path, edits: _Edits, labelled: La
     kept = 0
     kinds: dict[str, type | None] = {}
     of_labels: dict[str, type | None] = {}  # what the first value of each column is
-    for column in edits.table.label_columns:
+    for column in edits.truth.table.label_columns:
         values = (json.loads(line).get(column) for line in _json_lines(source))
         of_labels[column] = next((type(each) for each in values if each is not None), None)
 

@@ -7,9 +7,10 @@ comparing all pairs. The Jaccard similarity of their sets of 5 characters in a r
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -86,26 +87,16 @@ def _hashed(characters: Array) -> Array:
     return total
 
 
-def _batches(texts: Sequence[str]) -> Iterator[tuple[list[str], int]]:
-    """Yield texts that have so many characters together, and the number of the first one."""
-    batch: list[str] = []
-    characters = begun = 0
-    for number, text in enumerate(texts):
-        batch.append(text.ljust(_RUN))
-        characters += len(batch[-1])
-        if characters >= _CHARACTERS_AT_ONCE:
-            yield batch, begun
-            batch, characters, begun = [], 0, number + 1
-    if batch:
-        yield batch, begun
-
-
 def _signatures(texts: Sequence[str], on_progress: OnProgress) -> Array:
     """Return the MinHash signatures: the lowest value of each hash over the runs of each text, (texts, hashes)."""
     draw = np.random.default_rng(0)
     factors = draw.integers(0, 2**63, _BANDS * _HASHES).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     signatures = np.empty((len(texts), len(factors)), np.uint32)
-    for batch, begun in _batches(texts):
+    padded = [text.ljust(_RUN) for text in texts]
+    ends = np.cumsum([len(text) for text in padded], dtype=np.int64)
+    cuts = [0, *(1 + np.flatnonzero(np.diff(ends // _CHARACTERS_AT_ONCE))).tolist(), len(padded)]
+    for begun, end in pairwise(cuts if padded else []):
+        batch = padded[begun:end]
         lengths = np.array([len(text) for text in batch])
         starts = np.cumsum(lengths) - lengths
         runs = _hashed(_characters("".join(batch)))
@@ -116,8 +107,8 @@ def _signatures(texts: Sequence[str], on_progress: OnProgress) -> Array:
         begins = np.cumsum(lengths - _RUN + 1) - (lengths - _RUN + 1)
         for number, factor in enumerate(factors):
             values = ((runs * factor) >> np.uint64(32)).astype(np.uint32)
-            signatures[begun : begun + len(batch), number] = np.minimum.reduceat(values, begins)
-        on_progress((begun + len(batch)) / len(texts))
+            signatures[begun:end, number] = np.minimum.reduceat(values, begins)
+        on_progress(end / len(texts))
     return signatures
 
 

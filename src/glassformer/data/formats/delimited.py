@@ -65,16 +65,13 @@ def _sniffed(first: str, start: Sequence[str]) -> str:
     bare = "".join(first.split('"')[::2])
     most = max(DELIMITERS, key=bare.count)
     start_of = {each: _start_of(start, each) for each in (most, *DELIMITERS)}
-    most_alike = {each: _most_alike(rows) for each, rows in start_of.items()}
+    # How many rows have one number of cells, which is more than one.
+    widths = {each: Counter(len(row.cells) for row in rows if len(row.cells) > 1) for each, rows in start_of.items()}
+    most_alike = {each: max(rows.values(), default=0) for each, rows in widths.items()}
     if most_alike[most] == len(start_of[most]):
         return most
     titled = (each for each, rows in start_of.items() if most_alike[each] >= most_alike[most] and rows_above(rows))
     return next(titled, most)
-
-
-def _most_alike(rows: Sequence[Row]) -> int:
-    """Return how many rows have one number of cells, which is more than one."""
-    return max(Counter(len(row.cells) for row in rows if len(row.cells) > 1).values(), default=0)
 
 
 def _start_of(lines: Sequence[str], delimiter: str) -> list[Row]:

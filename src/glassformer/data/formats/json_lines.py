@@ -15,6 +15,7 @@ import polars as pl
 from glassformer.data.encodings import half_of_pair
 from glassformer.data.formats.format import Delimited, Place
 from glassformer.data.formats.text import Lines, TextFormat
+from glassformer.data.json_files import parsed
 from glassformer.data.lines import LONGEST, ROWS_WITHIN
 from glassformer.data.wording import listed
 from glassformer.errors import UsageError, brief, quoted
@@ -93,8 +94,8 @@ def _json_records(lines: Iterator[str], place: Place) -> Iterator[tuple[dict[str
 
 def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], place: Place) -> Iterator[tuple[int, str]]:
     """Yield the lines; or if they are one object, as servers give it, the objects of the longest array within it."""
-    taken, whole = [first], _object(first[1])
-    if whole is None and first[1].lstrip().startswith("{"):  # it may stand over many lines
+    taken, whole = [first], parsed(first[1])
+    if not isinstance(whole, dict) and first[1].lstrip().startswith("{"):  # it may stand over many lines
         size = len(first[1])
         for each in others:
             taken.append(each)
@@ -103,24 +104,16 @@ def _rows_within(first: tuple[int, str], others: Iterator[tuple[int, str]], plac
                     f"{place.name} begins with an object of more than {LONGEST >> 20} MiB, and no more of it was read. "
                     f"{ROWS_WITHIN}"
                 )
-        whole = _object("".join(line for _, line in taken))
+        whole = parsed("".join(line for _, line in taken))
     elif second := next(others, None):
         taken, whole = [first, second], None
-    path, rows = ((), []) if whole is None else _longest_array(whole)
+    path, rows = _longest_array(whole) if isinstance(whole, dict) else ((), [])
     if len(rows) < _FEWEST_WITHIN:
         yield from itertools.chain(taken, others)
         return
     if place.on_note:
         place.on_note(f"the file is one JSON object; its rows are read from {quoted('.'.join(path))}")
     yield from ((1, json.dumps(row)) for row in rows)
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _longest_array(within: dict[str, Any]) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
