@@ -61,9 +61,9 @@ class Sources:
         splits = make_splits(self.train, validation, seed=seed, validation=self.validation, test=self.test)
         fraction = validation.fraction if self.validation is None else None
         if self.added:
-            source, (train, notes) = self.train.source, (splits.train, splits.notes)  # each note names its table
+            source, train = self.train.source, splits.train  # each note names its table, as there are others
             train = replace(train, notes=tuple(f"{source}: {note}" for note in train.notes))
-            splits = replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in notes))
+            splits = replace(splits, train=train, notes=tuple(f"{source}: {note}" for note in splits.notes))
         for number, new in enumerate(self.added, 1):
             replay = self.replay if number == len(self.added) else 1.0
             splits = with_added(splits, new, fraction=fraction, seed=seed, test=self.test, replay=replay)
