@@ -15,7 +15,6 @@ from glassformer.cli.output import (
     announce,
     command_line,
     doing,
-    human_count,
     print_table,
     progressing,
     say,
@@ -107,7 +106,7 @@ def _say_what_is_left_out(evaluation: Evaluation) -> None:
     for note in evaluation.notes:
         say(note if note.startswith("warning: ") else f"note: {note}")
     for dropped in evaluation.dropped:
-        say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
+        say(f"left out: {dropped.count:,} × {dropped.reason}")
 
 
 def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:

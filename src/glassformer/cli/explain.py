@@ -16,7 +16,6 @@ from glassformer.cli.options import Asking, Encoding, Model, Query, SafeCsv, Tex
 from glassformer.cli.output import (
     Piece,
     doing,
-    human_count,
     insist,
     one_line,
     print_json,
@@ -275,7 +274,7 @@ def _show_passage(found: Explanation) -> None:
         return
     words = sum(passage.start <= word.start < passage.end for word in found.words)
     show(
-        f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {human_count(words)} words, "
+        f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {words:,} words, "
         f"{found.asked.sides[0]} most ({found.asked.written(passage.margin)} by itself):"
     )
     show(shortened(one_line(found.text[passage.start : passage.end]), _LONGEST_PASSAGE))

@@ -14,7 +14,7 @@ from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import beginning, doing, one_line, print_json, progressing, read_aloud, say, show
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_new, check_out, write_columns
+from glassformer.cli.writers import check_new, check_out, write_answers
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -95,12 +95,13 @@ def labels(
     if (lacking := truth.table.without_label) is not None:
         say(f"{lacking}: --next 50 {shlex.quote(data)} chooses which to label next")
     from glassformer.labels.check import check_table
+    from glassformer.prediction.answer_files import Columns
 
     check = check_table(truth, test_table, on_progress=_on_progress)
     progressing("")
     filled = check.to_fill_in(prefill=prefill)
-    with write_columns(out, added=[], source=str(out), like=_like(data), safe=safe_csv) as write:
-        write(filled, filled.select())
+    with write_answers(out, "plain", table=out, like=_like(data), safe=safe_csv) as write:
+        write(filled, Columns(filled.select()))
     if shown.json:
         print_json(_document(check, truth, out))
         return
@@ -135,6 +136,7 @@ def _label_next(
     from glassformer.data.addresses import local_path, without_password
     from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
+    from glassformer.prediction.answer_files import Columns
 
     number, unlabelled = wanted
     if number < 1:
@@ -149,8 +151,8 @@ def _label_next(
     doing("choosing texts")
     found = to_label(truth, pool, number)
     rows = rows_to_label(path, pool, truth.table, found.rows.drop("text"))
-    with write_columns(out, added=[], source=str(out), like=_like(unlabelled), safe=safe_csv) as write:
-        write(rows, rows.select())
+    with write_answers(out, "plain", table=out, like=_like(unlabelled), safe=safe_csv) as write:
+        write(rows, Columns(rows.select()))
     if json:
         figures = {"new_texts": found.new, "chosen": rows.height}
         print_json({"data": data, "unlabelled": unlabelled, **figures, "out": str(out)})

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.doctor.findings import Finding
 
 LONGEST_ERROR = 560
 
@@ -176,6 +177,19 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
         show("  ".join(cells).rstrip())
 
 
+def show_findings(findings: Sequence[Finding]) -> None:
+    """Write findings of `doctor` or `audit` by their level, each with its advice."""
+    from glassformer.doctor.findings import LEVELS
+
+    for level in LEVELS:
+        found = [finding for finding in findings if finding.level == level]
+        show(f"\n{level}: {len(found) or 'none'}")
+        for finding in found:
+            show(f"  {finding.check}: {finding.found}")
+            if finding.advice:
+                show(f"    → {finding.advice}")
+
+
 def one_line(text: str) -> str:
     """Return a text on one line and in one column: line breaks and tabs become \\n, \\r and \\t."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
@@ -205,11 +219,6 @@ def command_line(*, leave_out: str = "", add: str = "") -> str:
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
     arguments = list(map(as_named, arguments))
     return f"{program()} {shlex.join([*arguments, *([add] if add else [])])}"
-
-
-def human_count(number: int) -> str:
-    """Write a number with commas: 1,234,567."""
-    return f"{number:,}"
 
 
 def duration(seconds: float) -> str:

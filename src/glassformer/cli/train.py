@@ -15,7 +15,7 @@ from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
-from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
+from glassformer.cli.output import command_line, doing, duration, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
@@ -293,7 +293,7 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
         tell("model: without a transformer")
     else:
         tell(
-            f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
+            f"model: {prepared.parameters:,} parameters ({model.in_words()}, window "
             f"{model.max_seq_len:,} tokens), on {device}"
         )
     doing("preparing the first step")
@@ -305,7 +305,7 @@ def _said_of(dropped: Dropped, prepared: Prepared, train: Table) -> str:
 
     own, rows = prepared.own_texts, row_list(dropped.rows)
     if dropped.reason != NO_LABEL or own is None or train.source not in own.unlabelled.sources:
-        return f"left out: {human_count(len(dropped.rows))} × {dropped.reason} ({rows})"
+        return f"left out: {len(dropped.rows):,} × {dropped.reason} ({rows})"
     table = shlex.quote(train.source)
     return (
         f"{train.without_label}: their texts are read as unlabelled texts, and `glassformer labels {table} "
