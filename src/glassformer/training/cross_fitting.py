@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
@@ -91,10 +90,6 @@ class Crossed:
     seconds: float
     broken: Promise | None = None
 
-    @classmethod
-    def ended(cls, promise: Promise) -> Self:
-        return cls(logits=None, seconds=promise.seconds, broken=promise)
-
 
 def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, gain: Gain) -> Crossed:
     """Train a transformer without the rows of each fold, and let it answer them, as long as it promises to help.
@@ -112,7 +107,8 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
     file = None if prepared.work is None else prepared.work / _FILE
     if file is not None and file.is_file():
         with suppress(ValidationError):  # damaged: the training that ended so is not over
-            return Crossed.ended(Promise.model_validate_json(file.read_bytes()))
+            ended = Promise.model_validate_json(file.read_bytes())
+            return Crossed(logits=None, seconds=ended.seconds, broken=ended)
 
     judge = _Judge(learned=learned, gain=gain, before=parts)
     with torch.random.fork_rng(devices=[prepared.device] if prepared.device.startswith("cuda") else []):
@@ -126,7 +122,7 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
                 if file is not None and prepared.processes.leads:
                     write_aside(file, last.model_dump_json())
                 observer.on_message(f"a transformer does not help, so cross-fitting ends here: {last}")
-                return Crossed.ended(last)
+                return Crossed(logits=None, seconds=last.seconds, broken=last)
             if work is not None and prepared.processes.leads:
                 keep_held_out(work, logits, seconds)
                 (work / STATE_FILE).unlink(missing_ok=True)

@@ -334,7 +334,10 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
         return load_model(folder, LANGUAGE_MODEL)
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
-    observer.on_message(_announced(own, prepared.recipe))
+    assert prepared.recipe.pretraining is not None
+    seconds = prepared.recipe.pretraining.max_seconds
+    how_long = "" if seconds is None else f" for {about(seconds)}"
+    observer.on_message(f"stage 1 of 2: pre-training on {own.in_words}{how_long}")
     source = prepared.splits.train.source
     try:
         return pretrain(
@@ -355,13 +358,6 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
             return error.best
         message = error.message.replace("`training.", "`pretraining.")
         raise NotANumberError(f"stage 1 of 2, pre-training: {message}") from error
-
-
-def _announced(own: OwnTexts, recipe: Recipe) -> str:
-    said = f"stage 1 of 2: pre-training on {own.in_words}"
-    assert recipe.pretraining is not None
-    seconds = recipe.pretraining.max_seconds
-    return said if seconds is None else f"{said} for {about(seconds)}"
 
 
 def recipe_of_first_stage(recipe: Recipe) -> PretrainingRecipe:

@@ -175,7 +175,7 @@ class Situation:
 
 def decide(now: Situation) -> TimePlan:
     """Choose the most that fits into the time: see the table of docs/how-to/minutes.md."""
-    begins = f"time: {counted_minutes(now.minutes)}. "
+    begins = f"time: {now.minutes:g} minute{'' if now.minutes == 1 else 's'}. "
     if now.beside is not None:
         begins += f"{capital(' and '.join(map(named, now.readers)))} took {about(now.beside)}. "
     if now.pace.seconds() > now.left:
@@ -228,10 +228,6 @@ def _less(now: Situation, begins: str) -> TimePlan:
     if steps < fewest:
         what += f". It never gets fewer, so the run takes about {about(seconds)}"
     return TimePlan(settings={"training.max_steps": chosen}, seconds=seconds, said=f"{begins}{what}. {whole}")
-
-
-def counted_minutes(minutes: float) -> str:
-    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
 
 
 # What the parts of a run take on this machine. Some steps are taken, and their weights are thrown away.
