@@ -1,4 +1,4 @@
-"""Optimizers: AdamW, Muon for matrices inside blocks, and plain SGD; what is trained, how fast, when, in which format."""
+"""Optimizers: AdamW, Muon for matrices inside blocks, and plain SGD; what is trained, how fast, when, how exactly."""
 
 from __future__ import annotations
 
