@@ -12,7 +12,7 @@ from operator import not_
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside
@@ -28,11 +28,7 @@ _DECIDING = (
 )  # fmt: skip
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MadeBy(_Line):
+class MadeBy(BaseModel, frozen=True, extra="forbid"):
     """The first line: what decides the answers besides the shards."""
 
     format: Literal["glassformer-shards"] = "glassformer-shards"
@@ -45,7 +41,7 @@ class MadeBy(_Line):
     encoding: str | None = Field(default=None, exclude_if=not_)
 
 
-class Finished(_Line):
+class Finished(BaseModel, frozen=True, extra="forbid"):
     """A finished shard: which file it was, its answers, and counts over them.
 
     Attributes:

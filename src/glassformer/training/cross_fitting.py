@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, ValidationError
+from pydantic import BaseModel, NonNegativeFloat, ValidationError
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
@@ -44,7 +44,7 @@ epoch, of its first pass over the rows. If it does not help with other rows by t
 _FILE = "promise.json"
 
 
-class Promise(BaseModel):
+class Promise(BaseModel, frozen=True, allow_inf_nan=False):
     """What the held-out rows say about the transformer before all of them are answered.
 
     Attributes:
@@ -54,8 +54,6 @@ class Promise(BaseModel):
         expected: the same for all rows, if the others are like these.
         seconds: what training took until then.
     """
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     training: int
     epoch: int

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.checksums import add_sum, is_changed
@@ -48,15 +48,13 @@ _ROWS_TO_ANSWER = 200
 _BYTES_TO_READ = 500_000
 
 
-class TimePlan(BaseModel):
+class TimePlan(BaseModel, frozen=True, extra="forbid"):
     """What a run does with its time.
 
     Attributes:
         settings: the settings that replace those of the recipe, by dotted name. Empty: the recipe as it is.
         said: what the run does, and what it would do with more time, in words.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     settings: dict[str, Any]
     seconds: float
