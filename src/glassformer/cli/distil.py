@@ -17,7 +17,7 @@ from glassformer.cli.options import (
     Settings,
     Tuned,
 )
-from glassformer.cli.output import doing, duration, print_json, progressing, say, show
+from glassformer.cli.output import doing, duration, model_in_words, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, student, table, tables
 
@@ -108,11 +108,7 @@ def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], Non
     else:
         known = 0 if prepared.known is None else len(prepared.known.rows)
         tell(f"  held out: {counted(held_out.frame.height, 'text')}, {known:,} of them with a label")
-    model = prepared.recipe.model
-    tell(
-        f"student: {prepared.parameters:,} parameters ({model.in_words()}, window "
-        f"{model.max_seq_len:,} tokens), on {device}"
-    )
+    tell(f"student: {model_in_words(prepared.parameters, prepared.recipe.model, device)}")
     doing("the teacher answers")
 
 

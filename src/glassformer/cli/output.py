@@ -63,7 +63,12 @@ def hush() -> None:
 
 
 def read_aloud(
-    source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, *, inputs: Inputs | None = None
+    source: SourceConfig,
+    validation: ValidationConfig,
+    data_dir: Path | None,
+    *,
+    inputs: Inputs | None = None,
+    notes: bool = True,
 ) -> Sources:
     """Read the tables of a run, say how the columns were found, and warn of one that may not be the right one."""
     from glassformer.data.sources import read_sources
@@ -71,7 +76,7 @@ def read_aloud(
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
-    for note in sources.train.notes:
+    for note in sources.train.notes if notes else ():
         say_note(note)
     for doubt in part_of(source.task, "training").doubts(sources.train):
         say(f"warning: {as_flags(doubt)}")
@@ -188,6 +193,11 @@ def show_findings(findings: Sequence[Finding]) -> None:
             show(f"  {finding.check}: {finding.found}")
             if finding.advice:
                 show(f"    → {finding.advice}")
+
+
+def model_in_words(parameters: int, model: Any, device: str) -> str:
+    """Return how large a model is, and where it is trained."""
+    return f"{parameters:,} parameters ({model.in_words()}, window {model.max_seq_len:,} tokens), on {device}"
 
 
 def one_line(text: str) -> str:

@@ -56,14 +56,18 @@ class Pace:
         busy = self._busy + self._clock() - self._begun
         parts = [f"{self._rows:,} {self._unit}"] if self._rows else []
         if self._rows and self._busy:
-            rate = self._rows / self._busy
-            parts.append(f"{round(rate):,}/s" if rate >= 10 else f"{rate:.1f}/s")
+            parts.append(per_second(self._rows / self._busy))
         if self._total:
             done = min(1.0, (self._read + share * self._size) / self._total)
             parts += [f"{done:.0%}", f"{duration(busy * (1 - done) / done)} left"] if done else []
         elif share:
             parts.append(f"{share:.0%} of the next {self._unit}" if self._rows else f"{share:.0%}")
         return f"{self._doing}: {', '.join(parts)}" if parts else self._doing
+
+
+def per_second(rate: float) -> str:
+    """Write how many are done in a second."""
+    return f"{round(rate):,}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def size_of_file(path: Path) -> int | None:

@@ -21,6 +21,7 @@ from glassformer.cli.output import (
     say_note,
     show,
 )
+from glassformer.cli.pace import per_second
 from glassformer.cli.resume import Stopped
 from glassformer.cli.unknown import USUALLY_UNLIKE, counts_of, most_given, review_below, say_needs_review
 from glassformer.data.wording import counted
@@ -139,7 +140,7 @@ def words(progress: Progress, seconds: float) -> str:
         parts.append(f"{progress.rows:,} rows")
     if progress.rows and seconds:
         speed = progress.rows / seconds
-        parts.append(f"{round(speed):,}/s" if speed >= 10 else f"{speed:.1f}/s")
+        parts.append(per_second(speed))
         if progress.rows_left is not None:
             parts.append(f"{duration(progress.rows_left / speed)} left")
     return f"answering: {', '.join(parts)}"
