@@ -12,8 +12,7 @@ from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.files import aside_of, folder_written_aside
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.exporting import formats
-from glassformer.exporting.export import export
-from glassformer.exporting.formats import FORMATS, Format
+from glassformer.exporting.export import FORMATS, Format, export
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.folder_names import RECORD_FILE
 from tests.exporting.samples import from_scratch, saved

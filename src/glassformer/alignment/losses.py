@@ -36,13 +36,6 @@ def preference_accuracy(
     return ((chosen_rewards - rejected_rewards).sign() / 2 + 0.5).mean()
 
 
-def preference_margin(
-    chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
-) -> Float[Tensor, ""]:
-    """The mean of chosen − rejected over pairs."""
-    return (chosen_rewards - rejected_rewards).mean()
-
-
 def clipped_policy_loss(
     logprobs: Float[Tensor, "batch seq"],
     old_logprobs: Float[Tensor, "batch seq"],

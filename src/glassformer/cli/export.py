@@ -37,8 +37,8 @@ def export(
     shown: Shown,
 ) -> None:
     """Write a model in another format: for ONNX Runtime, for the browser, or for the library transformers."""
+    from glassformer.exporting.export import FORMATS
     from glassformer.exporting.export import export as run
-    from glassformer.exporting.formats import FORMATS
 
     name = name_of(model)
     doing(f"exporting {name}")

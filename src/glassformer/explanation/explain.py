@@ -11,8 +11,14 @@ import numpy as np
 
 from glassformer.data.arrays import DoubleArray
 from glassformer.errors import UsageError, brief_value
-from glassformer.explanation.attribution import INSIDE, METHODS
-from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
+from glassformer.explanation.by_reader import (
+    INSIDE,
+    METHODS,
+    ReaderShares,
+    default_method,
+    shares_by_reader,
+    total_of,
+)
 from glassformer.explanation.counterfactual import find_counterfactual
 from glassformer.explanation.counting import named
 from glassformer.explanation.explanation import Explanation, Passage

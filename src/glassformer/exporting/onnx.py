@@ -9,7 +9,6 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,14 +49,6 @@ class Int8RefusedError(UsageError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; export in float32 instead (`format='onnx'`)")
         self.reason = reason
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """The rows that answers are compared on, and what they are: for example, "validation rows of its teacher"."""
-
-    table: Table
-    kind: str
 
 
 def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> list[str]:
@@ -106,9 +97,10 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        texts, answers = rows.table.frame["text"].to_list(), expressed(config)
-        compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), rows.table)
-        checked |= {"on": rows.table.source, "kind": rows.kind} | compared
+        (table, kind), answers = rows, expressed(config)
+        texts = table.frame["text"].to_list()
+        compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), table)
+        checked |= {"on": table.source, "kind": kind} | compared
         _write_config(folder, exported.model_copy(update={"checked": checked}))
     notes = _notes(config, exported, checked)
     (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
@@ -126,14 +118,14 @@ def check_readers(trained: TrainedModel) -> None:
         )
 
 
-def _rows(trained: TrainedModel) -> _Rows:
-    """Return the rows that answers are compared on."""
+def _rows(trained: TrainedModel) -> tuple[Table, str]:
+    """Return the rows that answers are compared on, and what they are, such as "validation rows of its teacher"."""
     seen = seen_rows(trained.config, None)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows, which a model folder does not hold. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"
     whose = "" if trained.config.learner == "the model" else f" of {trained.config.learner}"
-    return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")
+    return seen.validation or seen.train, f"{kind}{whose}"
 
 
 _SHARED = ("vocab_size", "tokenizer", "target", "readers", "unlike", "inputs")
