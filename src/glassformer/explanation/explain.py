@@ -20,7 +20,7 @@ from glassformer.explanation.by_reader import (
     total_of,
 )
 from glassformer.explanation.counterfactual import find_counterfactual
-from glassformer.explanation.counting import named
+from glassformer.explanation.exact import named
 from glassformer.explanation.explanation import Explanation, Passage
 from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
 from glassformer.explanation.neighbours import neighbours_of

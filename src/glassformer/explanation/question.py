@@ -15,9 +15,8 @@ from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
 from glassformer.explanation.asked import Asked, Goal, ask
-from glassformer.explanation.counting import CountedShares, counted_shares
+from glassformer.explanation.exact import CountedShares, RuledShares, counted_shares, ruled_shares
 from glassformer.explanation.reading import TokenReading
-from glassformer.explanation.rules import RuledShares, ruled_shares
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.reader import RulesReader

@@ -24,8 +24,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
-from glassformer.prediction.nearest import check_has_vectors
-from glassformer.prediction.vectors import unit_vectors
+from glassformer.prediction.nearest import check_has_vectors, unit_vectors
 from glassformer.readers.counting.unlike import Seen
 from glassformer.targets.target import Target
 from glassformer.training.card import model_card

@@ -31,8 +31,8 @@ from glassformer.prediction.model_folder import (
     TrainedModel,
     load_model,
 )
+from glassformer.prediction.nearest import unit_vectors
 from glassformer.prediction.scoring import window_means
-from glassformer.prediction.vectors import unit_vectors
 from glassformer.words.embedding_map import Vectors
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)
