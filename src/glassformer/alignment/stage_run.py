@@ -14,9 +14,9 @@ import torch
 
 from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference, hold_out_records
-from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
+from glassformer.pages.html import written
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import Trained, TrainedLanguageModel, save_model
 from glassformer.training.initial_weights import weights_fingerprint
@@ -97,18 +97,7 @@ class Card:
     record: str = "record"
 
     def write(self, trained: Trained[Any, Any]) -> str:
-        config, data, record = trained.config, trained.config.data, self.record
-        from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
-        lines = [
-            f"Learned from {from_what}, starting from `{config.init['from']}`.",
-            f"On {counted(data['held_out'], f'held-out {record}')}: {self.figures(trained.metrics['best'])}."
-            if data["held_out"]
-            else f"No {record}s were held out, so nothing is known about new ones.",
-            f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
-            f"on {config.created}.",
-            f"Fingerprint of the {record}s: `{data['fingerprint']}`.",
-        ]
-        return f"# {self.title}\n\n{self.does}\n\n" + "".join(f"- {line}\n" for line in lines)
+        return written("alignment/card", card=self, trained=trained)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows
 from glassformer.exporting.expressed import expressed
+from glassformer.pages.html import written
 from glassformer.prediction.exported import (
     ATTENTION_MASK,
     LOGITS,
@@ -103,7 +104,8 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
         checked |= {"on": table.source, "kind": kind} | compared
         _write_config(folder, exported.model_copy(update={"checked": checked}))
     notes = _notes(config, exported, checked)
-    (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
+    card = written("exporting/onnx_card", config=exported, notes=notes, example=example_of(config.inputs))
+    (folder / "README.md").write_text(card, encoding="utf-8")
     if rows is not None and (why := answers.changed(checked)) is not None:
         raise Int8RefusedError(f"int8 would change the answers: {why}")
     return notes
@@ -233,18 +235,3 @@ def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, 
     if config.precision == "int8":
         notes = [expressed(trained).said(checked)]
     return notes
-
-
-def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
-    said = "\n".join(f"- {note}" for note in notes)
-    runs = "" if config.transformer_is_silent else " with ONNX Runtime,"
-    weights = "" if config.transformer_is_silent else f"- Weights of the transformer: {config.precision}\n"
-    return f"""# An exported model
-
-    glassformer predict FOLDER {example_of(config.inputs)}
-
-It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` read it too.
-
-- {config.target.in_words}
-{weights}{said}
-"""
