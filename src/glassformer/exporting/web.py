@@ -22,7 +22,7 @@ from glassformer.exporting.browser_rules import page_rules
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
 from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_onnx
-from glassformer.pages.html import asset, digest
+from glassformer.pages.html import asset, digest, written
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.reader import BUILT_IN
