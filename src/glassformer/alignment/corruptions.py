@@ -53,11 +53,7 @@ def replaced(ids: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 _WAYS: dict[str, Callable[[IntArray, np.random.Generator], IntArray]] = {
-    "cut_short": cut_short,
-    "with_gap": with_gap,
-    "shuffled": shuffled,
-    "repeated": repeated,
-    "replaced": replaced,
+    way.__name__: way for way in (cut_short, with_gap, shuffled, repeated, replaced)
 }
 _OFF_SUBJECT = "off_subject"
 KINDS = (*_WAYS, _OFF_SUBJECT)

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -22,7 +21,7 @@ from glassformer.prediction.model_folder import Trained, TrainedLanguageModel, s
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Trainer
 from glassformer.training.task import Task
-from glassformer.training.unfinished import run_to_end, versions, work_in
+from glassformer.training.unfinished import made_now, run_to_end, work_in
 
 Made = TypeVar("Made", bound=Trained[Any, Any])
 Given = TypeVar("Given", Pair, Preference)
@@ -191,10 +190,8 @@ def described(start: Start, records: Records, recipe: dict[str, Any], *, seconds
         "data": asdict(records),
         "init": start.record,
         "recipe": recipe,
-        "versions": versions(),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "training_seconds": round(seconds, 2),
         "new_words": start.trained.config.new_words,
+        **made_now(seconds),
     }
 
 

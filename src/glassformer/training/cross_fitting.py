@@ -10,7 +10,7 @@ little.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
@@ -87,6 +87,18 @@ class Crossed:
     logits: FloatArray | None
     seconds: float
     broken: Promise | None = None
+
+
+def trainer_of(prepared: Prepared, observer: Observer, beside: Sequence[FloatArray] = ()) -> Trainer[nn.Module]:
+    """Return the trainer of a run. For `beside`, see `Prepared.task`."""
+    return Trainer(
+        prepared.model,
+        prepared.task(beside),
+        prepared.training,
+        checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
+        observer=observer,
+        processes=prepared.processes,
+    )
 
 
 def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, gain: Gain) -> Crossed:
@@ -217,14 +229,7 @@ def _fit(
             work.mkdir(parents=True, exist_ok=True)
         part.__dict__["training"] = prepared.training  # the same budget, although it has fewer rows
         model, _ = part.model, part.data
-    trainer = Trainer(
-        model,
-        part.task(),
-        prepared.training,
-        checkpoint=None if work is None else work / STATE_FILE,
-        observer=observer,
-        processes=part.processes,
-    )
+    trainer = trainer_of(part, observer)
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
 
     def answers() -> FloatArray:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -54,8 +53,8 @@ from glassformer.training.unfinished import (
     content_of,
     encode,
     learn_tokenizer,
+    made_now,
     run_to_end,
-    versions,
     work_in,
 )
 
@@ -282,9 +281,7 @@ def _finished(
             "notes": list(train.notes),
         },
         recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(state.seconds, 2),
+        **made_now(state.seconds),
     )
     return TrainedLanguageModel(
         config=config, model=_language_model(trainer).cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
