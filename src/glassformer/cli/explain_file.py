@@ -40,12 +40,11 @@ def explain_file(
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.explanation.asked import kind_of
     from glassformer.explanation.explain import explain
     from glassformer.explanation.reasons import reasons_table
     from glassformer.prediction.answer_files import Columns, separator_of
 
-    kind = kind_of(predictor.trained.config.target)
+    kind = predictor.trained.config.target.part("explanation")
     frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     nested = out is not None and separator_of(out, like) is None

@@ -68,13 +68,6 @@ class TextsEmbedding(TokenEmbedding):
         return (same & other).any(dim=2) & is_word
 
 
-def embed_by_product(
-    token_ids: Int[Tensor, "batch seq"], weight: Float[Tensor, "vocab d_model"]
-) -> Float[Tensor, "batch seq d_model"]:
-    """Compute `TokenEmbedding` as one-hot rows times the table, which gives the same as the lookup. For tests."""
-    return F.one_hot(token_ids, weight.shape[0]).to(weight.dtype) @ weight
-
-
 class OneHotEmbedding(Embedding):
     """Turns token i into the i-th unit vector of `d_model` ≥ `vocab_size` dimensions. Nothing is learned.
 
