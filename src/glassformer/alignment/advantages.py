@@ -5,8 +5,6 @@ its padding. The last place ends a completion, even if it was cut off there. Rew
 losses, so nothing here passes a gradient.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor

@@ -4,8 +4,6 @@ A reward model that has only read whole answers does not know what half of one i
 also learns from answers that nobody would prefer to the original.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

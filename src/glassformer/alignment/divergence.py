@@ -9,8 +9,6 @@ can estimate this direction. Statements about the expectation of an estimate hol
 it. Both algorithms here use k₁, in the reward.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch

@@ -15,8 +15,6 @@ How it differs from the paper:
 - the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
-from __future__ import annotations
-
 from statistics import fmean
 
 from glassformer.alignment.advantages import group_relative_advantages

@@ -1,7 +1,5 @@
 """Completions with rewards, log-probabilities and KL."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 `loss_mask` is True where a place counts, as in `divergence`.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float

@@ -13,8 +13,6 @@ How it differs from the papers:
 - the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
-from __future__ import annotations
-
 from statistics import fmean
 
 from torch import nn

@@ -5,8 +5,6 @@ trained with DPO. The worse of two answers is the rejected one, a corrupted copy
 start model. Each of several members leaves out other pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

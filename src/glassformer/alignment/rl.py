@@ -1,7 +1,5 @@
 """Run reinforcement learning: from a language model, prompts and a reward to the model folder of the best policy."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the stages share: from a language model and records to a model folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence

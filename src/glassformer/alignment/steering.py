@@ -3,8 +3,6 @@
 That is: the prompts, the evaluation on held-out prompts, the best policy, when to stop, and how to resume.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import time

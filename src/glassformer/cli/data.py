@@ -1,7 +1,5 @@
 """`glassformer data`: list and download the known data sets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`glassformer export`: a classifier in another format."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Hints for common slips: an option of another program, a decimal comma, a model folder and a table swapped."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The `glassformer` command."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -3,8 +3,6 @@
 Each kind of answer has its own: `targets/labels/explanation.py`, `targets/number/explanation.py`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

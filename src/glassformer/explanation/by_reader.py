@@ -1,7 +1,5 @@
 """What each word adds to the margin, by each reader of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 

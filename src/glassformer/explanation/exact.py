@@ -1,7 +1,5 @@
 """What n-grams, words and rules add to the scores of the readers whose shares are exact: counting and rules."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What each attention head does for an answer: how the margin changes without it, and where it looks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The words whose embeddings are nearest to that of a word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Export a model folder: read it, write it in one of several formats, completely or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

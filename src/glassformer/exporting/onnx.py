@@ -3,8 +3,6 @@
 `prediction/exported.py` reads such a folder, without PyTorch.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
 from collections.abc import Iterator, Mapping

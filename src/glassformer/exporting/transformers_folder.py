@@ -1,7 +1,5 @@
 """Write a classifier as a folder that the library `transformers` loads by itself, without importing that library."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

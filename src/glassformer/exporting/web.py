@@ -5,8 +5,6 @@ A browser that opens a page from a file lets it load neither modules nor data fr
 The page then needs no other file, and its policy forbids it every request.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Embeddings: they turn token ids into vectors."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch

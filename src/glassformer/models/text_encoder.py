@@ -3,8 +3,6 @@
 It is a `PretrainedEncoder` with another pooling, and with other layers in place of its head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Read the texts of a table, and write its rows with their answers to a file: CSV, TSV, JSON lines or Parquet."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

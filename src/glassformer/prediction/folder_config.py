@@ -1,7 +1,5 @@
 """The contents of `config.json` and `metrics.json` in a model folder, for each kind of model."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator

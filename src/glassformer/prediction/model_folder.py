@@ -16,8 +16,6 @@ SHA256SUMS          the checksums of these files
 `KINDS` lists the kinds of models. `load_model(folder, CLASSIFIER)` reads a model of one kind, `save_model` writes any.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os

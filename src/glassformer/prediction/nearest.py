@@ -3,8 +3,6 @@
 All texts that the model folder keeps are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Sampling: from the logits of the next token to a token."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float, Int
 from pydantic import BaseModel, Field

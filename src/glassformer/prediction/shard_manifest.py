@@ -4,8 +4,6 @@
 only ever added, so a run over many shards never writes the file anew, and a kill can cut off the last line at most.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from operator import not_

@@ -4,8 +4,6 @@ The header holds the names, types and shapes of all tensors; the library checks 
 first built without memory, on torch's device `meta`. It is built for real only if its tensors match the header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass

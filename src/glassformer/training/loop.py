@@ -3,8 +3,6 @@
 The best weights are kept.
 """
 
-from __future__ import annotations
-
 import math
 import signal
 import time

@@ -1,7 +1,5 @@
 """Optimizers: AdamW, Muon for matrices inside blocks, and plain SGD; what is trained, how fast, when, how exactly."""
 
-from __future__ import annotations
-
 import math
 import platform
 from collections.abc import Iterable

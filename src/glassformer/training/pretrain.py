@@ -3,8 +3,6 @@
 It may be the first stage of a run: a language model learns the run's own texts, and the classifier starts from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

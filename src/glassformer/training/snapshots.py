@@ -1,7 +1,5 @@
 """Take snapshots of a transformer while it is trained, for the time-lapse of `tracing/time_lapse.py`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

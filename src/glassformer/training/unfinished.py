@@ -1,7 +1,5 @@
 """The work folder of an unfinished run: its identity, its vocabulary, its encoded texts, answers and checkpoint."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """A linear map from the context vector of a definition to an embedding, fitted on words that the model knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

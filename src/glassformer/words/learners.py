@@ -1,7 +1,5 @@
 """Load, read and enlarge the models that can learn words: classifiers and language models."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ Changed in both without a change of meaning: sentences come in batches (a batch 
 logits before the last softmax.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 
