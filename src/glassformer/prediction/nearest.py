@@ -13,7 +13,7 @@ import polars as pl
 import torch
 from torch import Tensor, nn
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import FloatArray, unit
 from glassformer.data.batches import ModelInputs
 from glassformer.data.inputs import shown
 from glassformer.data.store import TokenStore
@@ -165,9 +165,7 @@ def unit_vectors(trained: TrainedModel, texts: Sequence[str]) -> HalfArray | Non
     """
     if trained.config.transformer_is_silent:
         return None
-    vectors = pooled_vectors(trained, texts)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return (vectors / np.maximum(lengths, np.finfo(np.float32).tiny)).astype(np.float16)
+    return unit(pooled_vectors(trained, texts)).astype(np.float16)
 
 
 def _by_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
@@ -177,14 +175,14 @@ def _by_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
 
 
 def _pooled_cosines(trained: TrainedModel, vectors: FloatArray, text: str) -> FloatArray:
-    unit = unit_vectors(trained, [text])
-    assert unit is not None
-    if unit.shape[1] != vectors.shape[1]:
+    own = unit_vectors(trained, [text])
+    assert own is not None
+    if own.shape[1] != vectors.shape[1]:
         raise GlassformerError(
             f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
-            f"{unit.shape[1]:,}; the files of the folder come from different models"
+            f"{own.shape[1]:,}; the files of the folder come from different models"
         )
-    return vectors @ unit[0].astype(np.float32)
+    return vectors @ own[0].astype(np.float32)
 
 
 def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:
