@@ -16,7 +16,7 @@ from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import DoubtfulRows
-from glassformer.prediction.folder_config import NumberDoubts
+from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.evaluation_result import DoubtfulNumber, IntervalCoverage, NumberEvaluation
 from glassformer.targets.number.evaluation_steps import number_steps

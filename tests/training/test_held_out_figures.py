@@ -10,7 +10,7 @@ import pytest
 
 from glassformer.data.sources import Sources
 from glassformer.data.table import Table
-from glassformer.prediction.folder_config import LabelDoubts
+from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.targets.labels import training_held_out
 from glassformer.targets.labels.training import train_classifier
 from tests.training.samples import opinions, recipe, table

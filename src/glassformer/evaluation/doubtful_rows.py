@@ -12,7 +12,8 @@ from glassformer.data.known import KNOWN
 from glassformer.data.splits import Splits
 from glassformer.data.wording import in_option
 from glassformer.evaluation.weak_spots import DoubtfulRows
-from glassformer.prediction.folder_config import Doubts, FolderConfig
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import Doubts
 from glassformer.prediction.model_folder import TrainedModel
 
 _LONGEST_TEXT = 320  # characters

@@ -3,7 +3,7 @@
 from typing import Any, Generic, Literal, TypeVar
 
 from glassformer.evaluation.record import Estimate, Record
-from glassformer.prediction.folder_config import Doubted
+from glassformer.prediction.label_doubts import Doubted
 
 _Row = TypeVar("_Row", bound=Doubted)
 Change = TypeVar("Change", bound="AnyTextChange[Any]")

@@ -1,6 +1,6 @@
 """The contents of `config.json` and `metrics.json` in a model folder, for each kind of model."""
 
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
 
@@ -14,6 +14,7 @@ from glassformer.models.build import AnyLanguageModelConfig, AnyModelConfig
 from glassformer.models.model_config import LanguageModelConfig
 from glassformer.prediction.answering_config import AnsweringConfig
 from glassformer.prediction.folder_format import FORMAT_VERSION, FORMATS, LANGUAGE_FORMAT, REWARD_FORMAT
+from glassformer.prediction.label_doubts import LabelDoubts, NumberDoubts
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
 
@@ -28,52 +29,6 @@ class NewWord(BaseModel, frozen=True, extra="forbid"):
     """The source of the definition: `given`, or the name of a dictionary."""
     method: Literal["map", "average"]
     """How the embedding was made: by a fitted map from the definition, or as the mean of the embeddings in it."""
-
-
-class Doubted(BaseModel):
-    """A row whose label or number is probably wrong."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    row: int = Field(ge=1)
-    label: str
-    """The label or the number, as the table has it."""
-
-
-class DoubtedLabel(Doubted):
-    """`probability` is that of the suggested label."""
-
-    suggested: str
-    probability: float = Field(ge=0, le=1)
-
-
-class DoubtedNumber(Doubted):
-    """A number that is far from the answer, beyond what the errors of other rows explain."""
-
-    answer: float
-
-
-Row = TypeVar("Row", bound=Doubted)
-
-
-class Doubts(BaseModel, Generic[Row]):
-    """What the answers to held-out rows say about their labels (in `metrics.json`). It has no texts."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-    source: str
-    """The table that `row` counts in: the training table, or that of the validation rows."""
-    rows: int = Field(ge=1)
-    """How many rows were held out."""
-    doubtful: int = Field(ge=0)
-    """How many of them have a label that is probably wrong."""
-    listed: tuple[Row, ...]
-    """The most doubtful of these rows, the most doubtful first."""
-
-
-LabelDoubts = Doubts[DoubtedLabel]
-NumberDoubts = Doubts[DoubtedNumber]
-"""Labels and numbers of held-out rows that a model doubts."""
 
 
 class FolderMetrics(BaseModel):

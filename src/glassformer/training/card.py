@@ -7,8 +7,8 @@ from typing import Any
 from glassformer.data.inputs import example_of
 from glassformer.models.build import parameter_count
 from glassformer.pages.html import written
-from glassformer.prediction.folder_config import Doubts
 from glassformer.prediction.kept_texts import TEXTS_FILE
+from glassformer.prediction.label_doubts import Doubts
 from glassformer.prediction.model_folder import TrainedModel
 
 

@@ -34,7 +34,8 @@ from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import verdict
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
 from glassformer.evaluation.worst_errors import explain_worst, worst_errors
-from glassformer.prediction.folder_config import FolderConfig, LabelDoubts
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.rules.reader import RulesReader

@@ -27,7 +27,7 @@ from glassformer.evaluation.weak_spots import (
     TextChange,
     WorstError,
 )
-from glassformer.prediction.folder_config import DoubtedLabel
+from glassformer.prediction.label_doubts import DoubtedLabel
 from glassformer.targets.costs import CostRow
 
 

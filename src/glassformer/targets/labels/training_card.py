@@ -6,7 +6,8 @@ from typing import Any
 
 from glassformer.data.wording import counted
 from glassformer.prediction.answering_config import TRANSFORMER, named
-from glassformer.prediction.folder_config import FolderConfig, LabelDoubts
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.target import labels_of
 from glassformer.training.card import Said

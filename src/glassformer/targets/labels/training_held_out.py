@@ -19,7 +19,7 @@ from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
 from glassformer.prediction.answering_config import TRANSFORMER, Readers
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.prediction.folder_config import DoubtedLabel, LabelDoubts
+from glassformer.prediction.label_doubts import DoubtedLabel, LabelDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.labels.evaluation import LabelledRows, reader_alone
 from glassformer.targets.labels.held_out import HeldOutAnswers

@@ -27,7 +27,8 @@ from glassformer.evaluation.slices import FEWEST_ROWS, find_slices
 from glassformer.evaluation.verdict import TWO_READERS, capital, share
 from glassformer.evaluation.verdict import numbers_of as in_words
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness
-from glassformer.prediction.folder_config import FolderConfig, NumberDoubts
+from glassformer.prediction.folder_config import FolderConfig
+from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.rules.reader import RulesReader

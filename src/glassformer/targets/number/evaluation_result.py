@@ -15,7 +15,7 @@ from glassformer.evaluation.weak_spots import (
     Robustness,
     Slices,
 )
-from glassformer.prediction.folder_config import DoubtedNumber
+from glassformer.prediction.label_doubts import DoubtedNumber
 from glassformer.targets.number.evaluation_rules import MeasuredRules
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from glassformer.data.wording import counted, figure, short
-from glassformer.prediction.folder_config import NumberDoubts
+from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.number.target import number_of
 from glassformer.training.card import Said

@@ -12,7 +12,7 @@ from glassformer.data.wording import figure
 from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
 from glassformer.evaluation.verdict import TWO_READERS, capital
 from glassformer.prediction.answering_config import TRANSFORMER, named
-from glassformer.prediction.folder_config import DoubtedNumber, NumberDoubts
+from glassformer.prediction.label_doubts import DoubtedNumber, NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.targets.kept_rows import KeptNumbers
 from glassformer.targets.number.evaluation import NumberedRows
