@@ -61,7 +61,7 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
         window, n_classes = recipe.model.max_seq_len, len(labels.names)
         logits = score(logits_of(run.trainer.model), data.validation, max_seq_len=window, n_classes=n_classes)
     if learned is not None:
-        readers, temperature, weighed = weigh_readers(learned, logits)
+        readers, temperature, weighed, learned = weigh_readers(learned, logits)
         weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
         run.trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}
@@ -75,6 +75,7 @@ def _finished(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     kind: dict[str, Any] = {"multilabel": labels.multilabel, "ordered": labels.ordered, "levels": labels.levels}
     target = labels_target(prepared.label_values, temperature=temperature, costs=prepared.costs, **kind)
     figures |= held_out_figures(held_out, prepared, run.source, target, unseen, threshold)
+    run = dataclasses.replace(run, learned=learned)
     return finished_model(run, target=target, readers=readers, seen=seen, metrics=figures), held_out
 
 
