@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
@@ -213,18 +212,27 @@ def measure_agreement(
         others: (words,) the shares by other readers, which all methods have in common.
         transformer: (words,) the shares of the transformer by `method`.
     """
-    import polars as pl  # an exported model answers without it
-
     words = np.setdiff1d(reading.groups, [NO_WORD])
     if len(words) < FEWEST_WORDS:
         return {}
     drawn = np.random.default_rng(0).permutation(words)[:WORDS_COMPARED]
     some = replace(reading, groups=np.where(np.isin(reading.groups, drawn), reading.groups, NO_WORD))
-    by_others = {
-        name: (others + of_words(some, METHODS[name](some), len(others)))[drawn]
-        for name in COMPARED
-        if name != method and not (reading.model is None and name in INSIDE)
-    }
-    shares = pl.DataFrame(by_others | {"": (others + transformer)[drawn]})
-    agreement = shares.select(pl.corr("", name, method="spearman").alias(name) for name in by_others)
-    return {name: value for name, value in agreement.row(0, named=True).items() if not math.isnan(value)}
+    found = {}
+    for name in COMPARED:
+        if name != method and not (reading.model is None and name in INSIDE):
+            other = others + of_words(some, METHODS[name](some), len(others))
+            found[name] = _correlation((others + transformer)[drawn], other[drawn])
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _correlation(first: DoubleArray, second: DoubleArray) -> float | None:
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
+
+
+def _ranks(values: DoubleArray) -> DoubleArray:
+    """Return the rank of each value; equal values share the mean of their ranks. Without SciPy, as exports answer."""
+    _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle: DoubleArray = np.cumsum(counts) - (counts - 1) / 2
+    return middle[number]
