@@ -74,7 +74,7 @@ def labels(
     reading: Reading,
     shown: Shown,
 ) -> None:
-    """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
+    """List doubtful labels and repeated texts of a table, and mend it; or choose what to label next."""
     of_check = {"--test": test, "--prefill": prefill, "--group": group}
     if apply is not None:
         _refuse(of_check | {"--safe-csv": safe_csv, "--next": next_}, "--apply")
@@ -261,7 +261,7 @@ def _gain_document(gain: Gain) -> dict[str, float]:
 
 
 def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
-    from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
+    from glassformer.labels.findings import DOUBTFUL, OF_LABELS, WHYS
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
     show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
@@ -274,14 +274,14 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
     for why in WHYS:
         found = check.of_kind(why)
-        if found.is_empty() and (why not in OF_LABELS or (why == WRONG and check.knows_nothing)):
+        if found.is_empty() and (why not in OF_LABELS or (why == DOUBTFUL and check.knows_nothing)):
             continue
         show(f"\n{why}: {counted(found.height, 'row')}")
         for row in found.head(_SHOWN).iter_rows(named=True):
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
             show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
         _show_rest(found.height, out)
-        if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
+        if why == DOUBTFUL and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
     if check.curve is not None:
         _show_curve(check.curve)
