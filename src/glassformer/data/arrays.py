@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -20,6 +20,14 @@ FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 DoubleArray = np.ndarray[Any, np.dtype[np.float64]]
 Numbers = DoubleArray
 """The numbers of texts, in the unit of a target."""
+
+Real = TypeVar("Real", np.float32, np.float64)
+
+
+def unit(vectors: np.ndarray[Any, np.dtype[Real]]) -> np.ndarray[Any, np.dtype[Real]]:
+    """Scale each vector (…, width) to length 1. Zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def some_of(rows: int, most: int, seed: int) -> IntArray:

@@ -9,6 +9,7 @@ from operator import not_
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.addresses import Source, local_path, with_query, without_password
@@ -233,12 +234,14 @@ def read_like_training(
     labels: Sequence[str],
     inputs: Inputs | None = None,
     split: Split = "test",
+    group: str | None = None,
 ) -> Table:
     """Read a table for a trained model: a file, or a split of a known data set.
 
     By default its columns are those of the training table, if it has them.
 
     Args:
+        group: the column of groups in training. A file may lack it, and a known data set has its own.
         labels: the labels of the model. If labels are folded, other spellings are read as these.
 
     Raises:
@@ -258,7 +261,9 @@ def read_like_training(
         wanted |= {"other_texts": inputs.texts[1:], "beside": inputs.beside}
     with reading_as(encoding_like_training(data, read_as)):
         if read_as and data not in KNOWN and is_there(local_path(data)):
-            text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
+            sample = first_rows(local_path(data))
+            text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
+            wanted["group"] = same_column(group, [name for name in sample.columns if name not in (text, label, *lower)])
         wanted |= {"text": text, "label": label, "lower": lower}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
@@ -282,13 +287,17 @@ def encoding_like_training(data: str, read_as: SourceConfig | None) -> str | Non
 
 
 def _columns_of_training(
-    path: Path, read_as: SourceConfig, text: str | None, label: str | None, multilabel: str | None
+    sample: pl.DataFrame,
+    path: Path,
+    read_as: SourceConfig,
+    text: str | None,
+    label: str | None,
+    multilabel: str | None,
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
     """Return the columns of the text and the label: as requested, else those of the training table, else None.
 
     The third are the columns of lower levels. If the table has none of them, its labels are whole paths.
     """
-    sample = first_rows(path)
     lower = () if label or not set(read_as.lower) & set(sample.columns) else read_as.lower
     text = text or same_column(read_as.text, sample.columns)
     label = label or same_column(read_as.label, sample.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -14,9 +15,10 @@ import polars as pl
 from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.drift import LabelFigures
-from glassformer.evaluation.intervals import RESAMPLES, Draws
+from glassformer.evaluation.intervals import RESAMPLES, Draws, worth_of_folds, worth_of_groups
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
 from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
@@ -25,6 +27,7 @@ from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.answers import Scores
 
+_NEARLY_ALL = 0.95  # of the rows
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
 
@@ -81,6 +84,8 @@ class MeasuredRows(ABC):
 
     Attributes:
         rows: the row number of each text in its file; it is shown with the worst errors.
+        groups: (n,) the group of each row, such as its author. Rows of a group are alike. None if there are none.
+        folds: how many models answered the rows.
     """
 
     record: ClassVar[type[Evaluation]]
@@ -99,7 +104,31 @@ class MeasuredRows(ABC):
     columns: pl.DataFrame | None = None
     seed: int = 0
     resamples: int = RESAMPLES
-    worth: float = 1.0
+    groups: Array | None = None
+    folds: int = 1
+
+    @cached_property
+    def worth(self) -> float:
+        """The share of the rows that tells something of its own (see `Draws`)."""
+        return worth_of_folds(self.folds) * self._worth_of_groups
+
+    @cached_property
+    def _worth_of_groups(self) -> float:
+        return worth_of_groups(self.wrong, self.groups)
+
+    @property
+    def about_groups(self) -> list[str]:
+        """A sentence about groups that make the intervals wider."""
+        if self.groups is None or (worth := self._worth_of_groups) > _NEARLY_ALL:
+            return []
+        rows, several = len(self.truth), counted(len(np.unique(self.groups)), "group")
+        like = f"{max(1, round(worth * rows)):,}"
+        return [f"rows of a group are alike ({several}), so intervals and p count these {rows:,} rows as {like}"]
+
+    @property
+    @abstractmethod
+    def wrong(self) -> Array:
+        """(n,) how wrong each answer of the model is."""
 
     @property
     def draws(self) -> Draws:
@@ -118,7 +147,8 @@ class MeasuredRows(ABC):
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         """Return rows of a table with what was answered to them."""
         texts, rows = table.frame["text"].to_list(), table.frame["row"].to_list()
-        return cls(truth=truth, texts=texts, rows=rows, **({"seed": trained.config.seed} | about))
+        groups = table.frame["group"].to_numpy() if "group" in table.frame.columns else None
+        return cls(truth=truth, texts=texts, rows=rows, groups=groups, **({"seed": trained.config.seed} | about))
 
     @property
     @abstractmethod

@@ -1,7 +1,5 @@
 """What a kind of answer knows of its exports: each fills this in, in a file `exporting.py` (see `targets/parts.py`)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Measure a model on the rows that its training held out, for the report in its folder."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +13,6 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
-from glassformer.evaluation.intervals import worth_of_folds
 from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
@@ -45,11 +42,6 @@ class HeldOut(ABC):
     table: Table
     places: Array
     folds: int = 1
-
-    @property
-    def worth(self) -> float:
-        """The share of them that tells something of its own (see `Draws`)."""
-        return worth_of_folds(self.folds)
 
     @abstractmethod
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:

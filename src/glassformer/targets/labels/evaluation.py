@@ -106,6 +106,10 @@ class LabelledRows(MeasuredRows):
     def answers(self) -> DoubleArray:
         return probabilities(self.logits, temperature=self.temperature, multilabel=self.multilabel)
 
+    @cached_property
+    def wrong(self) -> Array:
+        return ~self.right(self.answers)
+
     @property
     def scores(self) -> Array:
         return self.logits
@@ -225,9 +229,9 @@ class LabelledRows(MeasuredRows):
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
         macro_f1 = [self._macro_f1(each) for each in both]
-        accuracies = [share_right(each, seed=self.seed) for each in right]
-        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
-        p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
+        accuracies = [share_right(each, **rows.draws) for each, rows in zip(right, both, strict=True)]
+        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), **self.draws)
+        p, f1 = mcnemar(*right, worth=self.worth)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
         given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
         truth = one_hot(self.truth, len(self.class_names))
 
@@ -258,7 +262,7 @@ class LabelledRows(MeasuredRows):
 
     @staticmethod
     def _macro_f1(rows: LabelledRows) -> Estimate:
-        return measure(rows.answers, rows.truth, rows.class_names, **rows._decided, seed=rows.seed).macro_f1
+        return measure(rows.answers, rows.truth, rows.class_names, **rows._decided, **rows.draws).macro_f1
 
     @classmethod
     def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:

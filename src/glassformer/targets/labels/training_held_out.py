@@ -13,7 +13,9 @@ import numpy as np
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.sources import SourceConfig
 from glassformer.data.table import Table
+from glassformer.evaluation.intervals import worth_of_folds, worth_of_groups
 from glassformer.evaluation.measured import MeasuredRows, ReaderOutcome
+from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.verdict import capital
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
@@ -77,12 +79,20 @@ class HeldOutLabels(HeldOut):
     def known(self) -> bool:  # type: ignore[override] # not the same for all rows
         return self.labels is not None
 
+    def worth(self, probs: FloatArray, target: Labels) -> float:
+        """Return the share of the rows that tells something of its own (see `Draws`)."""
+        assert self.labels is not None
+        frame = self.table.frame
+        groups = frame["group"].to_numpy()[self.places] if "group" in frame.columns else None
+        right = correct_rows(probs, self.labels, multilabel=target.multilabel, costs=target.rule)
+        return worth_of_folds(self.folds) * worth_of_groups(~right, groups)
+
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> LabelledRows:
         assert self.labels is not None
         thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
         scores = self.by_reader(which)
         about = {"logits": reduce(np.add, scores.values()), "by_rules": scores.get("rules")}
-        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, worth=self.worth, **about)
+        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, folds=self.folds, **about)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:  # noqa: ARG002
         if self.readers is None or self.labels is None:
@@ -137,7 +147,9 @@ def held_out_figures(
     found = HeldOutAnswers.of(
         answers, unseen, threshold=threshold, labels=held_out.labels, costs=target.costs, numbers=numbers
     )
-    figures = {"held_out_answers": found.model_dump()}
+    figures: dict[str, Any] = {"held_out_answers": found.model_dump()}
+    if held_out.labels is not None:
+        figures["held_out_worth"] = held_out.worth(answers.probs, target)
     if doubts := _label_doubts(held_out, prepared, source, answers.probs):
         figures["label_doubts"] = doubts.model_dump(mode="json")
     return figures
