@@ -9,9 +9,10 @@ from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
-from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.costs import CostRow
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 from glassformer.targets.review import Thresholds
 from tests.support import flat
 
@@ -57,13 +58,8 @@ def sample_evaluation(
         texts=texts,
         rows=range(11, n + 11),
         logits=logits,
-        class_names=class_names,
-        multilabel=multilabel,
-        ordered=ordered,
-        temperature=1.9,
+        target=labels_target(class_names, multilabel=multilabel, ordered=ordered, temperature=1.9, costs=costs),
         thresholds=Thresholds.of(probs, labels, multilabel=multilabel),
-        costs=Costs.of(costs, class_names, multilabel=multilabel),
-        cost_rows=costs,
         resamples=300,
     )
     found: LabelEvaluation = evaluate(

@@ -9,6 +9,7 @@ from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.result import DataSummary
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 from tests.evaluation.samples import sample_evaluation
 
 
@@ -27,9 +28,7 @@ def small(
         logits=logits,
         texts=[f"text {i}" for i in range(n)],
         rows=range(101, 101 + n) if rows is None else rows,
-        class_names=["no", "yes"],
-        multilabel=multilabel,
-        temperature=temperature,
+        target=labels_target(["no", "yes"], multilabel=multilabel, temperature=temperature),
         resamples=20,
     )
     data = DataSummary(source="a.csv", split="test", rows=n)

@@ -28,6 +28,7 @@ from tests.training.test_number import scored
 ROWS = 400
 DRAW = np.random.default_rng(5)
 TRUTH = DRAW.uniform(10, 1_000, ROWS)
+PRICE = Number(column="price", scale=Scale(mean=500.0, deviation=250.0, lowest=10.0, highest=1_000.0))
 TEXTS = [f"{'refund' if number % 4 == 0 else 'paid'} item {number}" for number in range(ROWS)]
 
 
@@ -36,7 +37,7 @@ def evaluation(answers: Any, ridge: Any = None, **changed: Any) -> NumberEvaluat
     mean = np.full(ROWS, TRUTH.mean())
     others = {"the mean": mean, "ridge": mean if ridge is None else ridge}
     rows = NumberedRows(
-        truth=TRUTH, texts=TEXTS, rows=range(1, ROWS + 1), values=answers, target="price", away=50.0, resamples=200
+        truth=TRUTH, texts=TEXTS, rows=range(1, ROWS + 1), values=answers, target=PRICE, away=50.0, resamples=200
     )
     found = evaluate(
         rows,

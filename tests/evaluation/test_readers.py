@@ -8,6 +8,7 @@ from glassformer.evaluation.measured import Outcome, ReaderOutcome
 from glassformer.evaluation.result import DataSummary, Duel
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelComparison, LabelContestant, LabelEvaluation
+from glassformer.targets.labels.target import labels_target
 
 N = 200
 TFIDF = partial(Outcome, name="TF-IDF + logistic regression", description="")
@@ -36,7 +37,7 @@ def duel(
     found: LabelEvaluation = evaluate(
         LabelledRows(
             truth=np.arange(N) % 2, logits=np.log(answers(both)), texts=["text"] * N,
-            rows=range(N), class_names=["no", "yes"], multilabel=False,
+            rows=range(N), target=labels_target(["no", "yes"]),
             resamples=200,
         ),
         readers=readers, baselines=[] if baseline is None else [TFIDF(answers=answers(baseline))],

@@ -172,7 +172,7 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
     expected = join([held_out, transformer], labels, multilabel=False).weights
     assert (readers.counting.weight, readers.transformer.weight) == expected
     assert temperature == pytest.approx(1, abs=0.1)
-    right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels, multilabel=False)
+    right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels)
     assert found["accuracy"] == pytest.approx(right.mean())
     noise = rng.normal(size=(400, 2)).astype(np.float32)
     readers, _, found = weigh_readers(counting, noise)

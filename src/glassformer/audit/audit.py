@@ -67,7 +67,8 @@ def audit(
         unread = unmeasured = splits if isinstance(splits, str) else ""
         if isinstance(splits, Splits):
             say("looking for personal data in the training table")
-            traced = trace(_all_rows(splits), predictor.trained)
+            rows = pl.concat([table.frame.select("row", "text") for table in splits.tables])
+            traced = trace(rows, predictor.trained)
             try:
                 membership = measure_membership(predictor, splits, say=say)
             except CannotMeasureError as error:
@@ -126,11 +127,6 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
             "audit the files alone"
         )
     return splits
-
-
-def _all_rows(splits: Splits) -> pl.DataFrame:
-    tables = splits.tables
-    return pl.concat([table.frame.select("row", "text") for table in tables])
 
 
 def write_audit(folder: Path, found: Audit) -> None:

@@ -121,26 +121,8 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         verbose: int = 0,
         observer: Observer | None = None,
     ) -> None:
-        super().__init__(
-            preset,
-            recipe=recipe,
-            minutes=minutes,
-            init=init,
-            pretrain=pretrain,
-            unlabelled=unlabelled,
-            epochs=epochs,
-            learning_rate=learning_rate,
-            random_state=random_state,
-            rules=rules,
-            text=text,
-            columns=columns,
-            settings=settings,
-            snapshots=snapshots,
-            keep_texts=keep_texts,
-            device=device,
-            verbose=verbose,
-            observer=observer,
-        )
+        shared = {name: value for name, value in locals().items() if name in TextEstimator._get_param_names()}
+        super().__init__(**shared)
         self.class_weight = class_weight
         self.costs = costs
         self.fold_labels = fold_labels

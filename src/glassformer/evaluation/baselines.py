@@ -159,7 +159,7 @@ class TfidfBaseline:
             count = 0
             for learned, held_out in folds:
                 probs = self._answer(self._fit_models(features[learned], labels[learned], c), features[held_out])
-                count += int(correct_rows(probs, labels[held_out], multilabel=self.multilabel).sum())
+                count += int(correct_rows(probs, labels[held_out]).sum())
             return count
 
         with warnings.catch_warnings():

@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, ReaderOutcome
-from glassformer.evaluation.result import Comparison, Contestant, DataSummary, DroppedRows, Duel, Machine
+from glassformer.evaluation.record import Machine
+from glassformer.evaluation.result import Comparison, Contestant, DataSummary, DroppedRows, Duel
 from glassformer.evaluation.verdict import TWO_READERS, capital, is_clear, numbers_of, share
 from glassformer.prediction.answering_config import named
 

@@ -15,15 +15,16 @@ from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
+from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import RESAMPLES, Draws
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
-from glassformer.evaluation.weak_spots import InputShare, NextStep, Robustness
+from glassformer.evaluation.weak_spots import DoubtfulRows, InputShare, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.answers import Scores
+from glassformer.readers.rules.reader import RulesReader
 
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
@@ -81,21 +82,26 @@ class MeasuredRows(ABC):
 
     Attributes:
         rows: the row number of each text in its file; it is shown with the worst errors.
+        rules: those of the model. None if it has none.
     """
 
     record: ClassVar[type[Evaluation]]
     contestants: ClassVar[type[Contestant[Any]]]
     duels: ClassVar[type[Duel[Any, Any]]]
     changes: ClassVar[type[Robustness[Any]]]
+    doubted: ClassVar[tuple[str, type[DoubtfulRows[Any]]]]
+    """The field of the evaluation with doubtful rows, and their record."""
     transformer: ClassVar[str] = TRANSFORMER
     """What the duel calls a model that has one reader."""
     truths: ClassVar[str] = "labels"
     counts_rows: ClassVar[bool] = True
     """Whether the leading figure is a share of the rows."""
 
+    target: Any
     truth: Array
     texts: Sequence[str]
     rows: Sequence[int]
+    rules: RulesReader | None = None
     columns: pl.DataFrame | None = None
     seed: int = 0
     resamples: int = RESAMPLES
@@ -117,8 +123,13 @@ class MeasuredRows(ABC):
     @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         """Return rows of a table with what was answered to them."""
-        texts, rows = table.frame["text"].to_list(), table.frame["row"].to_list()
-        return cls(truth=truth, texts=texts, rows=rows, **({"seed": trained.config.seed} | about))
+        rules = trained.readers.get("rules")
+        known: dict[str, Any] = {
+            "target": trained.config.target,
+            "rules": rules if isinstance(rules, RulesReader) else None,
+        }
+        known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
+        return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
 
     @property
     @abstractmethod
@@ -226,11 +237,6 @@ class MeasuredRows(ABC):
 
     @classmethod
     @abstractmethod
-    def answers_of(cls, target: Any, weighed: Mapping[str, Scores]) -> Array:
-        """Return the answers that follow from the weighted scores of each reader (`Answering.reader_logits`)."""
-
-    @classmethod
-    @abstractmethod
     def answered(
         cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
     ) -> Self:
@@ -247,9 +253,10 @@ class MeasuredRows(ABC):
         """Return the baselines, not yet fitted."""
 
     @classmethod
-    @abstractmethod
     def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        """Return the fields of the evaluation about rows of training that the model doubts."""
+        """Return the field of the evaluation about rows of training that the model doubts."""
+        field, found_as = cls.doubted
+        return {field: doubtful_rows(trained, found_as, seen)}
 
     @classmethod
     def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG003

@@ -20,8 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from glassformer.data.files import write_aside
 from glassformer.errors import GlassformerError
-from glassformer.evaluation.record import Record
-from glassformer.evaluation.result import Machine
+from glassformer.evaluation.record import Machine, Record
 from glassformer.training.unfinished import versions
 
 Run = TypeVar("Run")

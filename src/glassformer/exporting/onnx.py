@@ -22,7 +22,6 @@ from glassformer.data.installed import pip_install
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows
-from glassformer.exporting.expressed import expressed
 from glassformer.prediction.exported import (
     ATTENTION_MASK,
     LOGITS,
@@ -106,7 +105,7 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        texts, answers = rows.table.frame["text"].to_list(), expressed(config)
+        texts, answers = rows.table.frame["text"].to_list(), config.target.part("exporting")
         compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), rows.table)
         checked |= {"on": rows.table.source, "kind": rows.kind} | compared
         _write_config(folder, exported.model_copy(update={"checked": checked}))
@@ -239,7 +238,7 @@ def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, 
         return ["The transformer does not take part in the answers, so the export does not hold it."]
     notes = [f"The scores of the transformer differ by at most {checked['largest_difference']:.0e} from the model's."]
     if config.precision == "int8":
-        notes = [expressed(trained).said(checked)]
+        notes = [trained.target.part("exporting").said(checked)]
     return notes
 
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from glassformer.data.pretrained_tokenizers import as_pretrained_tokenizer
 from glassformer.data.tokenizers import START_ID, TextTokenizer
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.exporting.expressed import expressed
 from glassformer.exporting.onnx import check_readers
 from glassformer.layers.masks import lengths_to_mask
 from glassformer.models.checkpoints import Checkpoint
@@ -59,7 +58,7 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
             f"it answers by {config.asked_in_words} alone, and transformers has no such reader; `format='onnx'` "
             f"exports it. Or train {alone}: without all other readers, such a model is usually less accurate"
         )
-    scale, shift = expressed(config).line(trained)
+    scale, shift = config.target.part("exporting").line(trained)
     encoder, weights = as_encoder(config.model, trained.model.state_dict(), config.n_classes)
     for name in ("head.out_projection.weight", "head.out_projection.bias"):
         weights[name] = (weights[name].double() * scale + (shift if name.endswith("bias") else 0)).float()
@@ -97,7 +96,7 @@ def _about_labels(config: FolderConfig) -> dict[str, Any]:
     return {
         "id2label": {str(number): name for number, name in enumerate(names)},
         "label2id": {name: number for number, name in enumerate(names)},
-        **expressed(config).about(config),
+        **config.target.part("exporting").about(config),
     }
 
 
@@ -154,7 +153,7 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
 
 def _readme(config: FolderConfig, raw: Mapping[str, Any], notes: list[str]) -> str:
     family = FAMILIES[raw["model_type"]]
-    more, answers = expressed(config).in_pipelines(config)
+    more, answers = config.target.part("exporting").in_pipelines(config)
     listed = "\n".join(f"- {note}" for note in notes)
     return f"""---
 library_name: transformers

@@ -144,7 +144,7 @@ def plan_variants(
     for key, value in ((key, value) for key, values in keys.items() for value in values):
         hopeless = all(variant.settings[key] != value for variant in variants)
         if hopeless and isinstance(why := read({key: value}), str):
-            raise UsageError(f"{_vary(f'{key_name(key)}={_plain(value)}')}: {why}")
+            raise UsageError(f"{_given('vary', f'{key_name(key)}={_plain(value)}')}: {why}")
     if failures:
         raise _cannot_be_built(_name(failures[0][0]), failures[0][1], len(failures), len(combinations))
     first = base.training.seed
@@ -255,10 +255,6 @@ def _cannot_be_built(name: str, why: str, count: int, total: int) -> UsageError:
 
 def _given(option: str, text: str) -> str:
     return f"`{option}={text!r}`"
-
-
-def _vary(text: str) -> str:
-    return _given("vary", text)
 
 
 def _name(settings: Mapping[str, Any]) -> str:

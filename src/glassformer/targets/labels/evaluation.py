@@ -13,11 +13,9 @@ import numpy as np
 from glassformer.data.arrays import Array, DoubleArray, IntArray
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.labels import conflicting_rows
-from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
-from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
@@ -35,12 +33,8 @@ from glassformer.evaluation.verdict import verdict
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
 from glassformer.evaluation.worst_errors import explain_worst, worst_errors
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import LabelDoubts
-from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.rules.reader import RulesReader
-from glassformer.targets.answers import Scores
-from glassformer.targets.costs import CostRow, Costs
+from glassformer.targets.costs import Costs
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
@@ -51,7 +45,6 @@ from glassformer.targets.labels.evaluation_comparison import (
 from glassformer.targets.labels.evaluation_costs import cost_figures
 from glassformer.targets.labels.evaluation_levels import measure_levels
 from glassformer.targets.labels.evaluation_result import (
-    CostFigures,
     DoubtfulLabel,
     LabelComparison,
     LabelContestant,
@@ -59,8 +52,7 @@ from glassformer.targets.labels.evaluation_result import (
     LabelInputShare,
 )
 from glassformer.targets.labels.evaluation_steps import label_steps
-from glassformer.targets.labels.levels import Tree
-from glassformer.targets.labels.target import Labels, labels_of
+from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
@@ -75,36 +67,34 @@ _DESCRIPTIONS = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelledRows(MeasuredRows):
-    """The measured rows. Truth are class numbers (n,), or multi-hot (n, n_classes) with `multilabel`.
+    """The measured rows. Truth are class numbers (n,), or with several labels per text multi-hot (n, n_classes).
 
     Attributes:
+        target: what the answers are. If they follow costs, those of the baselines do too.
         logits: (n, n_classes) those of the model, not divided by the temperature, which validation rows gave.
         by_rules: (n, n_classes) what they add to the logits. None if it is not known.
         thresholds: those that held-out rows of training gave. None if the model does not know them.
-        costs: what wrong answers cost, if the answers follow that: those of the baselines too. `cost_rows` says it in
-            the words of the user.
     """
 
     record: ClassVar = LabelEvaluation
     contestants: ClassVar = LabelContestant
     duels: ClassVar = Duel[LabelContestant, LabelComparison]
     changes: ClassVar = Robustness[TextChange]
+    doubted: ClassVar = ("label_doubts", DoubtfulRows[DoubtfulLabel])
 
+    target: Labels
     logits: Array
-    class_names: Sequence[str]
-    multilabel: bool
-    ordered: bool = False
-    tree: Tree | None = None
-    temperature: float = 1.0
     thresholds: Thresholds | None = None
-    rules: RulesReader | None = None
     by_rules: Array | None = None
-    costs: Costs | None = None
-    cost_rows: tuple[CostRow, ...] = ()
 
     @cached_property
     def answers(self) -> DoubleArray:
-        return probabilities(self.logits, temperature=self.temperature, multilabel=self.multilabel)
+        return self.target.values({"": self.logits})
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What wrong answers cost, if the answers follow that."""
+        return self.target.rule
 
     @property
     def scores(self) -> Array:
@@ -112,22 +102,17 @@ class LabelledRows(MeasuredRows):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return len(self.truth), len(self.class_names)
-
-    @property
-    def _decided(self) -> dict[str, Any]:
-        """How probabilities become answers."""
-        return {"multilabel": self.multilabel, "costs": self.costs}
+        return len(self.truth), self.target.width
 
     def right(self, answers: Array, places: IntArray | None = None) -> Array:
         truth = self.truth if places is None else self.truth[places]
-        return correct_rows(answers, truth, **self._decided)
+        return correct_rows(answers, truth, self.costs)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
-        about: Any = (outcome.answers, self.truth, self.class_names)
+        about: Any = (outcome.answers, self.truth, self.target.names)
         return {
-            "metrics": measure(*about, **self._decided, **self.draws),
-            "ranking": ranking(*about, multilabel=self.multilabel),
+            "metrics": measure(*about, costs=self.costs, **self.draws),
+            "ranking": ranking(*about),
         }
 
     def compare(
@@ -146,43 +131,40 @@ class LabelledRows(MeasuredRows):
         )
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        kind, probs, names = {"multilabel": self.multilabel}, self.answers, self.class_names
-        confusion = None if self.multilabel else confusion_counts(probs, self.truth, self.costs)
+        probs, names, target = self.answers, self.target.names, self.target
+        about: Any = (probs, self.truth, names)
+        confusion = None if target.multilabel else confusion_counts(probs, self.truth, self.costs)
         by_name = {each.name: each.answers for each in outcomes}
         return {
-            "class_names": tuple(names),
-            **kind,
+            "class_names": names,
+            "multilabel": target.multilabel,
             "calibration": self._calibration(),
             "confusion": None if confusion is None else tuple(tuple(map(int, line)) for line in confusion),
-            "costs": None if self.costs is None else self._costs(self.costs, outcomes),
-            "class_curves": class_curves(probs, self.truth, names, **kind),
-            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **self.draws) if self.ordered else (),
-            "levels": None if self.tree is None else measure_levels(self.tree, by_name, self.truth, **self.draws),
-            "class_thresholds": class_thresholds(probs, self.truth, names, **kind),
+            "costs": cost_figures(target, probs, self.truth, outcomes, **self.draws),
+            "class_curves": class_curves(*about),
+            "ranks": ranks_of(by_name, self.truth, costs=self.costs, **self.draws) if target.ordered else (),
+            "levels": None if target.tree is None else measure_levels(target.tree, by_name, self.truth, **self.draws),
+            "class_thresholds": class_thresholds(*about),
             "rules": self._measured_rules(),
-            "review": review(probs, self.truth, names, thresholds=self.thresholds, **self._decided, **self.draws),
+            "review": review(*about, thresholds=self.thresholds, costs=self.costs, **self.draws),
             "slices": find_slices(
                 [texts_alone(text) for text in self.texts], self.right(probs), self.columns, worth=self.worth
             ),
-            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, **self._decided),
+            "worst_errors": worst_errors(probs, self.truth, self.texts, self.rows, names, self.costs),
         }
 
     def _measured_rules(self) -> MeasuredRules | None:
         if self.rules is None or self.by_rules is None:
             return None
-        without = probabilities(self.logits - self.by_rules, multilabel=self.multilabel)
+        without = self.target.values({"": self.logits - self.by_rules})
         return measure_rules(self.rules, self.texts, self.truth, self._given(self.answers), self._given(without))
 
-    def _costs(self, costs: Costs, outcomes: Sequence[Outcome]) -> CostFigures:
-        about: Any = (self.answers, self.truth, self.class_names, costs, self.cost_rows, outcomes)
-        return cost_figures(*about, **self.draws)
-
     def _calibration(self) -> Calibration:
-        raw = probabilities(self.logits, multilabel=self.multilabel)
+        raw = probabilities(self.logits, multilabel=self.target.multilabel)
         return Calibration(
-            temperature=self.temperature,
-            before=reliability(*confidences(raw, self.truth, self.multilabel)),
-            after=reliability(*confidences(self.answers, self.truth, self.multilabel)),
+            temperature=self.target.temperature,
+            before=reliability(*confidences(raw, self.truth)),
+            after=reliability(*confidences(self.answers, self.truth)),
         )
 
     def input_share(self, places: IntArray, answers: Array, without: Array, seed: int, **named: Any) -> LabelInputShare:
@@ -209,10 +191,10 @@ class LabelledRows(MeasuredRows):
 
     def _given(self, probs: Array) -> Array:
         """Return which labels are given: (texts, n_classes)."""
-        return given_by(probs, **self._decided)
+        return given_by(probs, multilabel=self.target.multilabel, costs=self.costs)
 
     def _names(self, given: Array) -> tuple[str, ...]:
-        return tuple(self.class_names[int(c)] for c in np.flatnonzero(given))
+        return tuple(self.target.names[int(c)] for c in np.flatnonzero(given))
 
     def _mean_share(self, shares: Array) -> Estimate:
         """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
@@ -229,7 +211,7 @@ class LabelledRows(MeasuredRows):
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
         p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
         given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
-        truth = one_hot(self.truth, len(self.class_names))
+        truth = one_hot(self.truth, self.target.width)
 
         def flips(chosen: Array) -> tuple[Flip, ...]:
             return tuple(
@@ -258,7 +240,7 @@ class LabelledRows(MeasuredRows):
 
     @staticmethod
     def _macro_f1(rows: LabelledRows) -> Estimate:
-        return measure(rows.answers, rows.truth, rows.class_names, **rows._decided, seed=rows.seed).macro_f1
+        return measure(rows.answers, rows.truth, rows.target.names, costs=rows.costs, seed=rows.seed).macro_f1
 
     @classmethod
     def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
@@ -288,21 +270,6 @@ class LabelledRows(MeasuredRows):
         return notes
 
     @classmethod
-    def answers_of(cls, target: Labels, weighed: Mapping[str, Scores]) -> DoubleArray:
-        total = np.sum(list(weighed.values()), axis=0)
-        return probabilities(total, temperature=target.temperature, multilabel=target.multilabel)
-
-    @classmethod
-    def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
-        target = labels_of(trained.config.target)
-        kind = {"multilabel": target.multilabel, "ordered": target.ordered, "tree": target.tree}
-        rules = trained.readers.get("rules")
-        about |= {"class_names": target.names, "temperature": target.temperature}
-        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
-        about |= {"costs": target.rule, "cost_rows": target.costs}
-        return super().of(trained, table, truth, **kind, **about)
-
-    @classmethod
     def answered(
         cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
     ) -> Self:
@@ -330,11 +297,6 @@ class LabelledRows(MeasuredRows):
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
         n_classes, multilabel = config.n_classes, config.target.multilabel
         return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups)]
-
-    @classmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        found_as = DoubtfulRows[DoubtfulLabel]
-        return {"label_doubts": doubtful_rows(trained, "label_doubts", LabelDoubts, found_as, seen)}
 
     @classmethod
     def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:

@@ -167,3 +167,6 @@ class LabelEvaluation(Evaluation):
     rules: MeasuredRules | None = None
     label_doubts: DoubtfulRows[DoubtfulLabel] | None = None
     worst_errors: tuple[WorstError, ...]
+
+
+PART = LabelEvaluation

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import DoubleArray, FloatArray
 from glassformer.data.wording import label_name, listed
 from glassformer.errors import UsageError, brief_value
 from glassformer.targets.answers import Scores
@@ -71,15 +71,20 @@ class Labels(Target):
             return None
         return HeldOutAnswers.model_validate(found).under(self.costs, self.labels, multilabel=self.multilabel)
 
+    def values(self, scores: Mapping[str, Scores]) -> DoubleArray:
+        total = np.sum(list(scores.values()), axis=0)
+        return probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
+
     def taught(self, scores: Scores) -> Scores:
         """Return the calibrated logits."""
         return scores / self.temperature
 
     def answers(self, scores: Mapping[str, Scores], held_out: Any, **about: Any) -> LabelAnswers:  # noqa: ARG002
-        total = np.sum(list(scores.values()), axis=0)
-        probs = probabilities(total, temperature=self.temperature, multilabel=self.multilabel)
         readers = {name: logits / self.temperature for name, logits in scores.items()}
-        return self.answers_of(probs.astype(np.float32), readers=readers, **about)
+        return self.answers_of(self.values(scores).astype(np.float32), readers=readers, **about)
+
+    def weighed(self, added: Scores) -> Scores:
+        return added * self.temperature
 
     def answers_of(self, probs: FloatArray, **about: Any) -> LabelAnswers:
         """Return the answers with these calibrated probabilities (texts, labels)."""

@@ -12,11 +12,9 @@ import numpy as np
 from glassformer.data.arrays import Array, IntArray, Numbers
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.numbers import check_varies, numbers_of
-from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
-from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
 from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
@@ -28,11 +26,8 @@ from glassformer.evaluation.verdict import TWO_READERS, capital, share
 from glassformer.evaluation.verdict import numbers_of as in_words
 from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness
 from glassformer.prediction.folder_config import FolderConfig
-from glassformer.prediction.label_doubts import NumberDoubts
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.readers.rules.reader import RulesReader
-from glassformer.targets.answers import Scores
 from glassformer.targets.number.evaluation_baselines import MeanBaseline, RidgeBaseline
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, measure_numbers
 from glassformer.targets.number.evaluation_result import (
@@ -66,24 +61,23 @@ class NumberedRows(MeasuredRows):
     Attributes:
         distances: half of the width of the intervals, for each share of numbers that they should hold.
         ranked: the answers of Spearman's correlation, by the name of the contestant, if they are others.
-        rules: those of the model. None if it has none.
-        unruled: the answers without them.
+        unruled: the answers without the rules.
     """
 
     record: ClassVar = NumberEvaluation
     contestants: ClassVar = Contestant[NumberMetrics]
     duels: ClassVar = Duel[Contestant[NumberMetrics], Comparison]
     changes: ClassVar = Robustness[NumberTextChange]
+    doubted: ClassVar = ("doubts", DoubtfulRows[DoubtfulNumber])
     transformer: ClassVar = TWO_READERS
     truths: ClassVar = "numbers"
     counts_rows: ClassVar = False
 
+    target: Number
     values: Numbers
-    target: str
     distances: Mapping[float, float] = field(default_factory=dict)
     away: float | None = None
     ranked: Mapping[str, Numbers] = field(default_factory=dict)
-    rules: RulesReader | None = None
     unruled: Numbers | None = None
 
     @property
@@ -108,7 +102,7 @@ class NumberedRows(MeasuredRows):
         step = max(1, -(-len(self.truth) // MOST_POINTS))
         off = np.abs(self.answers - self.truth)
         return {
-            "target": self.target,
+            "target": self.target.column,
             "intervals": tuple(
                 IntervalCoverage(
                     asked=asked, distance=far, coverage=share_right(off <= far, seed=self.seed, worth=self.worth)
@@ -272,16 +266,9 @@ class NumberedRows(MeasuredRows):
         return found
 
     @classmethod
-    def answers_of(cls, target: Number, weighed: Mapping[str, Scores]) -> Numbers:
-        return target.values(weighed)
-
-    @classmethod
     def of(cls, trained: TrainedModel, table: Table, truth: Array, **about: Any) -> Self:
         target = number_of(trained.config.target)
-        away = target.distance(target.held_out(trained.metrics))
-        rules = trained.readers.get("rules")
-        about |= {"rules": rules if isinstance(rules, RulesReader) else None}
-        return super().of(trained, table, truth, target=target.column, away=away, **about)
+        return super().of(trained, table, truth, away=target.distance(target.held_out(trained.metrics)), **about)
 
     @classmethod
     def answered(
@@ -313,11 +300,6 @@ class NumberedRows(MeasuredRows):
     @classmethod
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:  # noqa: ARG003
         return [MeanBaseline(), RidgeBaseline(groups)]
-
-    @classmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        found_as = DoubtfulRows[DoubtfulNumber]
-        return {"doubts": doubtful_rows(trained, "number_doubts", NumberDoubts, found_as, seen)}
 
     @classmethod
     def next_steps(cls, found: NumberEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:  # noqa: ARG003

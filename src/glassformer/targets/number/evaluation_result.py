@@ -38,6 +38,10 @@ class NumberMetrics(Figures):
     def leading(self) -> Estimate:
         return self.r2
 
+    @property
+    def main(self) -> dict[str, Estimate]:
+        return {"r2": self.r2, "mean_absolute_error": self.mae}
+
 
 class IntervalCoverage(Record):
     """Intervals that held-out rows of training gave, and the share of the measured rows that they hold.
@@ -126,6 +130,9 @@ class NumberEvaluation(Evaluation):
     inputs: tuple[NumberInputShare, ...] = ()
     doubts: DoubtfulRows[DoubtfulNumber] | None = None
     worst_errors: tuple[NumberError, ...]
+
+
+PART = NumberEvaluation
 
 
 class Nearer(Record):
