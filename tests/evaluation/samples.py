@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Cost, Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import robustness
@@ -50,7 +50,7 @@ def sample_evaluation(
     scores = np.exp(hot * 3 + 1.3 * noise[1])
     probs = scores / (scores + 4) if multilabel else scores / scores.sum(axis=1, keepdims=True)
     alone = probs**0.9 if multilabel else probs[:, ::-1] ** 0.1 * probs
-    readers = [ReaderOutcome(reader="counting", answers=probs), ReaderOutcome(reader="transformer", answers=alone)]
+    readers = {"counting": probs, "transformer": alone}
     texts = [text if i % 8 else LONG + text for i in range(n)]
     class_names = ["negative", "positive", "it depends", *(f"class {i}" for i in range(3, n_classes))][:n_classes]
     rows = LabelledRows(
@@ -98,8 +98,10 @@ def sample_evaluation(
                 size_bytes=1_830_000,
             ),
         ],
-        readers=readers if two_readers else (),
-        cost=Cost(fit_seconds=94.0, predict_seconds=1.7, size_bytes=4_700_000),
+        readers=readers if two_readers else {},
+        fit_seconds=94.0,
+        predict_seconds=1.7,
+        size_bytes=4_700_000,
         dropped=[DroppedRows(reason="empty text", count=3, first_rows=(4, 90, 212))],
         notes=["2.1% of the words were unknown."],
         command="glassformer evaluate runs/reviews reviews.csv",

@@ -58,7 +58,7 @@ def test_a_class_without_training_rows_gets_no_probability() -> None:
 
 def test_several_labels_with_one_constant() -> None:
     labels = np.stack([LABELS == 1, LABELS == 0, np.zeros(8), np.ones(8)], axis=1).astype(np.uint8)
-    probs = TfidfBaseline(4, multilabel=True).fit(TEXTS, labels).answers(["good", "bad", "?"])
+    probs = TfidfBaseline(4).fit(TEXTS, labels).answers(["good", "bad", "?"])
     assert (probs[:2] >= 0.5).tolist() == [[True, False, False, True], [False, True, False, True]]
 
 
@@ -94,7 +94,7 @@ def clear_rows() -> tuple[list[str], np.ndarray]:
 
 def chosen_c(texts: list[str], labels: np.ndarray) -> tuple[float, str]:
     """Return the C that the description names, and how it was chosen."""
-    fitted = TfidfBaseline(2, multilabel=labels.ndim == 2).fit(texts, labels)
+    fitted = TfidfBaseline(2).fit(texts, labels)
     c, how = fitted.description.partition("C = ")[2].split(" ", 1)
     assert {model.C for model in fitted.models if not isinstance(model, int)} <= {float(c)}
     return float(c), how

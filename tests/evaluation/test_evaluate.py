@@ -100,11 +100,5 @@ def test_temperature_moves_confidence_not_accuracy() -> None:
 def test_refuses_what_cannot_be_measured() -> None:
     with pytest.raises(UsageError, match="no labelled row"):
         small(np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
-    with pytest.raises(GlassformerError, match="1 of 2 rows"):
+    with pytest.raises(GlassformerError, match="NaN or infinite"):
         small(np.array([[0, np.nan], [0, 1]]), np.array([0, 1]))
-    with pytest.raises(GlassformerError, match="2 rows × 2 classes"):
-        small(np.zeros((2, 3)), np.array([0, 1]))
-    with pytest.raises(GlassformerError, match="rule: expected 2 rows"):
-        small(np.zeros((2, 2)), np.array([0, 1]), baselines=[outcome(np.zeros((3, 2)))])
-    with pytest.raises(GlassformerError, match="row numbers"):
-        small(np.zeros((2, 2)), np.array([0, 1]), rows=[1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Outcome, ReaderOutcome
+from glassformer.evaluation.measured import Outcome
 from glassformer.evaluation.result import DataSummary, Duel
 from glassformer.targets.labels.evaluation import LabelledRows
 from glassformer.targets.labels.evaluation_result import LabelComparison, LabelContestant, LabelEvaluation
@@ -30,10 +30,10 @@ def duel(
     baseline: slice | None = None,
     **others: slice | None,
 ) -> Duel[LabelContestant, LabelComparison]:
-    readers = [
-        ReaderOutcome(reader=name, answers=None if right is None else answers(right))
+    readers = {
+        name: None if right is None else answers(right)
         for name, right in {"counting": counting, **others, "transformer": transformer}.items()
-    ]
+    }
     found: LabelEvaluation = evaluate(
         LabelledRows(
             truth=np.arange(N) % 2, logits=np.log(answers(both)), texts=["text"] * N,

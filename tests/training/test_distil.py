@@ -145,7 +145,7 @@ def test_a_student_learns_both_readers_of_its_teacher(both_readers: TrainedModel
     assert "validation_accuracy" not in best
     answers = Predictor(student).answer(fresh)
     expected = teacher.answering.answer(fresh)
-    assert np.mean([a == b for a, b in zip(answers.read(), expected.read(), strict=True)]) > 0.9
+    assert np.mean([a == b for a, b in zip(answers.named, expected.named, strict=True)]) > 0.9
     assert abs(answers.probs - expected.probs).mean() < 0.1
     assert student.counting is None
     assert student.config.readers is None
@@ -166,7 +166,7 @@ def test_probabilities_are_calibrated_by_those_of_the_teacher(both_readers: Trai
     thresholds = student.metrics["held_out_answers"]["thresholds"]
     assert (thresholds["wrong"], thresholds["label_probability"]) == (None, None)  # no label is known
     assert thresholds["rows"][-1] == student.metrics["held_out_answers"]["rows"]
-    expected = Predictor(both_readers).answer(TEXTS.to_list()).confidences().mean()
+    expected = Predictor(both_readers).answer(TEXTS.to_list()).confidences.mean()
     assert mean == pytest.approx(expected, abs=0.05)
 
 

@@ -10,7 +10,7 @@ from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.evaluation.drift import DriftTable
 from glassformer.targets.labels.training import train_classifier
-from glassformer.targets.number.training import prepare_number
+from glassformer.targets.number import training as number
 from glassformer.training.later_rows import with_drift
 from glassformer.training.preparation import prepare
 from glassformer.training.recipe import Recipe
@@ -79,7 +79,7 @@ def test_of_a_number_it_is_the_mean() -> None:
     rows = turning()
     numbers = pl.Series([str(1 + number % 3 + (2 if number >= 300 else 0)) for number in range(ROWS)])
     rows = replace(rows, frame=rows.frame.with_columns(label=numbers), label_column="stars")
-    found = with_drift(prepare_number(Sources(train=rows), by_time()))
+    found = with_drift(number.prepare(Sources(train=rows), by_time()))
     assert "explains: number 2 → 3.99, words per text 5 → 8" in found.splits.notes[-1]
 
 

@@ -20,6 +20,7 @@ from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.labels.target import labels_of
 from glassformer.targets.labels.training import from_memory, train_classifier
+from glassformer.targets.number.held_out import unseen_figures
 from glassformer.training import preparation
 from glassformer.training.card import model_card
 from glassformer.training.loop import NotANumberError
@@ -152,7 +153,9 @@ def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     assert answers.unseen is not None
     assert trained.config.unlike is not None
     labels = trained.config.label_set.encode(validation)
-    expected = HeldOutAnswers.of(answers, answers.unseen, threshold=trained.config.unlike.threshold, labels=labels)
+    expected = HeldOutAnswers.of(
+        answers, labels=labels, **unseen_figures(answers.unseen, trained.config.unlike.threshold)
+    )
     found = HeldOutAnswers.model_validate(load_model(tmp_path, CLASSIFIER).metrics["held_out_answers"])
     assert found.confidence is not None
     assert expected.confidence is not None
@@ -167,7 +170,7 @@ def test_the_answers_to_held_out_rows_are_summed_up(tmp_path: Path) -> None:
     assert found.thresholds.label_probability == pytest.approx(expected.thresholds.label_probability, abs=3e-6)
     assert found.thresholds.wrong is not None
     assert found.thresholds.wrong[-1] == sum(
-        answer != label for answer, label in zip(answers.read(), validation.frame["label"], strict=True)
+        answer != label for answer, label in zip(answers.named, validation.frame["label"], strict=True)
     )
 
 

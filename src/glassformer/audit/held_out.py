@@ -154,7 +154,8 @@ def _fitted(predictor: Predictor, rows: Table, fewest: int | None) -> dict[str, 
         device="cpu", work=None, processes=ALONE,
     )  # fmt: skip
     try:
-        lessons, rules = partial(kind.lessons, fewest=fewest), predictor.trained.readers.get("rules")
+        lessons = partial(config.target.part("training").lessons, fewest=fewest)
+        rules = predictor.trained.readers.get("rules")
         learned = learn_readers(prepared, lessons, Silent(), rules=rules)
     except UsageError as error:  # the folder of its body is gone
         raise CannotMeasureError(error.message) from error

@@ -21,7 +21,7 @@ from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.targets.parts import part_of
+from glassformer.targets.parts import folder_of, part_of
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -233,7 +233,7 @@ def _train(
             trained = train_model(
                 begun.sources,
                 begun.recipe,
-                way=part_of(begun.source.task, "training"),
+                family=folder_of(begun.source.task),
                 source=begun.source,
                 init=begun.init,
                 out=out,

@@ -243,7 +243,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         if answers.multilabel and self.predictor_.trained.config.remembered.data.label_columns is not None:
             return answers.given[:, self._order].astype(int)
         if answers.multilabel:
-            return answers.read()
+            return answers.named
         return self.classes_[answers.given[:, self._order].argmax(axis=1)]
 
     def score(self, X: Iterable[Any], y: Iterable[Any], sample_weight: Any = None) -> float:  # noqa: N803
@@ -295,7 +295,7 @@ class TextClassifier(ClassifierMixin, TextEstimator):  # type: ignore[misc] # sc
         answers = self._answer(X)
         needed: BoolArray | None = answers.needs_review if automatic is None else None
         if needed is None:
-            needed = answers.confidences() < self.predictor_.thresholds.rule(automatic or 0.9).below
+            needed = answers.confidences < self.predictor_.thresholds.rule(automatic or 0.9).below
         return needed
 
     def paths(self, X: Iterable[Any]) -> list[tuple[str, float] | None]:  # noqa: N803

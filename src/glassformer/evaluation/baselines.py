@@ -96,16 +96,14 @@ class TfidfBaseline:
     name = "TF-IDF + logistic regression"
     description = "words and word pairs, sublinear TF-IDF, L2 logistic regression"
 
-    def __init__(
-        self, n_classes: int, *, multilabel: bool = False, groups: Shaped[np.ndarray, " n"] | None = None
-    ) -> None:
+    def __init__(self, n_classes: int, *, groups: Shaped[np.ndarray, " n"] | None = None) -> None:
         self.n_classes = n_classes
-        self.multilabel = multilabel
         self.groups = groups if groups is not None and len(np.unique(groups)) > 1 else None
         self.notes: tuple[str, ...] = ()
 
     def fit(self, texts: Sequence[str], labels: Shaped[np.ndarray, "n ..."]) -> "TfidfBaseline":
-        """Fit to labels given as class numbers (n,), or multi-hot (n, n_classes) with `multilabel`."""
+        """Fit to class numbers (n,), or with several labels per text to multi-hot labels (n, n_classes)."""
+        self.multilabel = labels.ndim == 2
         self.features = RowFeatures(texts, word_features)
         self.vectorizer, features = self.features.words[0], self.features.matrix
         folds, chosen_by = self._folds(features, labels)
@@ -130,7 +128,7 @@ class TfidfBaseline:
     def _folds(self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."]) -> tuple[Folds, str]:
         """Return rows to learn from and held-out rows, once or several times, and the words that say so."""
         rows = features.shape[0]
-        work = max(1, features.nnz * (self.n_classes if self.multilabel or self.n_classes > 2 else 1))
+        work = max(1, features.nnz * (self.n_classes if labels.ndim == 2 or self.n_classes > 2 else 1))
         if work > MOST_FOLDED:
             splitter = ShuffleSplit if self.groups is None else GroupShuffleSplit
             cut = splitter(1, test_size=1 / FOLDS, random_state=FOLDS_SEED).split(features, groups=self.groups)
@@ -141,7 +139,7 @@ class TfidfBaseline:
             n_folds = min(FOLDS, len(np.unique(self.groups)))
             whole = list(GroupKFold(n_folds).split(features, groups=self.groups))
             return whole, f"by {n_folds}-fold cross-validation of whole groups"
-        stratified = not self.multilabel
+        stratified = labels.ndim == 1
         n_folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].max()) if stratified else rows)
         if n_folds < 2:
             return [], "as there are too few rows to choose it"
@@ -169,7 +167,7 @@ class TfidfBaseline:
     def _fit_models(
         self, features: csr_matrix, labels: Shaped[np.ndarray, "n ..."], c: float
     ) -> "list[LogisticRegression | int]":
-        targets = list((labels > 0).T) if self.multilabel else [labels]
+        targets = list((labels > 0).T) if labels.ndim == 2 else [labels]
         return [_fit_one(features, target, c) for target in targets]
 
     def _answer(

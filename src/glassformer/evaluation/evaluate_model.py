@@ -30,7 +30,7 @@ from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import Cost, MeasuredRows, Outcome, measures_of
+from glassformer.evaluation.measured import MeasuredRows, Outcome, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import TOO_GOOD, counted_of, effect_of, seen_rows, shared, split_again
@@ -193,11 +193,9 @@ def measure_model(
         model=model_summary(trained, folder),
         baselines=baselines,
         readers=part.readers(predictor, scores, len(texts)),
-        cost=Cost(
-            fit_seconds=config.training_seconds,
-            predict_seconds=predict_seconds,
-            size_bytes=sum(path.stat().st_size for path in (*map(folder.joinpath, names), *files_of_readers(folder))),
-        ),
+        fit_seconds=config.training_seconds,
+        predict_seconds=predict_seconds,
+        size_bytes=sum(path.stat().st_size for path in (*map(folder.joinpath, names), *files_of_readers(folder))),
         dropped=dropped_rows(table),
         notes=notes,
         command=command,
@@ -265,7 +263,7 @@ def learnable(seen: Splits, measured: Table, trained: TrainedModel) -> tuple[Tab
     notes = []
     if both := shared(measured, train):
         whose = "the training of its teacher" if "teacher" in trained.config.data else "training"
-        effect = effect_of(both, measured, bounded=measures_of(trained.config).counts_rows)
+        effect = effect_of(both, measured, trained.config)
         notes.append(f"{counted_of(both, measured)} also in {whose}; {effect}")
     if validation is None:
         return train, notes

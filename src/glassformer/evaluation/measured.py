@@ -14,7 +14,6 @@ import polars as pl
 from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
-from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.doubtful_rows import doubtful_rows
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import RESAMPLES, Draws
@@ -28,37 +27,21 @@ from glassformer.readers.rules.reader import RulesReader
 
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What a contestant costs. None: it was not measured."""
-
-    fit_seconds: float | None = None
-    predict_seconds: float | None = None
-    size_bytes: int | None = None
+Alone = Mapping[str, Array | None]
+"""The answers of each reader alone to the measured rows, calibrated by itself. None: it is not asked."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outcome(Cost):
-    """The answers of the model, of a reader or of a baseline on the measured rows, and their cost."""
+class Outcome:
+    """The answers of the model, of a reader or of a baseline on the measured rows, and what they cost, if known."""
 
     name: str
     description: str
     answers: Array
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+    size_bytes: int | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ReaderOutcome:
-    """The answers of a reader alone on the measured rows, calibrated by itself.
-
-    `answers` is None if the model does not ask this reader: its weight is 0.
-    """
-
-    reader: str
-    answers: Array | None
-    description: str = "a reader of the model"
 
 
 class Baseline(Protocol):
@@ -91,9 +74,10 @@ class MeasuredRows(ABC):
     changes: ClassVar[type[Robustness[Any]]]
     doubted: ClassVar[tuple[str, type[DoubtfulRows[Any]]]]
     """The field of the evaluation with doubtful rows, and their record."""
+    readers_in_words: ClassVar[Mapping[str, str]] = {}
+    """What the readers of glassformer are."""
     transformer: ClassVar[str] = TRANSFORMER
     """What the duel calls a model that has one reader."""
-    truths: ClassVar[str] = "labels"
     counts_rows: ClassVar[bool] = True
     """Whether the leading figure is a share of the rows."""
 
@@ -130,35 +114,6 @@ class MeasuredRows(ABC):
         }
         known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
         return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, ...]:
-        """The shape that answers must have."""
-
-    @property
-    def scores(self) -> Array:
-        """What the answers were made of; it must be finite."""
-        return self.answers
-
-    def check(self, answers: Mapping[str, Array]) -> None:
-        """Raise an error if there are no rows, sizes do not match, or scores are NaN or infinite."""
-        count = len(self.truth)
-        if count == 0:
-            raise UsageError(
-                "There is no labelled row to evaluate on; give a table with at least one text and its label."
-            )
-        for what, found in {"logits": self.scores, **answers}.items():
-            if found.shape != self.shape:
-                expected = " × ".join([f"{count:,} rows", *(f"{size:,} classes" for size in self.shape[1:])])
-                raise GlassformerError(f"{what}: expected {expected}, got {found.shape}.")
-        if not len(self.texts) == len(self.rows) == count:
-            raise GlassformerError(
-                f"{count:,} {self.truths}, {len(self.texts):,} texts and {len(self.rows):,} row numbers do not match."
-            )
-        if not np.isfinite(self.scores).all():
-            bad = int((~np.isfinite(self.scores.reshape(count, -1)).all(axis=1)).sum())
-            raise GlassformerError(f"The model gave NaN or infinite logits for {bad:,} of {count:,} rows.")
 
     def contestant(self, outcome: Outcome) -> Any:
         about = {name: value for name, value in vars(outcome).items() if name != "answers"}
@@ -244,7 +199,7 @@ class MeasuredRows(ABC):
 
     @classmethod
     @abstractmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
         """Return the answers of each reader alone. Nothing if there is one reader."""
 
     @classmethod

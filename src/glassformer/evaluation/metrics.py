@@ -50,7 +50,7 @@ def measure(
         accuracy=share_right(correct_rows(probs, labels, costs), **draws),
         macro_f1=_macro_f1(patterns, row_counts, **draws),
         macro=_as_scores([float(_macro(score[None], counts)[0]) for score in per_class]),
-        weighted=_as_scores([_weighted(score, counts[0, 1]) for score in per_class]),
+        weighted=_as_scores(per_class @ counts[0, 1] / max(counts[0, 1].sum(), 1)),
         micro=_as_scores(_scores(counts.sum(axis=2, keepdims=True))[:, 0, 0]) if multilabel else None,
         per_class=tuple(
             ClassScores(
@@ -200,10 +200,6 @@ def _macro(scores: Float[np.ndarray, "r c"], counts: Shaped[np.ndarray, "r 3 c"]
     occurs = (counts[:, 1] + counts[:, 2]) > 0
     total = np.where(occurs, scores, 0).sum(axis=1)
     return total / np.maximum(occurs.sum(axis=1), 1)
-
-
-def _weighted(scores: Float[np.ndarray, " c"], support: Int[np.ndarray, " c"]) -> float:
-    return float(scores @ support / max(int(support.sum()), 1))
 
 
 def _as_scores(values: Sequence[float] | NDArray[np.float64]) -> Scores:

@@ -17,7 +17,6 @@ from glassformer.evaluation.verdict import share, signed
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
 from glassformer.training.loop import NotANumberError
-from glassformer.training.run import Way
 
 
 class Figure(Record):
@@ -57,7 +56,7 @@ class Judge(ABC):
     """Rates the answers of models of a kind. A value of a row is what its answer adds to the mean that is a figure."""
 
     kind: ClassVar[str]
-    way: ClassVar[Way]
+    """The folder of `targets/` with the kind of answer."""
     figures: ClassVar[tuple[Figure, ...]]
     lowest: ClassVar[float]
     """The lowest value of the first figure. The highest is 1."""

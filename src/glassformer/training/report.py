@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from glassformer.data.arrays import Array, some_of
 from glassformer.data.languages import languages_of
 from glassformer.data.splits import fingerprint
@@ -16,13 +18,14 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
 from glassformer.evaluation.intervals import worth_of_folds
-from glassformer.evaluation.measured import Cost, MeasuredRows, ReaderOutcome, measures_of
+from glassformer.evaluation.measured import Alone, MeasuredRows, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import NextStep
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.training.preparation import Prepared
+from glassformer.training.readers import LearnedReaders
 
 MOST_MEASURED, MOST_ANSWERS = 20_000, 400_000
 """Rows, and rows times scores. More of them would cost time and memory, and hardly change the figures."""
@@ -46,6 +49,15 @@ class HeldOut(ABC):
     places: Array
     folds: int = 1
 
+    @staticmethod
+    def where(prepared: Prepared, learned: LearnedReaders | None) -> dict[str, Any]:
+        """Return which rows a run held out: `table`, `places` and `folds`."""
+        if prepared.splits.validation is None and learned is not None:
+            places = np.concatenate([fold.held_out for fold in learned.folds])
+            return {"table": prepared.splits.train, "places": places, "folds": len(learned.folds)}
+        table = prepared.splits.validation or prepared.splits.train
+        return {"table": table, "places": np.arange(table.frame.height)}
+
     @property
     def worth(self) -> float:
         """The share of them that tells something of its own (see `Draws`)."""
@@ -56,7 +68,7 @@ class HeldOut(ABC):
         """Return some of the rows with the answers of the model."""
 
     @abstractmethod
-    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> list[ReaderOutcome]:
+    def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:
         """Return the answers of each reader alone, also of one that the model does not ask."""
 
     @abstractmethod
@@ -113,7 +125,7 @@ def measure_held_out(
         ),
         model=model_summary(trained, folder),
         readers=held_out.alone(trained, rows, which),
-        cost=Cost(fit_seconds=config.training_seconds),
+        fit_seconds=config.training_seconds,
         dropped=[dropped for each in splits.tables for dropped in dropped_rows(each)],
         notes=[*held_out.table.notes, *splits.notes, *([drawn] if len(which) < count else [])],
     )

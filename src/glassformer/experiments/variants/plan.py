@@ -17,6 +17,7 @@ from glassformer.errors import UsageError
 from glassformer.experiments.judging import Judge
 from glassformer.models.build import parameter_count
 from glassformer.models.model_config import SEEDS, ModelConfig
+from glassformer.targets.parts import part
 from glassformer.training.preparation import recipe_for_inputs
 from glassformer.training.recipe import Recipe, load_recipe, parse_overrides
 
@@ -206,7 +207,7 @@ def check_buildable(variants: Sequence[Variant], cut: Cut) -> None:
         recipe = variant.recipe
         key = json.dumps([recipe.tokenizer.model_dump(mode="json"), recipe.validation.model_dump(mode="json")])
         if key not in sizes:
-            prepared = cut.judge.way.prepare(cut.sources, recipe)
+            prepared = part(cut.judge.kind, "training").prepare(cut.sources, recipe)
             sizes[key] = prepared.tokenizer.vocab_size, len(prepared.labels.names)
         try:
             parameter_count(recipe_for_inputs(recipe, cut.sources, None).model, *sizes[key])

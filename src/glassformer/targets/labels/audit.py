@@ -14,12 +14,8 @@ from glassformer.labels.learning_curve import right_rows
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.targets.labels.target import Labels
-from glassformer.targets.labels.training_readers import lessons_of
 from glassformer.targets.probabilities import probabilities
 from glassformer.training.preparation import Prepared
-
-lessons = lessons_of
-"""Returns what the readers of a run learn. It takes `fewest`: see `fit_counting`."""
 
 
 def truth(config: FolderConfig, table: Table) -> Array:

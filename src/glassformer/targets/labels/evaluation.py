@@ -19,7 +19,7 @@ from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.drift_table import label_figures
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
-from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
+from glassformer.evaluation.measured import Alone, Baseline, MeasuredRows, Outcome, by_text
 from glassformer.evaluation.metrics import confidences, confusion_counts, correct_rows, measure, reliability
 from glassformer.evaluation.ranking import class_curves, class_thresholds, ranking
 from glassformer.evaluation.ranks import ranks_of
@@ -56,14 +56,6 @@ from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
-_DESCRIPTIONS = {
-    "counting": "the model’s logistic regression on n-grams of words and characters",
-    "body": "the model’s logistic regression on the mean of the vectors of words",
-    "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
-    "rules": "the rules of the model’s file, without its other readers",
-    "transformer": "the model without the readers beside its transformer",
-}
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelledRows(MeasuredRows):
@@ -78,6 +70,13 @@ class LabelledRows(MeasuredRows):
 
     record: ClassVar = LabelEvaluation
     contestants: ClassVar = LabelContestant
+    readers_in_words: ClassVar = {
+        "counting": "the model’s logistic regression on n-grams of words and characters",
+        "body": "the model’s logistic regression on the mean of the vectors of words",
+        "encoder": "the model’s logistic regression on the vectors of a pre-trained encoder",
+        "rules": "the rules of the model’s file, without its other readers",
+        "transformer": "the model without the readers beside its transformer",
+    }
     duels: ClassVar = Duel[LabelContestant, LabelComparison]
     changes: ClassVar = Robustness[TextChange]
     doubted: ClassVar = ("label_doubts", DoubtfulRows[DoubtfulLabel])
@@ -95,14 +94,6 @@ class LabelledRows(MeasuredRows):
     def costs(self) -> Costs | None:
         """What wrong answers cost, if the answers follow that."""
         return self.target.rule
-
-    @property
-    def scores(self) -> Array:
-        return self.logits
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return len(self.truth), self.target.width
 
     def right(self, answers: Array, places: IntArray | None = None) -> Array:
         truth = self.truth if places is None else self.truth[places]
@@ -279,24 +270,22 @@ class LabelledRows(MeasuredRows):
         return cls.of(predictor.trained, table, truth, thresholds=thresholds, **about)
 
     @classmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
         config = predictor.trained.config
         multilabel = config.target.multilabel
         if config.readers is None:
-            return []
+            return {}
         weighed = predictor.weighed(scores, rows)
-        outcomes = []
-        for reader, settings in config.readers.root.items():
-            probs = None
-            if settings.weight:
-                probs = probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
-            outcomes.append(reader_alone(reader, probs))
-        return outcomes
+        return {
+            reader: probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
+            if settings.weight
+            else None
+            for reader, settings in config.readers.root.items()
+        }
 
     @classmethod
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        n_classes, multilabel = config.n_classes, config.target.multilabel
-        return [MajorityBaseline(n_classes), TfidfBaseline(n_classes, multilabel=multilabel, groups=groups)]
+        return [MajorityBaseline(config.n_classes), TfidfBaseline(config.n_classes, groups=groups)]
 
     @classmethod
     def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:
@@ -319,10 +308,3 @@ def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[
     """Return the first change that turned the answer, for each of the shortest such texts."""
     first = {int(places[i]): int(i) for i in np.flatnonzero(differs)[::-1]}
     return [first[place] for place in sorted(first, key=lambda place: (lengths[first[place]], place))[:EXAMPLES]]
-
-
-def reader_alone(reader: str, probs: Array | None) -> ReaderOutcome:
-    """Return the probabilities of a reader alone, None if it is not asked."""
-    return ReaderOutcome(
-        reader=reader, answers=probs, description=_DESCRIPTIONS.get(reader, "a reader of another package")
-    )

@@ -19,7 +19,6 @@ from glassformer.evaluation.metrics import correct_rows, losses
 from glassformer.evaluation.record import Estimate
 from glassformer.experiments.judging import Figure, Judge, Rating
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.targets.labels import training
 
 _FEWEST_OF_CLASS = 2  # rows to learn from: see `LabelSet`
 
@@ -28,7 +27,6 @@ class LabelJudge(Judge):
     """Rates labels. A row is right (1) or wrong (0), and has a log loss in nats."""
 
     kind = "labels"
-    way = training.PART
     figures = (
         Figure(key="accuracy", name="accuracy"),
         Figure(key="log_loss", name="log loss", lower_is_better=True, decides=True),

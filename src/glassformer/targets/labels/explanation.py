@@ -74,7 +74,7 @@ class AskedLabel(Asked):
         if others:
             direction[others[0]] = -1
         return cls(
-            prediction=answers.read()[0],
+            prediction=answers.named[0],
             direction=direction / target.temperature,
             number=first,
             label=labels[first],
@@ -168,8 +168,8 @@ class AskedLabel(Asked):
 
     def after(self, answers: LabelAnswers) -> dict[str, Any]:
         return {
-            "prediction": answers.read()[0],
-            "confidence": float(answers.confidences()[0]),
+            "prediction": answers.named[0],
+            "confidence": float(answers.confidences[0]),
             "probability": float(answers.probs[0, self.number]),
         }
 

@@ -22,7 +22,7 @@ LEAST_AGREEMENT, MOST_F1_LOST = 0.995, 0.005
 def compared(config: FolderConfig, ours: Any, theirs: Any, rows: Table) -> dict[str, Any]:
     """Compare the answers of a model, and then those of its export, to rows whose labels are known."""
     labels, names = config.label_set.encode(rows), config.label_set.names
-    same = [first == second for first, second in zip(ours.read(), theirs.read(), strict=True)]
+    same = [first == second for first, second in zip(ours.named, theirs.named, strict=True)]
     f1, exported = (
         measure(each.probs, labels, names, costs=each.costs, resamples=1).macro.f1 for each in (ours, theirs)
     )

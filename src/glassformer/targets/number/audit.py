@@ -14,10 +14,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
 from glassformer.readers.counting.ridge import strata_of
 from glassformer.targets.number.target import Number, number_of
-from glassformer.targets.number.training import PART as TRAINING
 from glassformer.targets.number.training import PreparedNumber
-from glassformer.training.preparation import Prepared
-from glassformer.training.readers import Lessons
 
 
 def truth(config: FolderConfig, table: Table) -> Array:
@@ -34,11 +31,7 @@ def prepared(config: FolderConfig, **fields: Any) -> PreparedNumber:
     return PreparedNumber(labels=LabelSet(names=(target.column,)), scale=target.scale, **fields)
 
 
-def lessons(prepared: Prepared, *, fewest: int | None) -> Lessons:  # noqa: ARG001 (ridge regression keeps all n-grams)
-    return TRAINING.lessons(prepared)
-
-
-def losses(target: Number, scores: Array, truth: Array, temperature: float | None) -> DoubleArray:  # noqa: ARG001
+def losses(target: Number, scores: Array, truth: Array, temperature: float | None = None) -> DoubleArray:  # noqa: ARG001
     """Return the squared error of each text, in squared deviations of the training rows: (texts,)."""
     off: DoubleArray = scores[:, 0].astype(np.float64) + target.bias - truth
     return off**2

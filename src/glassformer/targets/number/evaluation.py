@@ -17,7 +17,7 @@ from glassformer.data.wording import counted, short
 from glassformer.errors import quoted
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import bootstrap_mean, share_right
-from glassformer.evaluation.measured import Baseline, MeasuredRows, Outcome, ReaderOutcome, by_text
+from glassformer.evaluation.measured import Alone, Baseline, MeasuredRows, Outcome, by_text
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.result import Comparison, Contestant, Duel
 from glassformer.evaluation.robustness import EXAMPLES, SEED
@@ -70,7 +70,13 @@ class NumberedRows(MeasuredRows):
     changes: ClassVar = Robustness[NumberTextChange]
     doubted: ClassVar = ("doubts", DoubtfulRows[DoubtfulNumber])
     transformer: ClassVar = TWO_READERS
-    truths: ClassVar = "numbers"
+    readers_in_words: ClassVar = {
+        "counting": "ridge regression on n-grams",
+        "body": "ridge regression on word vectors",
+        "encoder": "ridge regression on the vectors of a pre-trained encoder",
+        "rules": "the rules of a file",
+        "transformer": "the transformer",
+    }
     counts_rows: ClassVar = False
 
     target: Number
@@ -83,10 +89,6 @@ class NumberedRows(MeasuredRows):
     @property
     def answers(self) -> Numbers:
         return self.values
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (len(self.truth),)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         ranked = self.ranked.get(outcome.name)
@@ -283,7 +285,7 @@ class NumberedRows(MeasuredRows):
         return cls.of(predictor.trained, table, truth, values=values, distances=distances, **about)
 
     @classmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> list[ReaderOutcome]:  # noqa: ARG003
+    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:  # noqa: ARG003
         """Return the answers of each reader, with the bias and weight that fit the held-out rows of training."""
         config = predictor.trained.config
         names, target = config.weights if config.readers is None else config.readers.root, number_of(config.target)
@@ -293,9 +295,7 @@ class NumberedRows(MeasuredRows):
         for name, reader in predictor.trained.readers.items():
             if name in scores and not reader.weighed:
                 alone[name] = target.values(target.decided({name: scores[name].astype(target.precision)}))
-        if len(names) < 2 or all(answers is None for answers in alone.values()):
-            return []
-        return [ReaderOutcome(reader=name, answers=answers) for name, answers in alone.items()]
+        return {} if len(names) < 2 or all(answers is None for answers in alone.values()) else alone
 
     @classmethod
     def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:  # noqa: ARG003

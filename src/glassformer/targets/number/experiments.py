@@ -16,7 +16,6 @@ from glassformer.experiments.judging import Figure, Judge, Rating
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.counting.ridge import strata_of
-from glassformer.targets.number import training
 from glassformer.targets.number.evaluation_metrics import difference_in_r2, r2_of
 from glassformer.targets.number.held_out import HeldOutNumbers
 
@@ -25,7 +24,6 @@ class NumberJudge(Judge):
     """Rates numbers. The value of a row is 1 − its squared error / the variance of the rows: R² is the mean."""
 
     kind = "number"
-    way = training.PART
     figures = (
         Figure(key="r2", name="R²", decides=True),
         Figure(key="mae", name="mean absolute error", lower_is_better=True, in_unit=True),

@@ -6,16 +6,8 @@ from typing import Any
 
 from glassformer.data.wording import counted, figure, short
 from glassformer.prediction.model_folder import TrainedModel
+from glassformer.targets.number.evaluation import NumberedRows
 from glassformer.targets.number.target import number_of
-
-_AS_PART = {
-    "counting": "ridge regression on n-grams",
-    "body": "ridge regression on word vectors",
-    "encoder": "ridge regression on the vectors of a pre-trained encoder",
-    "rules": "the rules of a file",
-    "transformer": "the transformer",
-}
-
 
 KIND, COLUMN = "model of a number", "number"
 LIMITS = "Only such rows taught it what to answer. On texts of another kind, language or time its answers mean little."
@@ -35,7 +27,9 @@ def readers(trained: TrainedModel) -> list[str]:
     if trained.config.answers_by_counting:
         return ["Answers by counting n-grams alone (ridge regression)."]
     weights = {name: weight for name, weight in trained.config.weights.items() if weight}
-    parts = {_AS_PART.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()}
+    parts = {
+        NumberedRows.readers_in_words.get(name, f"the reader `{name}`"): weight for name, weight in weights.items()
+    }
     if len(parts) == 1:
         return [f"Answers by {next(iter(parts))} alone."]
     silent = " The transformer is not asked." if trained.config.transformer_is_silent else ""
