@@ -16,6 +16,7 @@ from glassformer.exporting.export import export
 from glassformer.exporting.formats import FORMATS, Format
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.folder_names import RECORD_FILE
+from glassformer.prediction.verify import verify
 from tests.exporting.samples import from_scratch, saved
 
 FILES = {
@@ -89,7 +90,7 @@ def test_files_of_others_are_never_replaced(model: Path) -> None:
 @pytest.mark.parametrize(
     ("out", "words"),
     [
-        *(("model/config.json", "is a file"), ("none/out", "no folder .*none, in which out could be")),
+        ("model/config.json", "is a file"),
         *(("loop", "loop is a link that leads nowhere; remove it"), ("lost", "lost is a link that leads nowhere")),
     ],
 )
@@ -98,6 +99,13 @@ def test_places_that_cannot_be_written_to(out: str, words: str, model: Path, tmp
     (tmp_path / "lost").symlink_to("gone/out")
     with pytest.raises(UsageError, match=words):
         export(model, tmp_path / out, to="transformers")
+
+
+def test_the_folders_above_are_made_as_train_makes_them(model: Path, tmp_path: Path) -> None:
+    export(model, tmp_path / "a" / "b" / "out", to="transformers")
+    assert not verify(tmp_path / "a" / "b" / "out").damaged
+    with pytest.raises(GlassformerError, match="could not be written"):
+        export(model, model / "config.json" / "out", to="transformers")
 
 
 def test_an_unknown_format(model: Path, tmp_path: Path) -> None:

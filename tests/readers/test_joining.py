@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_softmax, softmax
 
 from glassformer.prediction.calibration import fit_temperature
-from glassformer.readers.joining import join
+from glassformer.readers.joining import Joined, join
 from glassformer.readers.reader import DECIDING, HEAVIEST
 
 RNG = np.random.default_rng(3)
@@ -124,3 +124,31 @@ def test_the_weight_of_a_leading_reader_is_a_mean_over_two_models() -> None:
     expected = knows * ones[best[0]] + (1 - knows) * ones[without.argmax()], knows * others[best[1]]
     assert 0.2 < knows < 0.8
     assert join([counting, leads], labels, multilabel=False, leading=1).weights == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("leading", [None, 1])
+def test_how_frequent_labels_are_is_said_once(leading: int | None) -> None:
+    labels = (np.arange(10) < 2).astype(int)
+    prior = np.log([0.8, 0.2])
+    both = [np.tile(prior, (10, 1))] * 2  # readers that know nothing else
+
+    def answered(joined: Joined) -> float:
+        return float(softmax((sum(joined.weights) + joined.prior) * prior)[0])
+
+    twice = join(both, labels, multilabel=False, leading=leading)
+    assert twice.prior == 0
+    once = join(both, labels, multilabel=False, leading=leading, prior=prior)
+    assert answered(once) == pytest.approx(0.8, abs=0.003)
+    assert answered(twice) > 0.82
+    none = join([each[:0] for each in both], labels[:0], multilabel=False, leading=leading, prior=prior)
+    assert sum(none.weights) + none.prior == pytest.approx(1)
+    assert join(both[:1], labels, multilabel=False, prior=prior) == join(both[:1], labels, multilabel=False)
+
+
+def test_many_rows_say_how_much_of_the_prior_readers_hold() -> None:
+    labels = (RNG.random(4000) < 0.2).astype(int)
+    knows = np.eye(2)[labels] + RNG.normal(size=(4000, 2))  # without the prior
+    prior = np.log([0.8, 0.2])
+    joined = join([knows, RNG.normal(size=(4000, 2))], labels, multilabel=False, prior=prior)
+    assert joined.prior == pytest.approx(1, abs=0.2)
+    assert joined.loss < join([knows, RNG.normal(size=(4000, 2))], labels, multilabel=False).loss - 400

@@ -1,3 +1,4 @@
+import itertools
 import math
 import signal
 import threading
@@ -18,7 +19,7 @@ from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
-from glassformer.training.optimizers import learning_rate
+from glassformer.training.optimizers import build_optimizers, learning_rate
 from glassformer.training.precision import computes_in_bfloat16
 from glassformer.training.task import Examples
 from glassformer.training.training_config import TrainingConfig
@@ -72,6 +73,21 @@ def test_learns_and_reports(multilabel: bool) -> None:
     assert all(0 <= report.padding < 1 and report.speed > 0 and report.unit == "texts" for report in memory.steps)
     assert memory.steps[-1].seconds_left == pytest.approx(0)
     assert memory.steps[0].seconds_left > 0
+
+
+def test_what_is_done_once_does_not_count_as_the_time_of_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count(0.0, 0.001)
+
+    def slow(*arguments: Any) -> Any:
+        nonlocal clock
+        clock = itertools.count(1e6, 0.001)  # importing PyTorch's compiler takes long
+        return build_optimizers(*arguments)
+
+    monkeypatch.setattr("glassformer.training.loop.build_optimizers", slow)
+    monkeypatch.setattr("glassformer.training.loop.time.perf_counter", lambda: next(clock))
+    memory = Memory()
+    trainer(config(), observer=memory).run()
+    assert 0 < memory.steps[0].seconds < 1
 
 
 @pytest.mark.parametrize("multilabel", [False, True])

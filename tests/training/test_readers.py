@@ -168,14 +168,14 @@ def test_weights_are_those_of_stacking_if_the_transformer_is_worth_it() -> None:
         truth=labels,
         row_weights=np.ones(400, np.float32),
     )
-    readers, temperature, found = weigh_readers(counting, transformer)
+    readers, temperature, found, _ = weigh_readers(counting, transformer)
     expected = join([held_out, transformer], labels, multilabel=False).weights
     assert (readers.counting.weight, readers.transformer.weight) == expected
     assert temperature == pytest.approx(1, abs=0.1)
     right = correct_rows(expected[0] * held_out + expected[1] * transformer, labels)
     assert found["accuracy"] == pytest.approx(right.mean())
     noise = rng.normal(size=(400, 2)).astype(np.float32)
-    readers, _, found = weigh_readers(counting, noise)
+    readers, _, found, _ = weigh_readers(counting, noise)
     assert readers.transformer.weight == 0
     assert found["gain_in_nats"] < 3.32
 
@@ -200,7 +200,7 @@ def test_the_gain_must_be_beyond_chance(
         truth=np.arange(60) % 2,
         row_weights=np.where(np.arange(60) % 2, weights, 1.0).astype(np.float32),
     )
-    readers, _, _ = weigh_readers(counting, held_out)
+    readers, *_ = weigh_readers(counting, held_out)
     assert (readers.transformer.weight > 0) is trusted
 
 
@@ -212,7 +212,7 @@ def test_counting_that_is_worse_than_chance_says_almost_nothing() -> None:
     counting = LearnedReaders(
         fitted={"counting": fitted}, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32)
     )
-    readers, _, _ = weigh_readers(counting, None)
+    readers, *_ = weigh_readers(counting, None)
     assert 0 < readers.counting.weight <= 0.001
 
 
@@ -243,7 +243,8 @@ def test_rules_are_added_to_calibrated_scores_and_rows_that_they_decide_have_no_
 
 def test_a_reader_that_leads_weighs_more_by_few_rows() -> None:
     reader = fit_counting("tfidf", ["a", "b"] * 10, np.arange(20) % 2, n_classes=2, folds=[_fold()]).reader
-    encoder = object.__new__(EncoderReader)
+    nothing: Any = None
+    encoder = EncoderReader(encoder=nothing, weights=np.zeros((1, 2), np.float32), bias=np.zeros(2, np.float32))
     labels = np.arange(8) % 2
     knows = np.eye(2, dtype=np.float32)[labels]
     fitted = {
@@ -253,6 +254,30 @@ def test_a_reader_that_leads_weighs_more_by_few_rows() -> None:
     learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(8, np.float32))
     weights = weigh_readers(learned, None)[0].weights
     assert weights["encoder"] - weights["counting"] == pytest.approx(0.75, abs=0.05)  # they know the same
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_scores_of_readers_are_shifted_so_that_their_sum_has_the_prior_once(several: bool) -> None:
+    rng = np.random.default_rng(0)
+    labels = (rng.random((40, 2)) < [0.1, 0.6]).astype(np.uint8) if several else (np.arange(40) < 8).astype(int)
+    texts = [str(rng.choice(["good", "bad", "so so"])) for _ in range(40)]
+    readers = {
+        "counting": fit_counting("tfidf", texts, labels, n_classes=2, folds=[_fold()]).reader,
+        "body": fit_counting("nb", texts, labels, n_classes=2, folds=[_fold()]).reader,
+    }
+    fitted = {
+        name: FittedReader(reader=each, held_out=each.scores(texts), seconds=0.0) for name, each in readers.items()
+    }
+    learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32))
+    weights, _, _, shifted = weigh_readers(learned, None)
+    often = labels.sum(axis=0) if several else np.bincount(labels)
+    prior = np.log(often + 0.5) - (np.log(40 - often + 0.5) if several else np.log(often + 0.5).mean())
+    joined = join([*learned.held_out.values()], labels, multilabel=several, prior=prior)
+    assert abs(joined.prior) > 0.05
+    more = [weights[name].weight * (shifted.held_out[name] - learned.held_out[name]) for name in readers]
+    np.testing.assert_allclose(sum(more), np.tile(joined.prior * prior, (40, 1)), atol=1e-5)
+    for each in shifted.fitted.values():
+        np.testing.assert_allclose(each.reader.scores(texts), each.held_out, atol=1e-5)
 
 
 def test_a_reader_that_is_right_more_often_than_all_together_is_named() -> None:
@@ -266,7 +291,7 @@ def test_a_reader_that_is_right_more_often_than_all_together_is_named() -> None:
             for name, scores in (("counting", 0.1 * sure), ("body", other))
         }
         learned = LearnedReaders(fitted=fitted, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32))
-        readers, _, figures = weigh_readers(learned, None)
+        readers, _, figures, _ = weigh_readers(learned, None)
         assert figures["more_often_right"] == ("counting" if told else None)
         said = "The weights give the lowest log loss, but counting alone is right more often here. "
         assert (said in readers_in_words(readers, figures)) == told
@@ -286,7 +311,7 @@ def test_if_the_held_out_rows_contradict_all_readers_the_first_one_answers() -> 
     both = LearnedReaders(
         fitted={"counting": fitted, "body": fitted}, folds=[_fold()], truth=labels, row_weights=np.ones(40, np.float32)
     )
-    readers, _, _ = weigh_readers(both, None)
+    readers, *_ = weigh_readers(both, None)
     assert {name: weight for name, weight in readers.weights.items() if weight} == {"counting": pytest.approx(0.001)}
 
 

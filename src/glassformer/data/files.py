@@ -55,7 +55,7 @@ def folder_written_aside(path: Path) -> Iterator[Path]:
     remove_left(path)
     aside, before = aside_of(path), path.with_name(f".{path.name}.replaced-{os.getpid()}")
     try:
-        aside.mkdir()
+        aside.mkdir(parents=True)
         yield aside
         if path.exists():  # a folder with files in it cannot be replaced in one step
             path.replace(before)

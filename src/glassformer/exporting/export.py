@@ -77,16 +77,13 @@ def check_out(out: Path, *, overwrite: bool) -> None:
     """Refuse a path that no folder can be written to, and to lose files.
 
     Raises:
-        UsageError: `out` has no name, is a file or a link that leads nowhere, is in a folder that does not exist, or
-            holds files that must not be replaced.
+        UsageError: `out` has no name, is a file or a link that leads nowhere, or holds files that must not be replaced.
     """
     if out.name in ("", ".."):
         raise UsageError(f"`out=`: {out} is replaced as a whole; name a folder in it, such as {out / 'exported'}")
     check_link(out)
     if out.exists() and not out.is_dir():
         raise UsageError(f"`out=`: {out} is a file; name a folder")
-    if not out.absolute().parent.is_dir():
-        raise UsageError(f"`out=`: there is no folder {out.parent}, in which {out.name} could be written")
     if not out.is_dir() or not any(out.iterdir()):
         return
     if not (out / RECORD_FILE).is_file():

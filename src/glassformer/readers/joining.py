@@ -20,10 +20,11 @@ _STEP = 1e-4  # in weights, to measure how fast the slope of the loss changes
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """The result of `join`: the weight of each reader, and the summed loss of the joint answers in nats."""
+    """The result of `join`: the weight of each reader and of the prior, and the summed loss of the answers in nats."""
 
     weights: tuple[float, ...]
     loss: float
+    prior: float = 0.0
 
 
 def join(
@@ -34,6 +35,7 @@ def join(
     row_weights: Array | None = None,
     fixed: Array | None = None,
     leading: int | None = None,
+    prior: Array | None = None,
 ) -> Joined:
     """Find the weights w_r ≥ 0 that minimise the negative log likelihood of Σ_r w_r · logits_r.
 
@@ -50,12 +52,18 @@ def join(
         leading: the number of a reader that has read far more than these rows. Before held-out rows, it counts about
             three times as much as each other one. The weights are means over two models, one of which leaves this
             reader out. Each counts by how likely it is: Laplace's approximation (MacKay 1992, §2.3), odds of 4 to 1.
+        prior: (n_classes,) the log odds of the labels before a text is read. The logits of each reader hold them, so a
+            sum of several would hold them too often. It gets one more weight, which is about 1 less those of the
+            readers: what is known of a text without any known word is the prior, once.
     """
     first = logits[0] if fixed is None else fixed
     beside = np.zeros(first.shape) if fixed is None else fixed.astype(np.float64)
-    together = np.stack([each.astype(np.float64) for each in logits]) if logits else np.zeros((0, *first.shape))
-    readers, rows = together.shape[:2]
-    weigh = np.ones(rows) if row_weights is None else row_weights.astype(np.float64)
+    readers, weighed = len(logits), [*logits]
+    if prior is not None and readers > 1:
+        weighed.append(np.broadcast_to(prior, first.shape))
+    once = len(weighed) > readers
+    together = np.stack([each.astype(np.float64) for each in weighed]) if readers else np.zeros((0, *first.shape))
+    weigh = np.ones(len(first)) if row_weights is None else row_weights.astype(np.float64)
     if fixed is not None:
         weigh = np.where(open_rows(fixed), weigh, 0)
     truth = (labels > 0).astype(np.float64) if multilabel else np.eye(together.shape[2])[labels]
@@ -63,25 +71,33 @@ def join(
     def loss(weights: Array) -> tuple[float, Array]:
         total = np.tensordot(weights, together, axes=1) + beside
         likely, gradient = likelihood(total, truth, multilabel=multilabel)
-        slopes = together.reshape(readers, first.size) @ (gradient * weigh[:, None]).reshape(-1)
+        slopes = together.reshape(len(together), first.size) @ (gradient * weigh[:, None]).reshape(-1)
         return -float(likely @ weigh), slopes
+
+    def fit(means: Array, deviation: float = _DEVIATION) -> tuple[Array, float]:
+        """Fit the weights of the readers whose mean is not 0, and that of the prior."""
+        bounds = [(0.0, HEAVIEST if mean else 0.0) for mean in means] + [(-HEAVIEST, HEAVIEST)] * once
+        return _fit(loss, np.append(means, [1 - means.sum()] * once), bounds, deviation)
 
     if not readers:
         return Joined(weights=(), loss=round(loss(np.zeros(0))[0], 6))
-    heaviest = np.full(readers, HEAVIEST)
     if leading is None or readers == 1:
-        weights, _ = _fit(loss, np.full(readers, readers**-0.5), heaviest, 1.0 if readers == 1 else _DEVIATION)
+        weights, _ = fit(np.full(readers, readers**-0.5), 1.0 if readers == 1 else _DEVIATION)
     else:
         leads = np.arange(readers) == leading
-        weights, likely = _fit(loss, np.where(leads, _LEADING, _LED), heaviest, _DEVIATION)
-        others, without = _fit(loss, np.where(leads, 0, _LED), np.where(leads, 0, HEAVIEST), _DEVIATION)
+        weights, likely = fit(np.where(leads, _LEADING, _LED))
+        others, without = fit(np.where(leads, 0, _LED))
         weights = others + expit(np.log(_KNOWS) + likely - without) * (weights - others)
     weights = weights.round(6)  # the digits beyond differ between machines
-    return Joined(weights=tuple(map(float, weights)), loss=round(loss(weights)[0], 6))
+    found = tuple(map(float, weights))
+    return Joined(weights=found[:readers], loss=round(loss(weights)[0], 6), prior=found[-1] if once else 0.0)
 
 
 def _fit(
-    loss: Callable[[Array], tuple[float, Array]], means: Array, heaviest: Array, deviation: float
+    loss: Callable[[Array], tuple[float, Array]],
+    means: Array,
+    bounds: Sequence[tuple[float, float]],
+    deviation: float,
 ) -> tuple[Array, float]:
     """Return the weights, and the log of how likely the labels are, whatever the weights."""
 
@@ -90,9 +106,9 @@ def _fit(
         away = (weights - means) / deviation
         return value + float(away @ away) / 2, slopes + away / deviation
 
-    bounds, precise = [(0, most) for most in heaviest], {"ftol": 1e-14, "gtol": 1e-8}
+    precise = {"ftol": 1e-14, "gtol": 1e-8}
     found = minimize(penalised, means, jac=True, method="L-BFGS-B", bounds=bounds, options=precise)
-    free = np.flatnonzero(heaviest)
+    free = np.flatnonzero([high for _, high in bounds])
     steps = _STEP * np.eye(len(means))[free]
     bend = [(penalised(found.x + step)[1] - penalised(found.x - step)[1])[free] / (2 * _STEP) for step in steps]
     return found.x, -found.fun - np.linalg.slogdet(deviation**2 * np.array(bend))[1] / 2

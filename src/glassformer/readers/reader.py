@@ -41,6 +41,10 @@ class Reader(ABC):
     def scores(self, texts: Sequence[str]) -> FloatArray:
         """Return the scores (texts, width), which are logits, or numbers on the scale of training."""
 
+    def shifted(self, by: FloatArray) -> Self | None:  # noqa: ARG002
+        """Return this reader with `by` (width,) added to all scores, or None if its scores cannot be shifted."""
+        return None
+
     def to(self, device: str) -> None:  # noqa: B027 (few readers can)
         """Compute on this torch device from now on, if the reader can."""
 

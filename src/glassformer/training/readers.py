@@ -105,6 +105,15 @@ class LearnedReaders:
         fitted = {name: replace(each, held_out=each.held_out[:rows]) for name, each in self.fitted.items()}
         return replace(self, fitted=fitted, truth=self.truth[:rows], row_weights=self.row_weights[:rows])
 
+    def shifted(self, by: Mapping[str, FloatArray]) -> LearnedReaders:
+        """Return the same with a number (width,) added to all scores of some readers."""
+        fitted = dict(self.fitted)
+        for name, more in by.items():
+            reader = fitted[name].reader.shifted(more)
+            assert reader is not None
+            fitted[name] = replace(fitted[name], reader=reader, held_out=fitted[name].held_out + more)
+        return replace(self, fitted=fitted)
+
     def kept(self, readers: Readers | None) -> dict[str, Reader]:
         """Return those that have a weight."""
         weights = {} if readers is None else readers.weights

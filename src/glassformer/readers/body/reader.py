@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -78,6 +78,9 @@ class BodyReader(Lexicon, Reader):
         """Return the scores (texts, width). Those of a text without known words are the bias."""
         parts = [self._scores_of(texts[first : first + _ROWS_AT_ONCE]) for first in range(0, len(texts), _ROWS_AT_ONCE)]
         return np.concatenate(parts) if parts else np.zeros((0, len(self.bias)), np.float32)
+
+    def shifted(self, by: FloatArray) -> BodyReader:
+        return replace(self, bias=self.bias + by)
 
     def _scores_of(self, texts: Sequence[str]) -> FloatArray:
         words = [words_of(text) for text in texts]

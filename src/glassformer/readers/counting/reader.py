@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -115,6 +115,9 @@ class CountingReader(Reader):
         parts = [self._outputs(texts[start : start + _ROWS_AT_ONCE]) for start in range(0, len(texts), _ROWS_AT_ONCE)]
         outputs = np.concatenate(parts) if parts else np.zeros((0, len(self.bias)), np.float32)
         return spread(outputs, self.n_classes)
+
+    def shifted(self, by: FloatArray) -> CountingReader:
+        return replace(self, bias=self.bias + (by if len(self.bias) == self.n_classes else by[1:] - by[:1]))
 
     def _outputs(self, texts: Sequence[str]) -> FloatArray:
         bias = np.tile(self.bias, (len(texts), 1))

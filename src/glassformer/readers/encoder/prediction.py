@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
@@ -120,6 +120,9 @@ class EncoderReader(Reader):
 
     def scores(self, texts: Sequence[str]) -> FloatArray:
         return self.vectors(texts) @ self.weights + self.bias
+
+    def shifted(self, by: FloatArray) -> EncoderReader:
+        return replace(self, bias=self.bias + by)
 
     def to(self, device: str) -> None:
         self.encoder.model.to(device)

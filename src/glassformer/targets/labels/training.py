@@ -56,7 +56,8 @@ def finish(run: Ended) -> tuple[TrainedModel, HeldOutLabels | None]:
     prepared, learned, crossed = run.prepared, run.learned, run.crossed
     labels, logits, temperature, readers, figures = prepared.labels, run.transformer, 1.0, None, {}
     if learned is not None:
-        readers, temperature, weighed = weigh_readers(learned, logits)
+        readers, temperature, weighed, learned = weigh_readers(learned, logits)
+        run = dataclasses.replace(run, learned=learned)
         weighed |= {} if crossed is None or crossed.broken is None else {"promise": crossed.broken.model_dump()}
         run.trainer.observer.on_message(readers_in_words(readers, weighed))
         figures = {"readers": weighed}

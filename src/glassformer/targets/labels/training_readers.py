@@ -63,17 +63,20 @@ def lessons_of(prepared: Prepared, *, fewest: int | None = None) -> Lessons:
     )
 
 
-def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tuple[Readers, float, dict[str, Any]]:
+def weigh_readers(
+    learned: LearnedReaders, transformer: FloatArray | None
+) -> tuple[Readers, float, dict[str, Any], LearnedReaders]:
     """Find the weights of all readers, and one temperature, by the held-out rows.
 
     A reader after the first one gets the weight 0 unless it explains these rows clearly better together with those
-    before it. The transformer is the last one.
+    before it. The transformer is the last one. How frequent each label is, is said by every reader: the scores of those
+    that can are shifted so that their sum says it once.
 
     Args:
         transformer: its logits (rows, n_classes) for the held-out rows. None if it was not trained.
 
     Returns:
-        The weights, the temperature, and figures for people.
+        The weights, the temperature, figures for people, and the readers with shifted scores.
     """
     labels, multilabel = learned.truth, learned.truth.ndim == 2
     held_out = learned.held_out | ({} if transformer is None else {TRANSFORMER: transformer})
@@ -92,6 +95,8 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
     if of_chosen and max(of_chosen.values()) < _LEAST_WEIGHT:  # one answers, also if the held-out rows contradict all
         of_chosen[next(iter(of_chosen))] = _LEAST_WEIGHT
     weights |= of_chosen
+    learned = learned.shifted(_shifts(learned, weights, found.prior))
+    held_out |= learned.held_out
     nothing = np.zeros_like(next(iter(held_out.values())))
     logits = {name: weight * held_out.get(name, nothing) for name, weight in weights.items() if name not in given}
     is_open = np.ones(len(labels), bool) if learned.fixed is None else open_rows(learned.fixed)
@@ -122,7 +127,7 @@ def weigh_readers(learned: LearnedReaders, transformer: FloatArray | None) -> tu
         "more_often_right": _more_often(right, by_all),
         **{f"{name}_seconds": round(each.seconds, 2) for name, each in learned.fitted.items()},
     }
-    return Readers(readers), whole, figures
+    return Readers(readers), whole, figures, learned
 
 
 def gain_of(learned: LearnedReaders, transformer: FloatArray) -> float:
@@ -141,7 +146,32 @@ def _joined(learned: LearnedReaders, scores: Mapping[str, FloatArray]) -> Joined
         row_weights=learned.row_weights,
         fixed=learned.fixed,
         leading=next((place for place, name in enumerate(weighed) if name in leaders), None),
+        prior=_prior(learned) if {*weighed} & {*_shiftable(learned)} else None,
     )
+
+
+def _shiftable(learned: LearnedReaders) -> list[str]:
+    return [name for name, each in learned.fitted.items() if each.reader.shifted(_prior(learned)) is not None]
+
+
+def _prior(learned: LearnedReaders) -> Array:
+    """Return the log odds (n_classes,) of the labels of the held-out rows, as if half a row more had each label."""
+    truth, rows = learned.truth, learned.row_weights.astype(np.float64)
+    if truth.ndim == 2:
+        with_it = rows @ (truth > 0)
+        return np.log(with_it + 0.5) - np.log(rows.sum() - with_it + 0.5)
+    n_classes = next(iter(learned.held_out.values())).shape[1]
+    odds = np.log(np.bincount(truth, rows, n_classes) + 0.5)
+    return odds - odds.mean()
+
+
+def _shifts(learned: LearnedReaders, weights: Mapping[str, float], share: float) -> dict[str, FloatArray]:
+    """Return what is added to the scores of each reader, for the sum of all to hold this share of the prior more."""
+    can = [name for name in _shiftable(learned) if weights[name]]
+    if not can or not share:
+        return {}
+    more = (share / sum(weights[name] for name in can) * _prior(learned)).astype(np.float32)
+    return dict.fromkeys(can, more)
 
 
 def _nats(learned: LearnedReaders, without: Joined, with_it: Joined) -> float:
