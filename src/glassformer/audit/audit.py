@@ -1,7 +1,5 @@
 """Audit a model folder: what its files tell, and what its answers tell."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 from pathlib import Path

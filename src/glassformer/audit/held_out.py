@@ -1,7 +1,5 @@
 """Try the attacks on a model: what was learned, what was not, and readers for which both are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

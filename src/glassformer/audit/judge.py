@@ -1,7 +1,5 @@
 """Turn the figures of an audit into findings: what was found, how bad it is, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 

@@ -1,7 +1,5 @@
 """Find personal data in a text by its form: addresses, numbers and names of users. And hide most of what was found."""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The Python interface: a scikit-learn classifier of texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self

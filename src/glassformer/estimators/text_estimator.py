@@ -1,7 +1,5 @@
 """What the estimators of texts share: their parameters, the reading of texts and rows, and the model folder."""
 
-from __future__ import annotations
-
 import shutil
 from abc import abstractmethod
 from collections import Counter

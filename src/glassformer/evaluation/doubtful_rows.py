@@ -1,7 +1,5 @@
 """The labels of training that a model doubts, with their texts if the training table can still be read."""
 
-from __future__ import annotations
-
 import shlex
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Assemble an evaluation from the answers of a model and of baselines to the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any

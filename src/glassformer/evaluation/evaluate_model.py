@@ -1,7 +1,5 @@
 """Measure a model folder on a labelled table, and compare it with baselines trained on all rows that the model saw."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

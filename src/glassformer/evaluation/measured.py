@@ -1,7 +1,5 @@
 """What an evaluation asks of a kind of answer: how rows are measured, and what belongs to its results."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What to do next: advice that the figures of any evaluation support. No figure is computed here."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

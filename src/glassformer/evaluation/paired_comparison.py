@@ -1,7 +1,5 @@
 """Compare two models on the same labelled rows: which is better, by how much, and on which texts they differ."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from functools import partial

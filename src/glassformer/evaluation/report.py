@@ -1,7 +1,5 @@
 """The report of an evaluation: a single HTML file without links to others."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

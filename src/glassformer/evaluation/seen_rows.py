@@ -1,7 +1,5 @@
 """The rows that a model was trained and validated on, and how many of the measured texts are among them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

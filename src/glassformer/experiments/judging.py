@@ -1,7 +1,5 @@
 """How experiments rate answers: each kind of target adds a judge, `experiments.py` in its folder of `targets/`."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple

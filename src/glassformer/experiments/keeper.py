@@ -4,8 +4,6 @@ A run's file is named by a digest of everything that decides its result: the cal
 of the code. Another version of the code makes another run, and the earlier file stays.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

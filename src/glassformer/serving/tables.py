@@ -1,7 +1,5 @@
 """Answer a table that was sent, and measure the answers if it has labels."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

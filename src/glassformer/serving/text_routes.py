@@ -1,7 +1,5 @@
 """The routes that take texts: their answers, the reasons for one, what would turn it, and what its heads do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any

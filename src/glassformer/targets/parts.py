@@ -4,8 +4,6 @@ Rooms ask by name, because these files import from rooms that stand above `targe
 file without one adds its functions, which the other kinds have by the same names.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -4,8 +4,6 @@ Answers are automatic from a confidence on (selective classification: Geifman & 
 a text from a probability on (split conformal prediction: Angelopoulos & Bates 2023, eq. 1). Without PyTorch.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Self
 

@@ -1,7 +1,5 @@
 """A target: what the answers of a model are, and how they follow from the scores of its readers. Without PyTorch."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """Run the systems, or continue where an earlier call stopped, and write the table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, partial

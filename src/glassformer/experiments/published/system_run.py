@@ -1,7 +1,5 @@
 """One run of a system with one seed. It is trained, measured on test rows, and kept in its model folder."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The table with the columns reported, literal, corrected and our default. Each figure has its spread."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """One training of a search, and one measurement on rows that the search never saw. Both are kept as small files."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Callable, Mapping

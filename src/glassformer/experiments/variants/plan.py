@@ -1,7 +1,5 @@
 """Choose the variants to compare and the rows of each seed, before any training."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One run of a comparison of variants. It is trained, measured, and kept as one small file."""
 
-from __future__ import annotations
-
 import dataclasses
 import statistics
 import time

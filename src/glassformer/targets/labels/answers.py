@@ -1,7 +1,5 @@
 """Answers with labels: one for each text, or several."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

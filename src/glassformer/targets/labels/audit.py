@@ -3,8 +3,6 @@
 `number/audit.py` says the same of a number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from glassformer.data.arrays import Array, DoubleArray

@@ -1,7 +1,5 @@
 """Labels at the desk: one class for each text, with levels or an order, or several classes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Two models of labels compared on the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from glassformer.data.labels import LabelSet

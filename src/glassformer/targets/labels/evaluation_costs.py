@@ -1,7 +1,5 @@
 """What answers cost on measured rows, beside the most probable answers and baselines."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Unpack

@@ -1,7 +1,5 @@
 """How the evaluation of a model of labels is shown. `number/evaluation_report.py` shows that of a number."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """How experiments with labels are rated: by the log loss, and by how many answers are right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What is asked about an answer with labels: the margin between a label and its rival, in logits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self

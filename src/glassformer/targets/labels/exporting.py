@@ -1,7 +1,5 @@
 """What exports of a model with labels depend on. `number/exporting.py` says the same of a number."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a model usually answers: the figures of its answers to rows that it had not learned."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import lru_cache
 from operator import not_

@@ -1,7 +1,5 @@
 """Targets with labels: classes, ordered classes, and several labels per text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial

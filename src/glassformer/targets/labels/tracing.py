@@ -1,7 +1,5 @@
 """From the logits of a text to its probabilities, and to what answers should cost, in a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Run the training of a model that answers with labels. `run.py` asks for what differs between kinds of answers."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

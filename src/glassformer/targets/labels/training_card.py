@@ -1,7 +1,5 @@
 """What is said of a trained model of labels. `number/training_card.py` says the same of a number."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from glassformer.data.wording import counted

@@ -1,8 +1,6 @@
 """What a model folder says about the rows that were held out from training: how they are answered, and which labels
 are doubtful."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce

@@ -1,7 +1,5 @@
 """What the readers beside the transformer learn of labels, and how all readers are weighed by held-out rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from typing import Any

@@ -1,7 +1,5 @@
 """How the answers of a model of a number are attacked: by their squared error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

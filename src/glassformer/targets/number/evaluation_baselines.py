@@ -1,7 +1,5 @@
 """Baselines that a model of a number should beat: the mean, and ridge regression on TF-IDF."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Self
 

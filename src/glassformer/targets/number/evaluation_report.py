@@ -1,7 +1,5 @@
 """How the evaluation of a model of a number is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The records of the evaluation of a model that answers with a number."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from glassformer.data.wording import short

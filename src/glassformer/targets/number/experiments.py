@@ -1,7 +1,5 @@
 """How experiments with a number are rated: by R², and by how far answers are off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

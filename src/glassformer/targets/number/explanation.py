@@ -1,7 +1,5 @@
 """What is asked about an answer with a number: the number itself, in its unit."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What exports of a model of a number depend on."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The target of a number: an answer is a number with an interval."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence

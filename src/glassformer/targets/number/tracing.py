@@ -1,7 +1,5 @@
 """From the score of a text to its number, in a trace."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Run the training of a model that answers with a number. The steps are those of `run.py`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace

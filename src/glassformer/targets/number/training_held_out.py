@@ -1,7 +1,5 @@
 """The rows that the training of a number held out: how far off their answers are, and which numbers are doubtful."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
