@@ -56,7 +56,7 @@ def train_model(
     sources: Sources,
     recipe: Recipe,
     *,
-    family: str,
+    family: str = "labels",
     source: SourceConfig | None = None,
     out: Path | None = None,
     resume: bool = False,
@@ -116,7 +116,7 @@ def train_model(
 
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What is kept of a run besides the model: see the arguments of `train_classifier`."""
+    """What is kept of a run besides the model: see the arguments of `train_model`."""
 
     out: Path | None
     source: SourceConfig | None = None

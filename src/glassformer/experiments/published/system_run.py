@@ -19,10 +19,10 @@ from glassformer.models.build import parameter_count
 from glassformer.prediction.folder_format import is_unfinished
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.prediction.predictor import Predictor
-from glassformer.targets.labels.training import train_classifier
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.loop import Observer
 from glassformer.training.recipe import Recipe
+from glassformer.training.run import train_model
 
 RUN_FILE = "run.json"
 _SMALL = 1_000  # up to this many training rows are scored again at the end
@@ -111,7 +111,7 @@ def run_system(
         InterruptedTraining: on Ctrl-C. The same call continues later.
     """
     resume = is_unfinished(folder)
-    trained = train_classifier(
+    trained = train_model(
         rows.sources,
         recipe,
         source=rows.source,

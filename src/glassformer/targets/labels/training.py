@@ -4,7 +4,6 @@ import dataclasses
 from typing import Any
 
 from glassformer.data.labels import unlike_labels
-from glassformer.data.sources import Sources
 from glassformer.data.spellings import table_spellings
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
@@ -16,19 +15,9 @@ from glassformer.targets.labels.training_held_out import HeldOutLabels, held_out
 from glassformer.targets.labels.training_readers import gain_of, lessons_of, readers_in_words, weigh_readers
 from glassformer.training import preparation
 from glassformer.training.loop import Observer
-from glassformer.training.recipe import Recipe
-from glassformer.training.run import Ended, finished_model, train_model
+from glassformer.training.run import Ended, finished_model
 
 prepare, lessons, gain = preparation.prepare, lessons_of, gain_of
-
-
-def train_classifier(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
-    """Learn labels: see `train_model` for the arguments.
-
-    Raises:
-        UsageError: the labels cannot be learned; and what `train_model` raises.
-    """
-    return train_model(sources, recipe, family="labels", **how)
 
 
 def warn(trained: TrainedModel, splits: Splits, observer: Observer) -> None:

@@ -45,7 +45,7 @@ from glassformer.training.objectives import check_one_label
 from glassformer.training.preparation import Prepared, check_head, rules_of
 from glassformer.training.readers import GAIN, LearnedReaders, Lessons, helpful
 from glassformer.training.recipe import Recipe
-from glassformer.training.run import Ended, finished_model, train_model
+from glassformer.training.run import Ended, finished_model
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,16 +101,6 @@ class PreparedNumber(Prepared):
 def _in_its_unit(scores: FloatArray, scale: Scale) -> FloatArray:
     """Return scores (texts, 1) of the transformer alone as numbers. Not a lambda: a time lapse of it can be pickled."""
     return scale.mean + scale.deviation * scores
-
-
-def train_number(sources: Sources, recipe: Recipe, **how: Any) -> TrainedModel:
-    """Learn a number: see `train_model` for the arguments.
-
-    Raises:
-        UsageError: a label is not a number, all numbers to learn or all held-out ones are the same, or the design or
-            its head answers with labels only; and what `train_model` raises.
-    """
-    return train_model(sources, recipe, family="number", **how)
 
 
 def warn(trained: TrainedModel, _: Splits, observer: Observer) -> None:
