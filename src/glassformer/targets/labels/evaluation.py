@@ -14,7 +14,7 @@ from glassformer.data.arrays import Array, DoubleArray, IntArray
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.labels import conflicting_rows
 from glassformer.data.table import Table
-from glassformer.data.wording import counted
+from glassformer.data.wording import counted, listed
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.drift_table import label_figures
@@ -39,7 +39,6 @@ from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
     how_labels_differ,
-    some,
     which_is_more_accurate,
 )
 from glassformer.targets.labels.evaluation_costs import cost_figures
@@ -55,6 +54,8 @@ from glassformer.targets.labels.evaluation_steps import label_steps
 from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
+
+_LABELS_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -201,7 +202,7 @@ class LabelledRows(MeasuredRows):
         accuracies = [share_right(each, seed=self.seed) for each in right]
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
         p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
-        given = [[_shown(each._names(hot)) for hot in each._given(each.answers)] for each in both]
+        given = [["|".join(each._names(hot)) for hot in each._given(each.answers)] for each in both]
         truth = one_hot(self.truth, self.target.width)
 
         def flips(chosen: Array) -> tuple[Flip, ...]:
@@ -209,7 +210,7 @@ class LabelledRows(MeasuredRows):
                 Flip(
                     row=self.rows[i],
                     text=shown(self.texts[i]),
-                    truth=_shown(self._names(truth[i])),
+                    truth="|".join(self._names(truth[i])),
                     answer_a=given[0][i],
                     answer_b=given[1][i],
                 )
@@ -239,7 +240,7 @@ class LabelledRows(MeasuredRows):
 
     @classmethod
     def in_words(cls, config: FolderConfig) -> str:
-        return some(config.label_set.names)
+        return listed(config.label_set.names, _LABELS_NAMED)
 
     @classmethod
     def truth_of(cls, config: FolderConfig, table: Table) -> Array:
@@ -297,11 +298,6 @@ class LabelledRows(MeasuredRows):
 
 
 PART = LabelledRows
-
-
-def _shown(labels: Sequence[str]) -> str:
-    """Return the label, or several labels joined."""
-    return "|".join(labels)
 
 
 def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:

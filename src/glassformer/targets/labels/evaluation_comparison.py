@@ -1,10 +1,10 @@
 """Two models of labels compared on the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from glassformer.data.labels import LabelSet
 from glassformer.data.spellings import label_key
-from glassformer.data.wording import counted, listed
+from glassformer.data.wording import counted
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import ModelComparison
 from glassformer.evaluation.verdict import (
@@ -17,8 +17,6 @@ from glassformer.evaluation.verdict import (
     signed,
     why_not_clear,
 )
-
-_LABELS_NAMED = 10
 
 
 class Flip(Record):
@@ -61,11 +59,6 @@ def _line(flip: Flip) -> tuple[str, str]:
 
 def _estimate(estimate: Estimate) -> str:
     return f"{share(estimate.value)} ({interval(estimate)})"
-
-
-def some(labels: Sequence[str]) -> str:
-    """Name the first labels."""
-    return listed(labels, _LABELS_NAMED)
 
 
 def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
