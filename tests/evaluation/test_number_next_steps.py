@@ -11,13 +11,13 @@ import pytest
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.evaluation.evaluate import evaluate
-from glassformer.evaluation.measured import Outcome
+from glassformer.evaluation.measured import Outcome, doubts_of
 from glassformer.evaluation.record import Estimate
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
 from glassformer.evaluation.weak_spots import DoubtfulRows
 from glassformer.prediction.label_doubts import NumberDoubts
-from glassformer.targets.number.evaluation import NumberedRows
+from glassformer.targets.number.evaluation import NumberedRows, notes
 from glassformer.targets.number.evaluation_result import DoubtfulNumber, IntervalCoverage, NumberEvaluation
 from glassformer.targets.number.evaluation_steps import number_steps
 from glassformer.targets.number.held_out import Scale
@@ -122,9 +122,9 @@ def doubts(table: Table, off: Any) -> NumberDoubts | None:
 
 def shown(found: NumberDoubts, seen: Splits | str) -> DoubtfulRows[DoubtfulNumber] | None:
     remembered = SimpleNamespace(data=SimpleNamespace(read_as=None))
-    config = SimpleNamespace(data={"validation_rows": 60}, remembered=remembered)
+    config = SimpleNamespace(data={"validation_rows": 60}, remembered=remembered, target=PRICE)
     trained: Any = SimpleNamespace(metrics={"number_doubts": found.model_dump()}, config=config)
-    doubtful: DoubtfulRows[DoubtfulNumber] | None = NumberedRows.doubts(trained, seen)["doubts"]
+    doubtful: DoubtfulRows[DoubtfulNumber] | None = doubts_of(trained, seen)["doubts"]
     return doubtful
 
 
@@ -163,7 +163,7 @@ def test_another_column_or_range_is_warned_of() -> None:
     scale = Scale(mean=3.0, deviation=1.0, lowest=1.0, highest=5.0)
     config: Any = SimpleNamespace(target=Number(column="rating", scale=scale))
     table = replace(scored(3), label_column="Rating")
-    assert NumberedRows.notes(config, table, np.array([1.0, 5.0, 5.3])) == []
-    named, ranged = NumberedRows.notes(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
+    assert notes(config, table, np.array([1.0, 5.0, 5.3])) == []
+    named, ranged = notes(config, replace(table, label_column="price"), np.array([2.0, 80.0, 1_200.0]))
     assert "the column 'price' is measured, but the model learned 'rating'" in named
     assert "67% of the numbers, 2 to 1200, are far outside of those of training, 1 to 5" in ranged

@@ -8,6 +8,10 @@ from glassformer.targets.parts import folder_of, part, part_of
 
 ASKED = {
     "audit": ("alone", "losses", "prepared", "right", "strata", "truth"),
+    "evaluation": (
+        *("COUNTS_ROWS", "DOUBTED", "answered", "baselines", "explained", "in_words", "label_figures", "next_steps"),
+        *("notes", "readers", "truth_of", "why_not_compared"),
+    ),
     "evaluation_report": ("COLUMNS", "PLAIN", "figures", "leading", "plain_cells", "sentences", "shown"),
     "exporting": ("about", "changed", "compared", "in_pipelines", "line", "page", "said"),
     "tracing": ("SCORE", "outcome", "steps"),

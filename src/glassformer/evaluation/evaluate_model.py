@@ -28,7 +28,7 @@ from glassformer.evaluation.drift import DriftTable
 from glassformer.evaluation.drift_table import Side, drift_table, some_rows
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.input_shares import input_shares
-from glassformer.evaluation.measured import MeasuredRows, Outcome, measures_of
+from glassformer.evaluation.measured import MeasuredRows, Outcome, doubts_of, measures_of
 from glassformer.evaluation.result import DataSummary, DroppedRows
 from glassformer.evaluation.robustness import answers_of, measure_robustness
 from glassformer.evaluation.seen_rows import TOO_GOOD, counted_of, effect_of, seen_rows, shared, split_again
@@ -103,7 +103,7 @@ def evaluate_model(
     say("explaining the worst errors")
     part = measures_of(config)
     errors = part.explained(predictor, found.worst_errors)
-    more = {"robustness": changes, "worst_errors": errors, **part.doubts(trained, seen)}
+    more = {"robustness": changes, "worst_errors": errors, **doubts_of(trained, seen)}
     found = found.model_copy(update=more)
     return found.model_copy(update={"next_steps": part.next_steps(found, config, folder)})
 

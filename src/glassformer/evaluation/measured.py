@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -13,14 +12,12 @@ from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
 from glassformer.evaluation.doubtful_rows import doubtful_rows
-from glassformer.evaluation.drift import LabelFigures
 from glassformer.evaluation.intervals import RESAMPLES, Draws
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
-from glassformer.evaluation.weak_spots import DoubtfulRows, InputShare, NextStep, Robustness
+from glassformer.evaluation.weak_spots import InputShare, Robustness
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.predictor import Predictor
 from glassformer.readers.rules.reader import RulesReader
 
 Answer = Callable[[list[str]], Array]
@@ -59,7 +56,7 @@ class Baseline(Protocol):
 class MeasuredRows(ABC):
     """The measured rows with their right answers and those of the model, and how to measure on them.
 
-    Each kind of answer has its own (`PART` of `targets/*/evaluation.py`).
+    Each kind of answer has its own (`targets/*/evaluation.py`).
 
     Attributes:
         rows: the row number of each text in its file; it is shown with the worst errors.
@@ -70,14 +67,10 @@ class MeasuredRows(ABC):
     contestants: ClassVar[type[Contestant[Any]]]
     duels: ClassVar[type[Duel[Any, Any]]]
     changes: ClassVar[type[Robustness[Any]]]
-    doubted: ClassVar[tuple[str, type[DoubtfulRows[Any]]]]
-    """The field of the evaluation with doubtful rows, and their record."""
     readers_in_words: ClassVar[Mapping[str, str]] = {}
     """What the readers of glassformer are."""
     transformer: ClassVar[str] = TRANSFORMER
     """What the duel calls a model that has one reader."""
-    counts_rows: ClassVar[bool] = True
-    """Whether the leading figure is a share of the rows."""
 
     target: Any
     truth: Array
@@ -163,68 +156,16 @@ class MeasuredRows(ABC):
     def compared(self, other: Any, **about: Any) -> ModelComparison:
         """Compare the answers of this model, A, with those of another one, B, to the same rows."""
 
-    @classmethod
-    @abstractmethod
-    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
-        """Return why two models cannot be compared. Empty if they can."""
 
-    @classmethod
-    @abstractmethod
-    def in_words(cls, config: FolderConfig) -> str:
-        """Say what a model answers with."""
-
-    @classmethod
-    @abstractmethod
-    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
-        """Return the right answers of a table. Raises `UsageError` if it has others than the model."""
-
-    @classmethod
-    @abstractmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
-        """Return the figures of right answers that are compared with those of other rows."""
-
-    @classmethod
-    @abstractmethod
-    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
-        """Return sentences about a table and its right answers."""
-
-    @classmethod
-    @abstractmethod
-    def answered(
-        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
-    ) -> Self:
-        """Return rows of a table, from the scores of each reader without a weight (`Answering.scores`)."""
-
-    @classmethod
-    @abstractmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
-        """Return the answers of each reader alone. Nothing if there is one reader."""
-
-    @classmethod
-    @abstractmethod
-    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        """Return the baselines, not yet fitted."""
-
-    @classmethod
-    def doubts(cls, trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
-        """Return the field of the evaluation about rows of training that the model doubts."""
-        field, found_as = cls.doubted
-        return {field: doubtful_rows(trained, found_as, seen)}
-
-    @classmethod
-    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:  # noqa: ARG003
-        """Return the worst errors with the words that led to them."""
-        return tuple(errors)
-
-    @classmethod
-    @abstractmethod
-    def next_steps(cls, found: Any, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
-        """Return what to do next, at most five steps."""
-
-
-def measures_of(config: FolderConfig) -> type[MeasuredRows]:
-    """Return how the answers of a model are measured."""
+def measures_of(config: FolderConfig) -> Any:
+    """Return how the answers of a model are measured: `targets/labels/evaluation.py`, or that of a number."""
     return config.target.part("evaluation")
+
+
+def doubts_of(trained: TrainedModel, seen: Splits | str) -> dict[str, Any]:
+    """Return the field of the evaluation about rows of training that the model doubts."""
+    field, found_as = measures_of(trained.config).DOUBTED
+    return {field: doubtful_rows(trained, found_as, seen)}
 
 
 def by_text(places: IntArray, values: Array) -> Array:

@@ -81,6 +81,6 @@ def counted_of(both: int, measured: Table) -> str:
 def effect_of(both: int, measured: Table, config: FolderConfig) -> str:
     """Say what it means for the figures of a model that so many of the measured texts were trained on."""
     part = both / measured.frame.height
-    if part >= _MANY or not measures_of(config).counts_rows:
+    if part >= _MANY or not measures_of(config).COUNTS_ROWS:
         return TOO_GOOD
     return f"this raises the accuracy by at most {share(part)}"

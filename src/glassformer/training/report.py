@@ -18,7 +18,7 @@ from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
 from glassformer.evaluation.intervals import worth_of_folds
-from glassformer.evaluation.measured import Alone, MeasuredRows, measures_of
+from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
 from glassformer.evaluation.result import DataSummary
@@ -146,7 +146,7 @@ def _told(
         "duel": found.duel.model_copy(update=said),
         "drift": prepared.drift,
         "worst_errors": () if added else tuple(errors),  # the numbers of added rows are those of several tables
-        **part.doubts(trained, prepared.splits if texts else "no texts are to be shown"),
+        **doubts_of(trained, prepared.splits if texts else "no texts are to be shown"),
     }
     found = found.model_copy(update=about)
     steps = [_shown(step, found) for step in part.next_steps(found, config, folder)]

@@ -1,23 +1,23 @@
-"""How a model that answers with labels is measured."""
+"""How a model that answers with labels is measured. `number/evaluation.py` measures a number."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from glassformer.data.arrays import Array, DoubleArray, IntArray
 from glassformer.data.inputs import shown, texts_alone
 from glassformer.data.labels import conflicting_rows
+from glassformer.data.spellings import label_key
 from glassformer.data.table import Table
 from glassformer.data.wording import counted, listed
+from glassformer.evaluation import drift_table
 from glassformer.evaluation.baselines import MajorityBaseline, TfidfBaseline
 from glassformer.evaluation.drift import LabelFigures
-from glassformer.evaluation.drift_table import label_figures
 from glassformer.evaluation.intervals import bootstrap_mean, mcnemar, share_right
 from glassformer.evaluation.measured import Alone, Baseline, MeasuredRows, Outcome, by_text
 from glassformer.evaluation.metrics import confidences, confusion_counts, correct_rows, measure, reliability
@@ -30,7 +30,7 @@ from glassformer.evaluation.robustness import EXAMPLES, SEED
 from glassformer.evaluation.rules import MeasuredRules, measure_rules
 from glassformer.evaluation.slices import find_slices
 from glassformer.evaluation.verdict import verdict
-from glassformer.evaluation.weak_spots import DoubtfulRows, NextStep, Robustness, TextChange
+from glassformer.evaluation.weak_spots import DoubtfulRows, Robustness, TextChange
 from glassformer.evaluation.worst_errors import explain_worst, worst_errors
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.predictor import Predictor
@@ -38,7 +38,6 @@ from glassformer.targets.costs import Costs
 from glassformer.targets.labels.evaluation_comparison import (
     Flip,
     LabelModelComparison,
-    how_labels_differ,
     which_is_more_accurate,
 )
 from glassformer.targets.labels.evaluation_costs import cost_figures
@@ -55,6 +54,11 @@ from glassformer.targets.labels.target import Labels
 from glassformer.targets.probabilities import given_by, one_hot, probabilities
 from glassformer.targets.review import Thresholds
 
+COUNTS_ROWS = True
+"""Whether the leading figure is a share of the rows."""
+DOUBTED = ("label_doubts", DoubtfulRows[DoubtfulLabel])
+"""The field of the evaluation with doubtful rows, and their record."""
+next_steps, explained = label_steps, explain_worst
 _LABELS_NAMED = 10
 
 
@@ -80,7 +84,6 @@ class LabelledRows(MeasuredRows):
     }
     duels: ClassVar = Duel[LabelContestant, LabelComparison]
     changes: ClassVar = Robustness[TextChange]
-    doubted: ClassVar = ("label_doubts", DoubtfulRows[DoubtfulLabel])
 
     target: Labels
     logits: Array
@@ -198,7 +201,10 @@ class LabelledRows(MeasuredRows):
     def compared(self, other: LabelledRows, **about: Any) -> LabelModelComparison:
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
-        macro_f1 = [self._macro_f1(each) for each in both]
+        macro_f1 = [
+            measure(each.answers, each.truth, each.target.names, costs=each.costs, seed=each.seed).macro_f1
+            for each in both
+        ]
         accuracies = [share_right(each, seed=self.seed) for each in right]
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
         p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
@@ -230,74 +236,73 @@ class LabelledRows(MeasuredRows):
             **about,
         )
 
-    @staticmethod
-    def _macro_f1(rows: LabelledRows) -> Estimate:
-        return measure(rows.answers, rows.truth, rows.target.names, costs=rows.costs, seed=rows.seed).macro_f1
 
-    @classmethod
-    def why_not_compared(cls, ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
-        return how_labels_differ(ours.label_set, theirs.label_set, fold=fold)
-
-    @classmethod
-    def in_words(cls, config: FolderConfig) -> str:
-        return listed(config.label_set.names, _LABELS_NAMED)
-
-    @classmethod
-    def truth_of(cls, config: FolderConfig, table: Table) -> Array:
-        return config.label_set.encode(table)
-
-    @classmethod
-    def label_figures(cls, config: FolderConfig, truth: Array) -> LabelFigures:
-        return label_figures(config.label_set.names, truth)
-
-    @classmethod
-    def notes(cls, config: FolderConfig, table: Table, truth: Array) -> list[str]:
-        notes = []
-        if conflicts := conflicting_rows(table):
-            occur = counted(len(conflicts), "text occurs", "texts occur")
-            notes.append(f"{occur} with different labels, so no model can get every row right")
-        if not config.target.multilabel and len(set(truth.tolist())) == 1:
-            only = config.label_set.names[int(truth[0])]
-            notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
-        return notes
-
-    @classmethod
-    def answered(
-        cls, predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
-    ) -> Self:
-        weighed = predictor.weighed(scores, len(truth))
-        about |= {"logits": np.sum(list(weighed.values()), axis=0), "by_rules": weighed.get("rules")}
-        thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
-        return cls.of(predictor.trained, table, truth, thresholds=thresholds, **about)
-
-    @classmethod
-    def readers(cls, predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
-        config = predictor.trained.config
-        multilabel = config.target.multilabel
-        if config.readers is None:
-            return {}
-        weighed = predictor.weighed(scores, rows)
-        return {
-            reader: probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
-            if settings.weight
-            else None
-            for reader, settings in config.readers.root.items()
-        }
-
-    @classmethod
-    def baselines(cls, config: FolderConfig, groups: Array | None) -> list[Baseline]:
-        return [MajorityBaseline(config.n_classes), TfidfBaseline(config.n_classes, groups=groups)]
-
-    @classmethod
-    def explained(cls, predictor: Predictor, errors: Sequence[Any]) -> tuple[Any, ...]:
-        return explain_worst(predictor, errors)
-
-    @classmethod
-    def next_steps(cls, found: LabelEvaluation, config: FolderConfig, folder: Path) -> tuple[NextStep, ...]:
-        return label_steps(found, config, folder)
+def why_not_compared(ours: FolderConfig, theirs: FolderConfig, *, fold: bool) -> str:
+    """Return why two models cannot be compared. Empty if they can."""
+    labels, others = ours.label_set, theirs.label_set
+    if (set(labels.names), labels.multilabel) == (set(others.names), others.multilabel):
+        return ""
+    keys = [sorted(map(label_key, each.names)) for each in (labels, others)]
+    if keys[0] != keys[1] or labels.multilabel != others.multilabel:
+        return "only models of the same labels can be compared"
+    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
 
 
-PART = LabelledRows
+def in_words(config: FolderConfig) -> str:
+    """Say what a model answers with."""
+    return listed(config.label_set.names, _LABELS_NAMED)
+
+
+def truth_of(config: FolderConfig, table: Table) -> Array:
+    """Return the right answers of a table. Raises `UsageError` if it has others than the model."""
+    return config.label_set.encode(table)
+
+
+def label_figures(config: FolderConfig, truth: Array) -> LabelFigures:
+    """Return the figures of right answers that are compared with those of other rows."""
+    return drift_table.label_figures(config.label_set.names, truth)
+
+
+def notes(config: FolderConfig, table: Table, truth: Array) -> list[str]:
+    """Return sentences about a table and its right answers."""
+    notes = []
+    if conflicts := conflicting_rows(table):
+        occur = counted(len(conflicts), "text occurs", "texts occur")
+        notes.append(f"{occur} with different labels, so no model can get every row right")
+    if not config.target.multilabel and len(set(truth.tolist())) == 1:
+        only = config.label_set.names[int(truth[0])]
+        notes.append(f"{only!r} is the only class in this table: the accuracy is the recall of this class")
+    return notes
+
+
+def answered(
+    predictor: Predictor, table: Table, truth: Array, scores: Mapping[str, Array], **about: Any
+) -> LabelledRows:
+    """Return rows of a table, from the scores of each reader without a weight (`Answering.scores`)."""
+    weighed = predictor.weighed(scores, len(truth))
+    about |= {"logits": np.sum(list(weighed.values()), axis=0), "by_rules": weighed.get("rules")}
+    thresholds = None if predictor.held_out is None else predictor.held_out.thresholds
+    return LabelledRows.of(predictor.trained, table, truth, thresholds=thresholds, **about)
+
+
+def readers(predictor: Predictor, scores: Mapping[str, Array], rows: int) -> Alone:
+    """Return the answers of each reader alone. Nothing if there is one reader."""
+    config = predictor.trained.config
+    multilabel = config.target.multilabel
+    if config.readers is None:
+        return {}
+    weighed = predictor.weighed(scores, rows)
+    return {
+        reader: probabilities(weighed[reader], temperature=settings.temperature, multilabel=multilabel)
+        if settings.weight
+        else None
+        for reader, settings in config.readers.root.items()
+    }
+
+
+def baselines(config: FolderConfig, groups: Array | None) -> list[Baseline]:
+    """Return the baselines, not yet fitted."""
+    return [MajorityBaseline(config.n_classes), TfidfBaseline(config.n_classes, groups=groups)]
 
 
 def _shortest(lengths: Sequence[int], places: IntArray, differs: Array) -> list[int]:

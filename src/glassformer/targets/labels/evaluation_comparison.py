@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from glassformer.data.labels import LabelSet
-from glassformer.data.spellings import label_key
 from glassformer.data.wording import counted
 from glassformer.evaluation.record import Estimate, Record
 from glassformer.evaluation.result import ModelComparison
@@ -59,16 +57,6 @@ def _line(flip: Flip) -> tuple[str, str]:
 
 def _estimate(estimate: Estimate) -> str:
     return f"{share(estimate.value)} ({interval(estimate)})"
-
-
-def how_labels_differ(ours: LabelSet, theirs: LabelSet, *, fold: bool) -> str:
-    """Return why models with these labels cannot be compared, or nothing if they can."""
-    if (set(ours.names), ours.multilabel) == (set(theirs.names), theirs.multilabel):
-        return ""
-    keys = [sorted(map(label_key, labels.names)) for labels in (ours, theirs)]
-    if keys[0] != keys[1] or ours.multilabel != theirs.multilabel:
-        return "only models of the same labels can be compared"
-    return "" if fold else "the labels differ only by case or white space; `fold_labels=True` takes them for the same"
 
 
 def which_is_more_accurate(
