@@ -120,9 +120,8 @@ def _training_rows(config: FolderConfig, train: str | None, data_dir: Path | Non
     splits = split_again(config, source.model_copy(update={"train": without_password(train)}), data_dir)
     if splits is None:
         raise UsageError(
-            f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out "
-            "`train=` to "
-            "audit the files alone"
+            f"`train={train!r}`: this table does not hold the rows that the model was trained on; leave out `train=` "
+            "to audit the files alone"
         )
     return splits
 

@@ -52,8 +52,7 @@ def judge(
             check="what leaves this machine",
             level="good",
             found="nothing: glassformer sends no file, text or figure anywhere. Training, answering and this audit "
-            "work "
-            "without a network",
+            "work without a network",
         )
     )
     return tuple(findings)
@@ -202,7 +201,7 @@ def _categories(files: Sequence[FileAudit], columns: Columns) -> Iterator[Findin
 
 
 def _several(kind: str, values: int) -> str:
-    return counted(values, kind, _PLURALS.get(kind, f"{kind}s"))
+    return counted(values, kind, _PLURALS.get(kind))
 
 
 def _names(traced: Sequence[Traced]) -> Finding:
