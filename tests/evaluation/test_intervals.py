@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.evaluation.intervals import bootstrap, bootstrap_mean, distinct_rows, mcnemar, normal, share_right
+from glassformer.evaluation.intervals import (
+    bootstrap,
+    bootstrap_mean,
+    distinct_rows,
+    mcnemar,
+    normal,
+    share_right,
+    worth_of_groups,
+)
 
 
 def test_mcnemar_hand_worked() -> None:
@@ -116,3 +124,29 @@ def test_copies_of_a_row_in_a_group_tell_nothing_new() -> None:
     assert apart.high - apart.low < 0.6 * (once.high - once.low)
     few = share_right(np.ones(300, dtype=bool), seed=0, groups=groups)
     assert few == share_right(np.ones(60, dtype=bool), seed=0)
+
+
+@pytest.mark.parametrize(("groups", "rows", "spread"), [(20, 20, 0.2), (50, 8, 0.3), (100, 4, 0.0)])
+def test_an_interval_of_rows_that_are_alike_in_groups_holds_as_often_as_it_says(
+    groups: int, rows: int, spread: float
+) -> None:
+    rng, of_row, inside = np.random.default_rng(0), np.repeat(np.arange(groups), rows), []
+    for _ in range(400):
+        shares = rng.choice([0.7 - spread, 0.7 + spread], groups)
+        wrong = rng.random(groups * rows) > shares[of_row]
+        found = [share_right(~wrong, worth=worth) for worth in (worth_of_groups(wrong, of_row), 1.0)]
+        inside.append([each.low <= 0.7 <= each.high for each in found])
+    holds, of_single_rows = np.mean(inside, axis=0)
+    assert 0.92 < holds < 0.98
+    assert of_single_rows < 0.8 or not spread
+
+
+def test_how_many_rows_count_if_rows_of_a_group_are_alike() -> None:
+    wrong, groups = np.repeat([True, False, False], 4), np.repeat(np.arange(3), 4)
+    assert worth_of_groups(wrong, None) == 1
+    assert worth_of_groups(wrong, groups) == pytest.approx(2 / 3 / 4)  # rows of a group tell the same
+    assert worth_of_groups(np.zeros(12, bool), groups) == 3 / 12
+    assert worth_of_groups(wrong, np.zeros(12)) == 1 / 12
+    many = np.random.default_rng(0).random(4_000) < 0.3
+    assert worth_of_groups(many, np.arange(4_000)) == pytest.approx(1, abs=1e-3)
+    assert worth_of_groups(many, np.arange(4_000) // 4) > 0.9

@@ -9,6 +9,7 @@ from operator import not_
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from glassformer.data.addresses import Source, local_path, with_query, without_password
@@ -242,12 +243,14 @@ def read_like_training(
     labels: Sequence[str],
     inputs: Inputs | None = None,
     split: Split = "test",
+    group: str | None = None,
 ) -> Table:
     """Read a table for a trained model: a file, or a split of a known data set.
 
     By default its columns are those of the training table, if it has them.
 
     Args:
+        group: the column of groups in training. A file may lack it, and a known data set has its own.
         labels: the labels of the model. If labels are folded, other spellings are read as these.
 
     Raises:
@@ -256,16 +259,19 @@ def read_like_training(
     text, label, fold = options.text, options.label, options.fold_labels
     multilabel = options.multilabel or (read_as.multilabel if read_as else None)
     lower: tuple[str, ...] = ()
+    grouped = None
     if inputs is not None:
         text = _first_text(inputs, text)
     beside = () if inputs is None else tuple(column.name for column in inputs.columns)
     others = () if inputs is None else inputs.texts[1:]
     with reading_as(encoding_like_training(data, read_as)):
         if read_as and data not in KNOWN and is_there(local_path(data)):
-            text, label, lower = _columns_of_training(local_path(data), read_as, text, label, multilabel)
+            sample = first_rows(local_path(data))
+            text, label, lower = _columns_of_training(sample, local_path(data), read_as, text, label, multilabel)
+            grouped = same_column(group, [name for name in sample.columns if name not in (text, label, *lower)])
         wanted: Wanted = {"text": text, "label": label, "multilabel": multilabel}
         wanted = {**wanted, "other_texts": others, "beside": beside}
-        wanted = {**wanted, "lower": lower, "levels": None if read_as is None else read_as.levels}
+        wanted = {**wanted, "group": grouped, "lower": lower, "levels": None if read_as is None else read_as.levels}
         table = resolve(data, split, data_dir, **wanted)
     table = _noted(table if inputs is None else composed(table, inputs))
     folding = fold or (read_as is not None and read_as.fold_labels)
@@ -298,13 +304,17 @@ def _first_text(inputs: Inputs, asked: str | None) -> str:
 
 
 def _columns_of_training(
-    path: Path, read_as: SourceConfig, text: str | None, label: str | None, multilabel: str | None
+    sample: pl.DataFrame,
+    path: Path,
+    read_as: SourceConfig,
+    text: str | None,
+    label: str | None,
+    multilabel: str | None,
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
     """Return the columns of the text and the label: as requested, else those of the training table, else None.
 
     The third are the columns of lower levels. If the table has none of them, its labels are whole paths.
     """
-    sample = first_rows(path)
     lower = () if label or not set(read_as.lower) & set(sample.columns) else read_as.lower
     text = text or same_column(read_as.text, sample.columns)
     label = label or same_column(read_as.label, sample.columns)

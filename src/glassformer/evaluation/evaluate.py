@@ -60,7 +60,7 @@ def evaluate(
         duel=_duel(rows, contestant, baselines, readers, alone),
         **rows.looked_into([*baselines, *alone, own]),
         dropped=tuple(dropped),
-        notes=tuple(notes),
+        notes=(*notes, *rows.about_groups),
         seed=rows.seed,
         resamples=rows.resamples,
         machine=Machine.here(),

@@ -127,6 +127,7 @@ def read_measured(
         replace(options, fold_labels=options.fold_labels or remembered.fold_labels),
         labels=config.target.names or (),
         inputs=(reader or config).inputs,
+        group=remembered.recipe.validation.group,
     )
 
 

@@ -142,6 +142,26 @@ def worth_of_folds(folds: int) -> float:
     return 1.0 if folds == 1 else 1 / (1 + folds / (folds - 1))
 
 
+def worth_of_groups(values: Shaped[np.ndarray, " n"], groups: Shaped[np.ndarray, " n"] | None) -> float:
+    """Return which share of the rows counts as independent if rows of a group are alike.
+
+    It is 1 / design effect (Kish 1965, §5.4): the variance that the mean of the values has if whole groups are drawn,
+    as against that of single rows. If the values are all the same, as many rows count as there are groups.
+
+    Args:
+        values: (n,) of each row, such as whether it is answered wrongly.
+        groups: (n,) None: no rows are alike.
+    """
+    if groups is None:
+        return 1.0
+    _, of_row = np.unique(groups, return_inverse=True)
+    several, away = int(of_row.max()) + 1, values - values.mean()
+    of_rows, of_groups = float(away @ away), np.bincount(of_row, away)
+    if several == 1 or not of_rows:
+        return several / len(values)
+    return min(1.0, of_rows / float(of_groups @ of_groups) * (several - 1) / several)
+
+
 def normal(value: float, standard_error: float, *, lowest: float = -math.inf, highest: float = math.inf) -> Estimate:
     """Return an estimate that is about normally distributed, with its interval, cut off at the bounds of its values."""
     half = float(norm.ppf((1 + LEVEL) / 2)) * standard_error

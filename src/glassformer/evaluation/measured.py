@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -11,8 +12,9 @@ import polars as pl
 from glassformer.data.arrays import Array, IntArray
 from glassformer.data.splits import Splits
 from glassformer.data.table import Table
+from glassformer.data.wording import counted
 from glassformer.evaluation.doubtful_rows import doubtful_rows
-from glassformer.evaluation.intervals import RESAMPLES, Draws
+from glassformer.evaluation.intervals import RESAMPLES, Draws, worth_of_folds, worth_of_groups
 from glassformer.evaluation.result import Comparison, Contestant, Duel, Evaluation, ModelComparison
 from glassformer.evaluation.verdict import TRANSFORMER
 from glassformer.evaluation.weak_spots import InputShare, Robustness
@@ -20,6 +22,7 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.rules.reader import RulesReader
 
+_NEARLY_ALL = 0.95  # of the rows
 Answer = Callable[[list[str]], Array]
 """Returns the answers (rows, …) to composed rows: probabilities (rows, n_classes) or numbers (rows,)."""
 Alone = Mapping[str, Array | None]
@@ -61,6 +64,8 @@ class MeasuredRows(ABC):
     Attributes:
         rows: the row number of each text in its file; it is shown with the worst errors.
         rules: those of the model. None if it has none.
+        groups: (n,) the group of each row, such as its author. Rows of a group are alike. None if there are none.
+        folds: how many models answered the rows.
     """
 
     record: ClassVar[type[Evaluation]]
@@ -80,7 +85,31 @@ class MeasuredRows(ABC):
     columns: pl.DataFrame | None = None
     seed: int = 0
     resamples: int = RESAMPLES
-    worth: float = 1.0
+    groups: Array | None = None
+    folds: int = 1
+
+    @cached_property
+    def worth(self) -> float:
+        """The share of the rows that tells something of its own (see `Draws`)."""
+        return worth_of_folds(self.folds) * self._worth_of_groups
+
+    @cached_property
+    def _worth_of_groups(self) -> float:
+        return worth_of_groups(self.wrong, self.groups)
+
+    @property
+    def about_groups(self) -> list[str]:
+        """A sentence about groups that make the intervals wider."""
+        if self.groups is None or (worth := self._worth_of_groups) > _NEARLY_ALL:
+            return []
+        rows, several = len(self.truth), counted(len(np.unique(self.groups)), "group")
+        like = f"{max(1, round(worth * rows)):,}"
+        return [f"rows of a group are alike ({several}), so intervals and p count these {rows:,} rows as {like}"]
+
+    @property
+    @abstractmethod
+    def wrong(self) -> Array:
+        """(n,) how wrong each answer of the model is."""
 
     @property
     def draws(self) -> Draws:
@@ -103,6 +132,7 @@ class MeasuredRows(ABC):
             "target": trained.config.target,
             "rules": rules if isinstance(rules, RulesReader) else None,
         }
+        known |= {"groups": table.frame["group"].to_numpy() if "group" in table.frame.columns else None}
         known |= {"texts": table.frame["text"].to_list(), "rows": table.frame["row"].to_list()}
         return cls(truth=truth, **(known | {"seed": trained.config.seed} | about))
 

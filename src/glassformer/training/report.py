@@ -17,7 +17,6 @@ from glassformer.data.table import Table
 from glassformer.data.wording import counted
 from glassformer.evaluation.evaluate import evaluate
 from glassformer.evaluation.evaluate_model import dropped_rows, model_summary
-from glassformer.evaluation.intervals import worth_of_folds
 from glassformer.evaluation.measured import Alone, MeasuredRows, doubts_of, measures_of
 from glassformer.evaluation.next_steps import measure_it
 from glassformer.evaluation.report import render
@@ -57,11 +56,6 @@ class HeldOut(ABC):
             return {"table": prepared.splits.train, "places": places, "folds": len(learned.folds)}
         table = prepared.splits.validation or prepared.splits.train
         return {"table": table, "places": np.arange(table.frame.height)}
-
-    @property
-    def worth(self) -> float:
-        """The share of them that tells something of its own (see `Draws`)."""
-        return worth_of_folds(self.folds)
 
     @abstractmethod
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> MeasuredRows:

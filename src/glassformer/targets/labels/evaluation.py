@@ -95,6 +95,10 @@ class LabelledRows(MeasuredRows):
         return self.target.values({"": self.logits})
 
     @cached_property
+    def wrong(self) -> Array:
+        return ~self.right(self.answers)
+
+    @cached_property
     def costs(self) -> Costs | None:
         """What wrong answers cost, if the answers follow that."""
         return self.target.rule
@@ -202,12 +206,12 @@ class LabelledRows(MeasuredRows):
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
         macro_f1 = [
-            measure(each.answers, each.truth, each.target.names, costs=each.costs, seed=each.seed).macro_f1
+            measure(each.answers, each.truth, each.target.names, costs=each.costs, **each.draws).macro_f1
             for each in both
         ]
-        accuracies = [share_right(each, seed=self.seed) for each in right]
-        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), seed=self.seed)
-        p, f1 = mcnemar(*right)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
+        accuracies = [share_right(each, **rows.draws) for each, rows in zip(right, both, strict=True)]
+        difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), **self.draws)
+        p, f1 = mcnemar(*right, worth=self.worth)[2], dict(zip(names, (each.value for each in macro_f1), strict=True))
         given = [["|".join(each._names(hot)) for hot in each._given(each.answers)] for each in both]
         truth = one_hot(self.truth, self.target.width)
 

@@ -126,9 +126,9 @@ def in_short(trained: TrainedModel) -> str:
 
 def _interval(trained: TrainedModel, accuracy: float) -> str:
     """Return the interval of an accuracy that is a share of rows."""
-    from glassformer.evaluation.intervals import wilson, worth_of_folds  # SciPy
+    from glassformer.evaluation.intervals import wilson  # SciPy
 
-    readers = trained.metrics.get("readers") or {"held_out_rows": trained.config.data["validation_rows"], "folds": 1}
-    rows = readers["held_out_rows"]
-    estimate = wilson(accuracy * rows, rows, worth=worth_of_folds(readers["folds"]))
+    readers = trained.metrics.get("readers")
+    rows = readers["held_out_rows"] if readers else trained.config.data["validation_rows"]
+    estimate = wilson(accuracy * rows, rows, worth=trained.metrics["held_out_worth"])
     return f"95% interval {estimate.low:.4f} to {estimate.high:.4f}"

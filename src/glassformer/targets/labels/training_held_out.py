@@ -10,7 +10,9 @@ import numpy as np
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.table import Table
+from glassformer.evaluation.intervals import worth_of_folds, worth_of_groups
 from glassformer.evaluation.measured import Alone, MeasuredRows
+from glassformer.evaluation.metrics import correct_rows
 from glassformer.evaluation.verdict import capital
 from glassformer.labels.doubts import doubtful
 from glassformer.labels.findings import knows_little
@@ -69,12 +71,19 @@ class HeldOutLabels(HeldOut):
     def known(self) -> bool:  # type: ignore[override] # not the same for all rows
         return self.labels is not None
 
+    def worth(self, probs: FloatArray, target: Labels) -> float:
+        """Return the share of the rows that tells something of its own (see `Draws`)."""
+        assert self.labels is not None
+        frame = self.table.frame
+        groups = frame["group"].to_numpy()[self.places] if "group" in frame.columns else None
+        return worth_of_folds(self.folds) * worth_of_groups(~correct_rows(probs, self.labels, target.rule), groups)
+
     def measured(self, trained: TrainedModel, table: Table, which: Array) -> LabelledRows:
         assert self.labels is not None
         thresholds = Thresholds.model_validate(trained.metrics["held_out_answers"]["thresholds"])
         scores = self.by_reader(which)
         about = {"logits": reduce(np.add, scores.values()), "by_rules": scores.get("rules")}
-        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, worth=self.worth, **about)
+        return LabelledRows.of(trained, table, self.labels[which], thresholds=thresholds, folds=self.folds, **about)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:  # noqa: ARG002
         if self.readers is None or self.labels is None:
@@ -121,7 +130,9 @@ def held_out_figures(held_out: HeldOutLabels | None, run: Ended, target: Labels)
     added = run.source is not None and bool(run.source.added)
     numbers = None if added else held_out.table.frame["row"].to_numpy()[held_out.places]
     found = HeldOutAnswers.of(answers, labels=held_out.labels, costs=target.costs, numbers=numbers, **run.seen[1])
-    figures = {"held_out_answers": found.model_dump()}
+    figures: dict[str, Any] = {"held_out_answers": found.model_dump()}
+    if held_out.labels is not None:
+        figures["held_out_worth"] = held_out.worth(answers.probs, target)
     if not added and (doubts := _label_doubts(held_out, run.prepared, answers.probs)):
         figures["label_doubts"] = doubts.model_dump(mode="json")
     return figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -89,6 +90,10 @@ class NumberedRows(MeasuredRows):
     @property
     def answers(self) -> Numbers:
         return self.values
+
+    @cached_property
+    def wrong(self) -> Numbers:
+        return (self.values - self.truth) ** 2
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
         ranked = self.ranked.get(outcome.name)
@@ -195,9 +200,9 @@ class NumberedRows(MeasuredRows):
         return figures, [(i, float(before[i]), float(after[i])) for i in farthest if moved[i]]
 
     def compared(self, other: NumberedRows, **about: Any) -> NumberModelComparison:
-        metrics = [measure_numbers(each.answers, each.truth, seed=self.seed) for each in (self, other)]
+        metrics = [measure_numbers(each.answers, each.truth, **each.draws) for each in (self, other)]
         off = [np.abs(each.answers - each.truth) for each in (self, other)]
-        difference = difference_in_r2(off[0] ** 2, off[1] ** 2, self.truth, seed=self.seed)
+        difference = difference_in_r2(off[0] ** 2, off[1] ** 2, self.truth, **self.draws)
         gap = off[1] - off[0]
 
         def most(chosen: list[int]) -> tuple[Nearer, ...]:

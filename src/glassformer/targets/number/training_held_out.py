@@ -55,7 +55,7 @@ class HeldOutNumberRows(HeldOut):
         truth, ranked = numbers_of(table), {TWO_READERS: self.off.ranked[which]}
         values, off = truth - self.off.model[which], self.off.unruled
         about = {"ranked": ranked, "unruled": None if off is None else truth - off[which]}
-        return NumberedRows.of(trained, table, truth, values=values, **about, worth=self.worth, resamples=_RESAMPLES)
+        return NumberedRows.of(trained, table, truth, values=values, **about, folds=self.folds, resamples=_RESAMPLES)
 
     def alone(self, trained: TrainedModel, rows: MeasuredRows, which: Array) -> Alone:  # noqa: ARG002
         return {name: rows.truth - own[which] for name, own in self.off.alone.items()}

@@ -1,0 +1,78 @@
+"""Rows of a group are alike, and intervals say so: on a test table, on held-out rows, and between two models."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from glassformer.data.sources import SourceConfig, read_sources
+from glassformer.data.splits import ValidationConfig
+from glassformer.evaluation.evaluate_model import evaluate_model
+from glassformer.evaluation.intervals import wilson, worth_of_folds
+from glassformer.evaluation.paired_comparison import compare_models
+from glassformer.evaluation.record import Estimate
+from glassformer.prediction.predictor import Predictor
+from glassformer.training.recipe import load_recipe
+from glassformer.training.run import train_model
+
+SAID = "rows of a group are alike (20 groups), so intervals and p count these 200 rows as "
+
+
+def written(path: Path, *, column: str = "author", seed: int = 0) -> Path:
+    """A table in which 5 of 20 authors mean the opposite of what they say, each in ten rows."""
+    says = np.tile([True, False], 100)
+    means = says ^ (np.repeat(np.arange(20), 10) % 4 == 0)
+    other = np.random.default_rng(seed).choice([f"w{number}" for number in range(30)], (200, 4))
+    texts = [f"{'good' if good else 'bad'} {' '.join(words)}" for good, words in zip(says, other, strict=True)]
+    labels = ["yes" if good else "no" for good in means]
+    authors = [f"a person {number}" for number in np.repeat(np.arange(20), 10)]
+    pl.DataFrame({"text": texts, "label": labels, column: authors}).write_csv(path)
+    return path
+
+
+def of_rows(found: Estimate, worth: float = 1.0) -> object:
+    """The same share of 200 rows with Wilson's interval."""
+    return pytest.approx(wilson(found.value * 200, 200, worth=worth).model_dump(), abs=0.01)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Models that know the groups of their rows, and one that does not."""
+    folder = tmp_path_factory.mktemp("models")
+    table = written(folder / "train.csv")
+    for name, group in (("grouped", "author"), ("plain", None)):
+        read = read_sources(SourceConfig(train=str(table)), ValidationConfig(group=group), None)
+        settings = {"training.epochs": 0, "model.body": "none", "validation.group": group}
+        recipe = load_recipe(None, overrides=settings)
+        train_model(read, recipe, source=SourceConfig(train=str(table)), out=folder / name)
+    return folder
+
+
+def test_a_test_table_with_the_column_of_groups(models: Path, tmp_path: Path) -> None:
+    table = written(tmp_path / "test.csv", seed=1)
+    found = {
+        name: evaluate_model(Predictor.load(models / name), models / name, str(table)) for name in ("grouped", "plain")
+    }
+    accuracy, plain = (each.metrics.accuracy for each in found.values())
+    (note,) = [note for note in found["grouped"].notes if note.startswith(SAID)]
+    assert (like := int(note.removeprefix(SAID))) < 40
+    assert accuracy.model_dump() == of_rows(accuracy, like / 200)
+    assert plain.model_dump() == of_rows(plain)
+    assert not any("alike" in note for note in found["plain"].notes)
+    without = str(written(tmp_path / "other.csv", column="writer", seed=1))
+    accuracy = evaluate_model(Predictor.load(models / "grouped"), models / "grouped", without).metrics.accuracy
+    assert accuracy.model_dump() == of_rows(accuracy)
+
+
+def test_held_out_rows_of_training(models: Path) -> None:
+    known = Predictor.load(models / "grouped").trained.metrics
+    assert known["held_out_worth"] < 0.15 * worth_of_folds(4)
+    assert Predictor.load(models / "plain").trained.metrics["held_out_worth"] == worth_of_folds(4)
+
+
+def test_two_models_on_the_same_rows(models: Path, tmp_path: Path) -> None:
+    table = str(written(tmp_path / "test.csv", seed=1))
+    found = compare_models(models / "grouped", models / "plain", table)
+    assert found.accuracy_a.high - found.accuracy_a.low > 0.25
+    assert found.accuracy_b.high - found.accuracy_b.low > 0.25
