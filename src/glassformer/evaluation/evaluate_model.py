@@ -292,21 +292,18 @@ def model_summary(trained: TrainedModel, folder: Path) -> dict[str, JsonValue]:
     """Return the facts about a model that its report shows. The folder gives it its name."""
     config = trained.config
     shape: dict[str, Any] = config.model.model_dump(mode="json")
+    readers: dict[str, Any] | None = None
+    if config.readers is not None:
+        readers = {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}
     return {
         "name": folder.resolve().name,
         "parameters": parameter_count(config.model, config.vocab_size, trained.config.n_classes),
         "vocabulary": config.vocab_size,
         "tokenizer": config.tokenizer.kind,
         "shape": shape,
-        "readers": _reader_facts(config),
+        "readers": readers,
         "training_seed": config.seed,
         "best_epoch": trained.metrics.get("best_epoch"),
         "created": config.created,
         "versions": dict(config.versions),
     }
-
-
-def _reader_facts(config: FolderConfig) -> dict[str, JsonValue] | None:
-    if config.readers is None:
-        return None
-    return {f"weight of {name}": round(each.weight, 3) for name, each in config.readers.root.items()}

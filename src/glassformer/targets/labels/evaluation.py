@@ -99,6 +99,11 @@ class LabelledRows(MeasuredRows):
         return ~self.right(self.answers)
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each label."""
+        return self.target.names
+
+    @cached_property
     def costs(self) -> Costs | None:
         """What wrong answers cost, if the answers follow that."""
         return self.target.rule
@@ -108,7 +113,7 @@ class LabelledRows(MeasuredRows):
         return correct_rows(answers, truth, self.costs)
 
     def figures(self, outcome: Outcome) -> dict[str, Any]:
-        about: Any = (outcome.answers, self.truth, self.target.names)
+        about: Any = (outcome.answers, self.truth, self.names)
         return {
             "metrics": measure(*about, costs=self.costs, **self.draws),
             "ranking": ranking(*about),
@@ -130,7 +135,7 @@ class LabelledRows(MeasuredRows):
         )
 
     def looked_into(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        probs, names, target = self.answers, self.target.names, self.target
+        probs, names, target = self.answers, self.names, self.target
         about: Any = (probs, self.truth, names)
         confusion = None if target.multilabel else confusion_counts(probs, self.truth, self.costs)
         by_name = {each.name: each.answers for each in outcomes}
@@ -193,7 +198,7 @@ class LabelledRows(MeasuredRows):
         return given_by(probs, multilabel=self.target.multilabel, costs=self.costs)
 
     def _names(self, given: Array) -> tuple[str, ...]:
-        return tuple(self.target.names[int(c)] for c in np.flatnonzero(given))
+        return tuple(self.names[int(c)] for c in np.flatnonzero(given))
 
     def _mean_share(self, shares: Array) -> Estimate:
         """Return the mean over texts. If it is 0 or 1, its interval is that of `share_right`."""
@@ -206,8 +211,7 @@ class LabelledRows(MeasuredRows):
         both, names = (self, other), (about["model_a"], about["model_b"])
         right = [each.right(each.answers) for each in both]
         macro_f1 = [
-            measure(each.answers, each.truth, each.target.names, costs=each.costs, **each.draws).macro_f1
-            for each in both
+            measure(each.answers, each.truth, each.names, costs=each.costs, **each.draws).macro_f1 for each in both
         ]
         accuracies = [share_right(each, **rows.draws) for each, rows in zip(right, both, strict=True)]
         difference = bootstrap_mean(right[0].astype(np.int8) - right[1].astype(np.int8), **self.draws)
