@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from glassformer.data.arrays import Array, DoubleArray
-from glassformer.data.labels import LabelSet
 from glassformer.data.numbers import numbers_of
 from glassformer.data.table import Table
 from glassformer.prediction.folder_config import FolderConfig
@@ -25,8 +24,7 @@ strata = strata_of
 
 
 def prepared(config: FolderConfig, **fields: Any) -> PreparedNumber:
-    target = number_of(config.target)
-    return PreparedNumber(labels=LabelSet(names=(target.column,)), scale=target.scale, **fields)
+    return PreparedNumber(labels=config.label_set, scale=number_of(config.target).scale, **fields)
 
 
 def losses(target: Number, scores: Array, truth: Array, temperature: float | None = None) -> DoubleArray:  # noqa: ARG001
