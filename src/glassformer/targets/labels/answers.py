@@ -39,6 +39,7 @@ class LabelAnswers(Answers):
     """
 
     per_text: ClassVar = ("probs",)
+    keys: ClassVar[tuple[str, ...]] = ("confidence", "probabilities")
     text_columns: ClassVar[tuple[str, ...]] = ("prediction",)
 
     labels: tuple[Any, ...]
@@ -126,10 +127,6 @@ class LabelAnswers(Answers):
         said = [] if review is None else ["needs review" if review[row] else "automatic"]
         return [label_text(self.named[row]), ranked, *said]
 
-    @property
-    def _keys(self) -> list[str]:
-        return ["confidence", "probabilities"]
-
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
         return {
             "prediction": self.named[row],
@@ -157,6 +154,7 @@ class PathAnswers(LabelAnswers):
     The prediction is the most probable label. The path ends where the model is not sure any more.
     """
 
+    keys: ClassVar = (*PATH, *LabelAnswers.keys)
     text_columns: ClassVar = ("prediction", "path")
 
     tree: Tree
@@ -174,10 +172,6 @@ class PathAnswers(LabelAnswers):
         if not self.empty[row] and (found := self.paths[row]):
             path = f"sure: {found[0]} {decimals(found[1])}"
         return [label, path, *others]
-
-    @property
-    def _keys(self) -> list[str]:
-        return [*PATH, *super()._keys]
 
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:
         path, prob = self.paths[row] or (None, None)

@@ -22,7 +22,6 @@ COVERAGE = 0.9
 """The share of right numbers that the intervals of answers should hold."""
 _LARGEST = sys.float_info.max  # JSON also knows larger whole numbers
 _STEP = 1e-9  # of a deviation: a rule that decides on 0 then gives 0
-_KEYS = ["interval_low", "interval_high"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +36,7 @@ class NumberAnswers(Answers):
     """
 
     per_text: ClassVar = ("values",)
+    keys: ClassVar = ("interval_low", "interval_high")
     text_columns: ClassVar = ()
 
     values: Numbers
@@ -70,19 +70,15 @@ class NumberAnswers(Answers):
         low, high = (None, None) if away is None else (significant(value - away), significant(value + away))
         return significant(value), low, high
 
-    @property
-    def _keys(self) -> list[str]:
-        return _KEYS
-
     def _record(self, row: int, top_k: int | None) -> dict[str, Any]:  # noqa: ARG002
-        return dict(zip(["prediction", *_KEYS], self.with_interval(row), strict=True))
+        return dict(zip(["prediction", *self.keys], self.with_interval(row), strict=True))
 
     def _added(self) -> dict[str, list[float]]:
         return {name: list(map(significant, added.tolist())) for name, added in self.readers.items()}
 
     def _columns(self) -> dict[str, Any]:
         rows = [self.with_interval(row) for row in range(len(self.values))]
-        return {name: [row[place] for row in rows] for place, name in enumerate(["prediction", *_KEYS])}
+        return {name: [row[place] for row in rows] for place, name in enumerate(["prediction", *self.keys])}
 
 
 class Number(Target):
@@ -191,7 +187,7 @@ class Number(Target):
 
     @property
     def _columns(self) -> dict[str, type]:
-        return dict.fromkeys(["prediction", *_KEYS], float)
+        return dict.fromkeys(["prediction", *NumberAnswers.keys], float)
 
     def notes(self, held_out: HeldOutNumbers | None) -> list[str]:
         if why := self.why_no_interval(held_out):
