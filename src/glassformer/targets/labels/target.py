@@ -1,8 +1,8 @@
 """Targets with labels: classes, ordered classes, and several labels per text."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from operator import not_
 from typing import Any, ClassVar, Literal, Self
 
@@ -86,12 +86,10 @@ class Labels(Target):
 
     def answers_of(self, probs: FloatArray, **about: Any) -> LabelAnswers:
         """Return the answers with these calibrated probabilities (texts, labels)."""
-        kind = {"labels": self.labels, "multilabel": self.multilabel, "costs": self.rule}
-        return self._answers(probs=probs, **kind, **about)
-
-    @property
-    def _answers(self) -> Callable[..., LabelAnswers]:
-        return LabelAnswers
+        kind: dict[str, Any] = {"labels": self.labels, "multilabel": self.multilabel, "costs": self.rule}
+        if (tree := self.tree) is not None:
+            return PathAnswers(probs=probs, tree=tree, **kind, **about)
+        return LabelAnswers(probs=probs, **kind, **about)
 
     @property
     def tree(self) -> Tree | None:
@@ -178,10 +176,6 @@ class Classes(Labels):
     @property
     def as_labels(self) -> dict[str, Any]:
         return {**super().as_labels, "levels": self.levels}
-
-    @property
-    def _answers(self) -> Callable[..., LabelAnswers]:
-        return LabelAnswers if self.tree is None else partial(PathAnswers, tree=self.tree)
 
     @property
     def _columns(self) -> dict[str, type]:
