@@ -10,6 +10,7 @@ one learned from preferences alone, and the default. Finished stages are kept in
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import torch
 
 from benchmarks.experiment import Experiment, arguments, running
 from glassformer.alignment.answers import EXACT, Figures, exact_verdicts
-from glassformer.alignment.judged import best_of, most_kl
+from glassformer.alignment.judged import best_of
 from glassformer.alignment.rewards import open_reward
 from glassformer.evaluation.intervals import wilson
 from glassformer.prediction.model_folder import LANGUAGE_MODEL, load_model
@@ -131,7 +132,8 @@ def _best_of(sft: Path, reward_folder: Path) -> dict[str, Figures]:
         best, _ = best_of(n, trained.model, trained.tokenizer, reward, asked, sampling, max_seq_len=window)
         verdicts = exact_verdicts(best)
         shares = {name: wilson(sum(right), ANSWERS).model_dump() for name, right in verdicts.items()}
-        found[f"best of {n}"] = shares | {"kl": {"value": most_kl(n)}}
+        # the bound of its KL (Stiennon et al. 2020, appendix G.3; Beirami et al. 2024)
+        found[f"best of {n}"] = shares | {"kl": {"value": math.log(n) - (n - 1) / n}}
     return found
 
 

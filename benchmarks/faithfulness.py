@@ -29,7 +29,7 @@ from glassformer.data.arrays import DoubleArray
 from glassformer.data.known import resolve
 from glassformer.data.splits import fingerprint
 from glassformer.data.table import Table
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.by_reader import METHODS
 from glassformer.explanation.explain import explain
 from glassformer.explanation.explanation import FAITHFUL, Explanation
 from glassformer.explanation.faithfulness import Margins, measure_faithfulness

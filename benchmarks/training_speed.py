@@ -148,8 +148,8 @@ class Clock:
 
 
 def train_ours(prepared: Any, _kind: str, _precision: str) -> dict[str, Any]:
+    from glassformer.training.cross_fitting import trainer_of
     from glassformer.training.loop import Silent
-    from glassformer.training.run import _trainer
 
     clock = Clock(prepared.splits.train.frame.height)
 
@@ -161,7 +161,7 @@ def train_ours(prepared: Any, _kind: str, _precision: str) -> dict[str, Any]:
             clock.end(row["validation_accuracy"])
             clock.begin()
 
-    _trainer(prepared, None, Timing()).run()
+    trainer_of(prepared, Timing()).run()
     return _figures(clock, prepared.parameters)
 
 

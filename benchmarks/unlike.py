@@ -20,8 +20,8 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.bench_data import Cut, Entry, cut_rows
 from benchmarks.experiment import arguments, running
 from benchmarks.models import classifier
+from glassformer.prediction.nearest import pooled_vectors
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.vectors import pooled_vectors
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.training.recipe import load_recipe
 from glassformer.training.unlike import threshold_of

@@ -34,6 +34,11 @@ def flat(html: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r">\s+<", "><", html))
 
 
+def embed_by_product(token_ids: Tensor, weight: Tensor) -> Tensor:
+    """Compute `TokenEmbedding` as one-hot rows times the table, which gives the same as the lookup."""
+    return nn.functional.one_hot(token_ids, weight.shape[0]).to(weight.dtype) @ weight
+
+
 def randomise(module: Module, std: float = 0.5) -> Module:
     """Draw every weight and statistic anew: zeros and ones at the start would hide half of what a layer does."""
     for parameter in module.parameters():

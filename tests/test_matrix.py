@@ -13,7 +13,7 @@ import pytest
 from benchmarks.tables_matrix import matrix_table
 from glassformer.data.sources import Task
 from glassformer.experiments.search import rows as search_rows
-from glassformer.exporting.formats import FORMATS
+from glassformer.exporting.export import FORMATS
 from glassformer.prediction import on_ray
 from glassformer.prediction.answering_config import AnyTarget
 from tests.cli.terminal import commands

@@ -8,7 +8,7 @@ from torch import Tensor
 from glassformer.alignment import grpo as module
 from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.alignment_config import GRPOConfig
-from glassformer.alignment.divergence import kl_k1
+from glassformer.alignment.divergence import log_ratios
 from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Judged, Reward
 from glassformer.alignment.rollouts import Rollouts
@@ -38,14 +38,14 @@ def test_a_prompt_that_is_always_answered_rightly_pays_what_the_others_pay(monke
         return rewards[-1]
 
     def remember_kl(*arguments: Any) -> Tensor:
-        nats.append(kl_k1(*arguments))
+        nats.append(log_ratios(*arguments))
         return nats[-1]
 
     def remember_advantages(groups: Tensor) -> Tensor:
         advantages.append(group_relative_advantages(groups))
         return advantages[-1]
 
-    monkeypatch.setattr(module, "kl_k1", remember_kl)
+    monkeypatch.setattr(module, "log_ratios", remember_kl)
     monkeypatch.setattr(module, "group_relative_advantages", remember_advantages)
     config = GRPOConfig(
         updates=2, batch_size=6 * GROUP, minibatch_size=15, group_size=GROUP, max_tokens=4, learning_rate=0.01,

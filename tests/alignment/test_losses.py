@@ -9,7 +9,6 @@ from glassformer.alignment.losses import (
     clipped_policy_loss,
     clipped_value_loss,
     preference_accuracy,
-    preference_margin,
 )
 
 MASK = torch.tensor([[False, True, True], [False, False, True]])
@@ -38,10 +37,9 @@ def test_bradley_terry_pulls_both_sides_equally() -> None:
     assert pulls[0][0, 2] == -0.5
 
 
-def test_accuracy_and_margin_by_hand() -> None:
+def test_accuracy_by_hand() -> None:
     chosen, rejected = torch.tensor([2.0, 1, 0, 5]), torch.tensor([1.0, 1, 3, 4])
     assert preference_accuracy(chosen, rejected).item() == 2.5 / 4
-    assert preference_margin(chosen, rejected).item() == -0.25
 
 
 # Ratios 1.1 (free), 1.5 (beyond the clip) and 0.5 (below it), on good and on bad tokens.

@@ -18,7 +18,7 @@ Function = Callable[..., Tensor | tuple[Tensor, ...]]
 # Each takes tensors of (batch, seq), then the mask, and gives one tensor or several.
 OF_PLACES: dict[str, tuple[int, Function]] = {
     "mean_over_tokens": (1, divergence.mean_over_tokens),
-    "kl_k1": (2, divergence.kl_k1),
+    "log_ratios": (2, divergence.log_ratios),
     "clipped_policy_loss": (3, partial(losses.clipped_policy_loss, clip=0.2)),
     "clipped_value_loss": (3, partial(losses.clipped_value_loss, clip=0.2)),
     "per_token_rewards": (2, lambda x, y, mask: advantages.per_token_rewards(torch.ones(len(x)), x, y, mask, 0.1)),

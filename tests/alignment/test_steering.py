@@ -15,7 +15,7 @@ from glassformer.alignment.grpo import grpo
 from glassformer.alignment.judged import Reward
 from glassformer.alignment.ppo import ppo, value_head
 from glassformer.alignment.rollouts import Rollouts
-from glassformer.alignment.steering import Steered, Steering
+from glassformer.alignment.steering import Steering
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID, TextTokenizer, TokenizerConfig
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.language_model import LanguageModel
@@ -67,13 +67,14 @@ def config(algorithm: str, **values: Any) -> Any:
 def run(
     algorithm: str, policy: LanguageModel, judge: Callable[[Rollouts], Tensor], *, prompts: Sequence[str] = PROMPTS,
     checkpoint: Path | None = None, observer: Any = None, fingerprint: str = "", **values: Any,
-) -> Steered:  # fmt: skip
+) -> Steering[Any]:  # fmt: skip
     reward = Reward(judge=judge, fingerprint=fingerprint)
     one: Steering[Any] = Steering(
         policy, TOKENIZER, reward, prompts, config(algorithm, **values), max_seq_len=WINDOW,
         beside=value_head(policy) if algorithm == "ppo" else {}, checkpoint=checkpoint, observer=observer,
     )  # fmt: skip
-    return ppo(one) if algorithm == "ppo" else grpo(one)
+    (ppo if algorithm == "ppo" else grpo)(one)
+    return one
 
 
 def likes_a(rollouts: Rollouts) -> Tensor:
@@ -127,7 +128,7 @@ class Hears:
 
 
 @cache
-def uninterrupted(algorithm: str, target_kl: float | None = None) -> tuple[Steered, Weights]:
+def uninterrupted(algorithm: str, target_kl: float | None = None) -> tuple[Steering[Any], Weights]:
     """A run of five rounds and four looks, and the policy that it leaves."""
     policy, reward = new_policy(), FailsAt(0)
     found = run(algorithm, policy, reward, target_kl=target_kl)

@@ -278,7 +278,7 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
     expect(page.get_by_text("1 text labelled as blame. ←")).to_be_visible()
     assert store.counts() == {"blame": 200}
     label(desk.rounds.project, [1], "blame")
-    store.note(doubts=[{"id": 1, "label": "blame", "suggested": "praise", "why": "probably wrong"}])
+    store.note(doubts=[{"id": 1, "label": "blame", "suggested": "praise", "why": "doubtful label"}])
     page.goto(page.url.split("#")[0] + "#mend")
     page.get_by_role("button", name="change to praise").click()
     expect(page.get_by_text("good film number 0")).to_be_hidden()
@@ -306,7 +306,7 @@ def test_many_are_labelled_at_once_and_doubts_are_mended(page: Page, desk: Desk)
 def test_a_class_with_another_name_is_suggested_and_doubted_by_it(page: Page, desk: Desk) -> None:
     project, keys = desk.rounds.project, page.keyboard
     label(project, [1], "payment")
-    project.store.note(doubts=[{"id": 1, "label": "payment", "suggested": "return", "why": "probably wrong"}])
+    project.store.note(doubts=[{"id": 1, "label": "payment", "suggested": "return", "why": "doubtful label"}])
     suggested = {"id": list(range(2, 401)), "label": "payment", "probability": 0.75, "place": list(range(399))}
     project.store.suggest(pl.DataFrame(suggested), number=1)
     page.reload()
@@ -338,7 +338,7 @@ def test_a_contradiction_offers_the_labels_of_both_texts(page: Page, desk: Desk)
     doubt = {"suggested": "delay", "why": "nearly the same text, other label"}
     pair = [{"id": 1, "label": "delay", "other": 3, "other_label": "praise"},
             {"id": 3, "label": "praise", "other": 1, "other_label": "delay"}]  # fmt: skip
-    alone = {"id": 5, "label": "late", "suggested": "praise", "why": "probably wrong"}
+    alone = {"id": 5, "label": "late", "suggested": "praise", "why": "doubtful label"}
     project.store.note(doubts=[*(doubt | each for each in pair), alone])
     page.goto(page.url.split("#")[0] + "#mend")
     items = page.locator("section > ol").last.locator("li")
@@ -909,7 +909,7 @@ def long_words(tmp_path: Path) -> Project:
     suggested = {"id": list(range(1, 61)), "label": "praise" * 30, "probability": 0.75, "place": list(range(60))}
     store.suggest(pl.DataFrame(suggested), number=2)
     label(project, list(range(20, 40)), "praise" * 30, way="random")
-    doubt = {"id": 20, "label": "praise" * 30, "suggested": "blame" * 30, "why": "probably wrong"}
+    doubt = {"id": 20, "label": "praise" * 30, "suggested": "blame" * 30, "why": "doubtful label"}
     store.note(doubts=[doubt], found=[f"the column {'remark' * 30} holds the texts"])
     return project
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from glassformer.cli import output
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.by_reader import METHODS
 from tests.cli.terminal import QUICK, glassformer, misused
 from tests.trained import POSITIVE, Trained, review_rows, write_csv
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from glassformer.exporting.formats import FORMATS
+from glassformer.exporting.export import FORMATS
 from glassformer.prediction.model_folder import save_model
 from glassformer.readers.encoder.training import read_encoder
 from tests.cli.terminal import commands, failed, glassformer, misused

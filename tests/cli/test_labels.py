@@ -36,7 +36,7 @@ def test_look_fill_in_and_mend(table: Path, tmp_path: Path) -> None:
     findings = tmp_path / "reviews-to-check.csv"
     lines = lines_of(findings)
     assert lines[0]["row"] == str(TURNED + 1)
-    assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("probably wrong", "good", "")
+    assert (lines[0]["why"], lines[0]["suggested_label"], lines[0]["new_label"]) == ("doubtful label", "good", "")
     assert f"{table}: 62 rows, 2 labels" in said.out
     assert f"  row {TURNED + 1}, bad → good (0." in said.out
     assert "Each row was answered by counting, which had not seen it or near copies. 9" in said.out
@@ -156,7 +156,7 @@ def test_a_model_that_knows_nothing_says_so_and_changes_nothing(tmp_path: Path) 
         in said.out
     )
     assert "same text, other label: 0 rows" in said.out
-    assert all(words not in said.out for words in ("probably wrong", "Estimate", "more labels", "more rows of"))
+    assert all(words not in said.out for words in ("doubtful label", "Estimate", "more labels", "more rows of"))
     assert "0 findings" in said.out
     document = glassformer("labels", table, "--json", "--overwrite").document
     assert (document["estimated_wrong_labels"], document["learning_curve"]) == (None, None)
@@ -211,7 +211,7 @@ def test_nothing_to_find(tmp_path: Path) -> None:
     rows = [(f"{word} {text}", label) for (text, label) in ROWS for word in [label * 3]]
     said = glassformer("labels", write_csv(tmp_path / "clean.csv", rows))
     assert said.code == 0, said.err
-    assert "probably wrong: 0 rows" in said.out
+    assert "doubtful label: 0 rows" in said.out
     assert "clean-to-check.csv: 0 findings\n" in said.out
     assert "--apply" not in said.err
 

@@ -461,8 +461,8 @@ def test_doubtful_labels_are_listed_until_they_are_decided(client: TestClient, p
     label(project, [1], "blame")
     label(project, [2], "praise")
     doubts = [
-        {"id": 1, "label": "blame", "suggested": "praise", "why": "probably wrong"},
-        {"id": 2, "label": "praise", "suggested": "blame", "why": "probably wrong"},
+        {"id": 1, "label": "blame", "suggested": "praise", "why": "doubtful label"},
+        {"id": 2, "label": "praise", "suggested": "blame", "why": "doubtful label"},
     ]
     project.store.note(doubts=doubts)
     found = client.get("/desk/doubts").json()["doubts"]
@@ -476,7 +476,7 @@ def test_doubts_have_the_present_names_of_the_classes(client: TestClient, projec
     label(project, [1, 2], "payment")
     label(project, [3], "return")
     batch = {"batch": project.store.last_batch}
-    of_label = {"id": 1, "label": "payment", "suggested": "return", "why": "probably wrong"} | batch
+    of_label = {"id": 1, "label": "payment", "suggested": "return", "why": "doubtful label"} | batch
     contradicted = {"other": 2, "other_label": "payment", "why": "nearly the same text, other label"}
     project.store.note(doubts=[of_label, {"id": 3, "label": "return", "suggested": "payment"} | contradicted | batch])
     client.post("/desk/classes", json={"name": "payment", "to": "money", "who": "me"})

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.by_reader import METHODS
 from glassformer.explanation.explain import COMPARED, measure_agreement
 from glassformer.explanation.occluding import leave_one_out
 from glassformer.explanation.reading import of_words

@@ -9,7 +9,7 @@ from torch import nn
 
 from glassformer.errors import UsageError
 from glassformer.explanation import gradients, occluding
-from glassformer.explanation.attribution import METHODS
+from glassformer.explanation.by_reader import METHODS
 from glassformer.explanation.gradients import gradient_x_input, integrated_gradients, rollout
 from glassformer.explanation.occluding import leave_one_out, occlusion, shapley
 from glassformer.explanation.reading import TokenReading

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.explanation.counting import counted_shares
+from glassformer.explanation.exact import counted_shares
 from glassformer.explanation.words import TextInWords
 from glassformer.readers.counting.ngrams import NGRAMS, words_of
 from glassformer.readers.counting.reader import CountingReader, NgramWeights

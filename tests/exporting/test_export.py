@@ -11,9 +11,7 @@ import pytest
 from glassformer.data.checksums import SUMS_FILE
 from glassformer.data.files import aside_of, folder_written_aside
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.exporting import formats
-from glassformer.exporting.export import export
-from glassformer.exporting.formats import FORMATS, Format
+from glassformer.exporting.export import FORMATS, Format, export
 from glassformer.models.model_config import ModelConfig
 from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.verify import verify
@@ -131,7 +129,7 @@ def test_a_full_disk_leaves_what_was_there(
         (folder / "half").write_text("")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setitem(formats.FORMATS, "transformers", Format(purpose="Full.", write=fill, use=""))
+    monkeypatch.setitem(FORMATS, "transformers", Format(purpose="Full.", write=fill, use=""))
     with pytest.raises(GlassformerError, match=r"export could not be written.*No space left.*Free at least"):
         export(model, tmp_path / "out", to="transformers", overwrite=overwrite)
     assert names(tmp_path) == ({"model", "out"} if overwrite else {"model"})

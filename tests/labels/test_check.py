@@ -10,12 +10,12 @@ from glassformer.errors import InputError, UsageError
 from glassformer.labels.check import check_table
 from glassformer.labels.findings import (
     CONFLICT,
+    DOUBTFUL,
     IN_TEST,
     NEAR_CONFLICT,
     NEAR_REPEAT,
     NEAR_TEST,
     REPEAT,
-    WRONG,
     LabelCheck,
     knows_nothing,
     schema,
@@ -36,7 +36,7 @@ def test_a_turned_label_is_the_first_finding() -> None:
     turned = [(text, "bad" if number == 24 else label) for number, (text, label) in enumerate(ROWS)]
     check = check_table(truth_in(turned))
     first = check.findings.row(0, named=True)
-    assert (first["row"], first["label"], first["why"], first["suggested_label"]) == (25, "bad", WRONG, "good")
+    assert (first["row"], first["label"], first["why"], first["suggested_label"]) == (25, "bad", DOUBTFUL, "good")
     assert first["probability"] > 0.6
     assert first["text"] == ROWS[24][0]
     assert (check.estimated_wrong or 0) >= 1
@@ -68,7 +68,7 @@ def test_a_model_that_knows_nothing_doubts_and_suggests_nothing() -> None:
     check = check_table(truth_in(useless()))
     assert check.agreement <= check.majority
     assert check.knows_nothing
-    assert check.of_kind(WRONG).is_empty()
+    assert check.of_kind(DOUBTFUL).is_empty()
     assert (check.estimated_wrong, check.curve) == (None, None)
     assert rows_of(check, CONFLICT) == [(1, 301), (301, 1)]
     assert check.of_kind(CONFLICT)["suggested_label"].null_count() == 2
@@ -76,7 +76,7 @@ def test_a_model_that_knows_nothing_doubts_and_suggests_nothing() -> None:
     texts, labels = zip(*useless(), strict=True)
     number = check_labels(texts, random.Random(2).choices(range(1000), k=len(labels)), task="number")
     assert number.agreement <= 0
-    assert number.of_kind(WRONG).is_empty()
+    assert number.of_kind(DOUBTFUL).is_empty()
 
 
 def test_contradictions_and_repeats_name_the_other_row() -> None:
@@ -166,7 +166,7 @@ def test_prefilling_drops_a_row_whose_first_finding_suggests_nothing() -> None:
         (1, CONFLICT, None),
         (1, IN_TEST, "drop"),
         (2, IN_TEST, "drop"),
-        (81, WRONG, label),
+        (81, DOUBTFUL, label),
         (81, CONFLICT, None),
         (81, IN_TEST, None),
         (82, REPEAT, "drop"),
@@ -191,7 +191,7 @@ def test_labels_without_meaning_are_not_doubted_by_chance(seed: int) -> None:
     check = check_table(truth_in([(text, draw.choice(("good", "bad"))) for text, _ in opinions(120, seed)]))
     assert check.agreement > check.majority
     assert check.knows_nothing
-    assert check.of_kind(WRONG).is_empty()
+    assert check.of_kind(DOUBTFUL).is_empty()
 
 
 def test_a_gain_must_be_larger_than_chance() -> None:

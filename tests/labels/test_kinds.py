@@ -13,7 +13,7 @@ from glassformer import check_labels
 from glassformer.data.table import Table, read_table
 from glassformer.errors import UsageError
 from glassformer.labels.check import check_table
-from glassformer.labels.findings import CONFLICT, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG
+from glassformer.labels.findings import CONFLICT, DOUBTFUL, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT
 from glassformer.labels.labelled import read_labelled, rows_to_label
 from glassformer.labels.mend import mend, read_changes
 from glassformer.labels.to_label import to_label
@@ -52,7 +52,7 @@ def unlabelled(texts: list[str]) -> Table:
 def test_each_of_several_labels_is_doubted_by_itself() -> None:
     turned: dict[int, list[str]] = {4: ["art"], 6: ["good", "art"]}  # both are good; the seventh is not about art
     check = check_table(truth_of(tagged(turned), separator=";"))
-    wrong = {row["row"]: row for row in check.of_kind(WRONG).iter_rows(named=True)}
+    wrong = {row["row"]: row for row in check.of_kind(DOUBTFUL).iter_rows(named=True)}
     assert list(wrong)[:2] in ([5, 7], [7, 5])
     assert (wrong[5]["label"], wrong[5]["suggested_label"]) == ("art", "art;good")
     assert (wrong[7]["label"], wrong[7]["suggested_label"]) == ("art;good", "good")
@@ -124,7 +124,7 @@ def test_numbers_that_are_far_from_their_answers_are_doubtful() -> None:
     text, number = measured()[0]
     rows = [*measured({24: "80"}), (text, number), (ROWS[3][0], "9.5"), (f"{ROWS[5][0]} indeed", measured()[5][1])]
     check = check_table(truth_of(table_of(rows), "number"))
-    first = check.of_kind(WRONG).row(0, named=True)
+    first = check.of_kind(DOUBTFUL).row(0, named=True)
     assert (first["row"], first["label"]) == (25, "80")
     assert 4 < float(first["suggested_label"]) < 12
     assert first["deviations"] > 10
@@ -155,11 +155,11 @@ def test_nearly_the_same_texts_may_have_other_numbers() -> None:
         assert values[row - 1] == values[other - 1]
     near = check.of_kind(NEAR_CONFLICT).select("row", "other_row").rows()
     assert (153, 21) in near
-    doubted = set(check.of_kind(WRONG)["row"])
+    doubted = set(check.of_kind(DOUBTFUL)["row"])
     assert all(doubted & set(pair) for pair in near)  # the model knows that other rooms have other numbers
     assert {154, 41} <= set(check.of_kind(CONFLICT)["row"])  # which of the two is right is left to the reader
     filled = check.to_fill_in(prefill=True).drop_nulls("new_label")
-    assert set(filled["why"]) == {WRONG, REPEAT}
+    assert set(filled["why"]) == {DOUBTFUL, REPEAT}
     assert filled.filter(pl.col("new_label") == "drop")["row"].to_list() == [151]
     tested = check_table(truth_of(table_of(rows), "number"), table_of([rows[40]])).to_fill_in(prefill=True)
     in_test = tested.filter(pl.col("why") == IN_TEST)

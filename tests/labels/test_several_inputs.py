@@ -10,7 +10,7 @@ from glassformer.data.sources import SourceConfig, read_sources
 from glassformer.data.splits import ValidationConfig
 from glassformer.data.table import Table
 from glassformer.labels.check import check_table
-from glassformer.labels.findings import CONFLICT, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, WRONG, LabelCheck
+from glassformer.labels.findings import CONFLICT, DOUBTFUL, IN_TEST, NEAR_CONFLICT, NEAR_REPEAT, REPEAT, LabelCheck
 from glassformer.labels.repeats import Repeats
 from glassformer.labels.truth import truth_of
 from tests.labels.samples import opinions
@@ -42,7 +42,7 @@ def test_a_turned_label_is_found_by_the_second_text(tmp_path: Path) -> None:
     rows = ordinary()
     rows[24] = (*rows[24][:3], "bad")
     check, _ = checked(tmp_path, rows)
-    assert check.of_kind(WRONG)["row"][0] == 25
+    assert check.of_kind(DOUBTFUL)["row"][0] == 25
     assert check.findings["text"][0] == f"{rows[24][0]} | {rows[24][1]}"
 
 

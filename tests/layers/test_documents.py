@@ -14,14 +14,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from glassformer.layers.attention import MultiHeadAttention, attention_weights, fused_attention, plain_attention
-from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
+from glassformer.layers.embeddings import TokenEmbedding
 from glassformer.layers.masks import CausalPattern, FullPattern
 from glassformer.layers.norms import BatchNorm, plain_layer_norm
 from glassformer.layers.pooling import MeanPooling
 from glassformer.layers.positions import NoPositions, Rotary, inverse_frequencies, sinusoidal_table
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
-from tests.support import attention_of, double_precision, randomise, right_padded
+from tests.support import attention_of, double_precision, embed_by_product, randomise, right_padded
 
 ROWS = [[2.0, 7], [6, 4], [6, 5]]
 

@@ -4,7 +4,8 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glassformer.layers.embeddings import OneHotEmbedding, TextsEmbedding, TokenEmbedding, embed_by_product
+from glassformer.layers.embeddings import OneHotEmbedding, TextsEmbedding, TokenEmbedding
+from tests.support import embed_by_product
 
 
 @given(vocab_size=st.integers(1, 6), spare=st.integers(0, 3))

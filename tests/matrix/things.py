@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from glassformer import TextClassifier, TextRegressor
 from glassformer.errors import UsageError
 from glassformer.estimators.text_estimator import TextEstimator
-from glassformer.exporting.formats import FORMATS
+from glassformer.exporting.export import FORMATS
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.serving.api import create_app
 from glassformer.serving.feedback import FeedbackFile

@@ -7,14 +7,14 @@ from torch import Tensor
 
 from glassformer.layers.attention import MultiHeadAttention, bfloat16_attention, fused_attention, plain_attention
 from glassformer.layers.block import Block
-from glassformer.layers.embeddings import TokenEmbedding, embed_by_product
+from glassformer.layers.embeddings import TokenEmbedding
 from glassformer.layers.masks import CausalPattern, FullPattern, LocalPattern
 from glassformer.layers.norms import LayerNorm, RMSNorm, plain_layer_norm, plain_rms_norm
 from glassformer.layers.positions import NoPositions, Rotary
 from glassformer.layers.slots import Pattern, PositionLayer
 from glassformer.models.classifier import Classifier
 from glassformer.models.model_config import ModelConfig
-from tests.support import gradients, randomise, right_padded
+from tests.support import embed_by_product, gradients, randomise, right_padded
 
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-12}
 dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.vectors import unit_vectors
+from glassformer.prediction.nearest import unit_vectors
 from glassformer.targets.labels.target import labels_of
 from tests.prediction.samples import WORDS
 

@@ -10,7 +10,7 @@ import pytest
 from glassformer.data.formats.format import Delimited
 from glassformer.data.rows import iterate_rows
 from glassformer.errors import UsageError
-from glassformer.prediction.answer_files import json_answers, lines_with, refuse_taken, rows_of, texts_in
+from glassformer.prediction.answer_files import Columns, json_answers, refuse_taken, rows_of, texts_in
 from glassformer.prediction.predictor import Predictor
 from tests.prediction.samples import small_trained_model
 
@@ -93,4 +93,4 @@ def test_rows_of_json_are_never_those_of_other_answers(tmp_path: Path) -> None:
     rows = [row for part in (frame[:1], frame[2:3], frame[3:3], frame[4:]) for row in rows_of(part, like)]
     assert rows == [{"n": n, "deep": [n, None]} for n in (0, 2, 4, 5)]
     assert list(rows_of(frame[:1], like)) == [{"n": "0", "deep": "[0, null]"}], "it has been written"
-    assert list(lines_with(frame[:0], frame[:0].rename(str.upper), like)) == []
+    assert list(Columns(frame[:0].rename(str.upper)).lines(rows_of(frame[:0], like))) == []

@@ -16,9 +16,8 @@ from glassformer.models.published.vinh import VinhMLPConfig
 from glassformer.prediction.answering_config import Readers
 from glassformer.prediction.kept_texts import TEXTS_FILE, VECTORS_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, TrainedModel, load_model, save_model
-from glassformer.prediction.nearest import NearestSearch
+from glassformer.prediction.nearest import NearestSearch, pooled_vectors
 from glassformer.prediction.predictor import Predictor
-from glassformer.prediction.vectors import pooled_vectors
 from glassformer.readers.counting.matrices import tfidf_vectors
 from tests.explanation.test_explain import two_readers
 from tests.prediction.keeping import TEXTS, keeping

@@ -19,8 +19,7 @@ from glassformer.errors import GlassformerError
 from glassformer.prediction.scoring import logits_of, score
 from glassformer.training.classification import Classification
 from glassformer.training.loop import InterruptedTraining, NotANumberError, Trainer
-from glassformer.training.optimizers import build_optimizers, learning_rate
-from glassformer.training.precision import computes_in_bfloat16
+from glassformer.training.optimizers import build_optimizers, computes_in_bfloat16, learning_rate
 from glassformer.training.task import Examples
 from glassformer.training.training_config import TrainingConfig
 from tests.training.samples import N_CLASSES, SMALL, STILL, Memory, config, toy_data, trainer

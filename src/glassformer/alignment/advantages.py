@@ -5,13 +5,11 @@ its padding. The last place ends a completion, even if it was cut off there. Rew
 losses, so nothing here passes a gradient.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from glassformer.alignment.divergence import kl_k1
+from glassformer.alignment.divergence import log_ratios
 
 
 @torch.no_grad()
@@ -29,7 +27,7 @@ def per_token_rewards(
     2020.
     """
     left = loss_mask.flip(1).cumsum(1).flip(1)  # places from here to the completion's end
-    kl_cost = beta * kl_k1(logprobs, reference_logprobs, loss_mask)
+    kl_cost = beta * log_ratios(logprobs, reference_logprobs, loss_mask)
     return rewards[:, None].where(loss_mask & (left == 1), 0) - kl_cost
 
 

@@ -1,7 +1,5 @@
 """The settings of the stages of alignment, named as in the papers."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Mapping
 from typing import Any, Self, TypeVar

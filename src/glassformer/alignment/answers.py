@@ -4,8 +4,6 @@ If all prompts are questions of `polarity`, the grammar that generated its opini
 sentences, about the thing asked, and favourable. No policy can fool it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ A reward model judges well only what it has learned from. A policy that finds a 
 again and again, and its reward rises. Length, variety, entropy and the start model's log-probability show it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A reward model that has only read whole answers does not know what half of one i
 also learns from answers that nobody would prefer to the original.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -53,11 +51,7 @@ def replaced(ids: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 _WAYS: dict[str, Callable[[IntArray, np.random.Generator], IntArray]] = {
-    "cut_short": cut_short,
-    "with_gap": with_gap,
-    "shuffled": shuffled,
-    "repeated": repeated,
-    "replaced": replaced,
+    way.__name__: way for way in (cut_short, with_gap, shuffled, repeated, replaced)
 }
 _OFF_SUBJECT = "off_subject"
 KINDS = (*_WAYS, _OFF_SUBJECT)

@@ -9,8 +9,6 @@ can estimate this direction. Statements about the expectation of an estimate hol
 it. Both algorithms here use k₁, in the reward.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import torch
@@ -65,21 +63,12 @@ def log_ratios(
 
     The mask is applied here, before any exp or square. Applied after them, a NaN at a masked place would still reach
     the gradient (0 · NaN = NaN).
+
+    With those of the reference in second place, of tokens that the policy drew, it is k₁ (Schulman 2020, "Approximating
+    KL divergence"): unbiased, but negative for about half of the samples. Use it in the reward, not as a loss: the
+    expectation of its *gradient* is 0.
     """
     return (logprobs - other_logprobs).where(loss_mask, 0)
-
-
-def kl_k1(
-    logprobs: Float[Tensor, "batch seq"],
-    reference_logprobs: Float[Tensor, "batch seq"],
-    loss_mask: Bool[Tensor, "batch seq"],
-) -> Float[Tensor, "batch seq"]:
-    """k₁ = −log r per place, r = reference/policy, of tokens that the policy drew; 0 at masked places.
-
-    Unbiased, but negative for about half of the samples (Schulman 2020, "Approximating KL divergence"). Use it in the
-    reward, not as a loss: the expectation of its *gradient* is 0.
-    """
-    return log_ratios(logprobs, reference_logprobs, loss_mask)
 
 
 def kl_of_logprobs(

@@ -15,19 +15,17 @@ How it differs from the paper:
 - the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
-from __future__ import annotations
-
 from statistics import fmean
 
 from glassformer.alignment.advantages import group_relative_advantages
 from glassformer.alignment.alignment_config import GRPOConfig
-from glassformer.alignment.divergence import kl_k1
+from glassformer.alignment.divergence import log_ratios
 from glassformer.alignment.losses import clipped_policy_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Steered, Steering
+from glassformer.alignment.steering import Steering
 
 
-def grpo(run: Steering[GRPOConfig]) -> Steered:
+def grpo(run: Steering[GRPOConfig]) -> None:
     """Train the policy of a run in place (see `Steering`)."""
     config = run.config
     with run:
@@ -35,7 +33,7 @@ def grpo(run: Steering[GRPOConfig]) -> Steered:
             old = run.write(number, group_size=config.group_size)
             mask = old.rollouts.loss_mask
             # k₁, not the exact KL: what is rewarded is what was drawn.
-            drawn_kl = kl_k1(old.logprobs, old.reference_logprobs, mask).sum(dim=1)
+            drawn_kl = log_ratios(old.logprobs, old.reference_logprobs, mask).sum(dim=1)
             groups = (old.rewards - run.beta * drawn_kl).view(-1, config.group_size)
             advantages = group_relative_advantages(groups).view(-1, 1).expand_as(old.logprobs)
             clipped = []
@@ -47,4 +45,3 @@ def grpo(run: Steering[GRPOConfig]) -> Steered:
                 run.step(loss)
                 clipped.append(float(share))
             run.tell(old, clip_share=fmean(clipped))
-    return run.outcome

@@ -1,8 +1,5 @@
 """Completions with rewards, log-probabilities and KL."""
 
-from __future__ import annotations
-
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -102,8 +99,3 @@ def best_of(
     rewards = reward(answers).view(-1, n).cpu()
     best = rewards.argmax(dim=1) + n * torch.arange(len(prompts))
     return answers.rows(best), rewards.amax(dim=1).tolist()
-
-
-def most_kl(n: int) -> float:
-    """Return the bound of the KL of best-of-n, in nats (Stiennon et al. 2020, appendix G.3; Beirami et al. 2024)."""
-    return math.log(n) - (n - 1) / n

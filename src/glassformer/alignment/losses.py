@@ -3,8 +3,6 @@
 `loss_mask` is True where a place counts, as in `divergence`.
 """
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
@@ -34,13 +32,6 @@ def preference_accuracy(
 ) -> Float[Tensor, ""]:
     """Share of pairs whose chosen side has the higher reward; a tie counts half."""
     return ((chosen_rewards - rejected_rewards).sign() / 2 + 0.5).mean()
-
-
-def preference_margin(
-    chosen_rewards: Float[Tensor, " pairs"], rejected_rewards: Float[Tensor, " pairs"]
-) -> Float[Tensor, ""]:
-    """The mean of chosen − rejected over pairs."""
-    return (chosen_rewards - rejected_rewards).mean()
 
 
 def clipped_policy_loss(

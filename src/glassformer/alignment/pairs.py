@@ -4,8 +4,6 @@ A pair is a prompt with one completion, to be imitated. A preference is a prompt
 preferred one.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ How it differs from the papers:
 - the policy with the best reward − β·KL on held-out prompts is kept, not the last one.
 """
 
-from __future__ import annotations
-
 from statistics import fmean
 
 from torch import nn
@@ -23,7 +21,7 @@ from glassformer.alignment.advantages import generalised_advantages, per_token_r
 from glassformer.alignment.alignment_config import PPOConfig
 from glassformer.alignment.losses import clipped_policy_loss, clipped_value_loss
 from glassformer.alignment.rollouts import read_rollouts
-from glassformer.alignment.steering import Steered, Steering
+from glassformer.alignment.steering import Steering
 from glassformer.models.language_model import LanguageModel
 
 
@@ -35,7 +33,7 @@ def value_head(policy: LanguageModel) -> dict[str, nn.Module]:
     return {"value_head": values_of}
 
 
-def ppo(run: Steering[PPOConfig]) -> Steered:
+def ppo(run: Steering[PPOConfig]) -> None:
     """Train the policy of a run, and the `value_head` beside it, in place (see `Steering`)."""
     config, values_of = run.config, run.parts["value_head"]
     with run:
@@ -58,4 +56,3 @@ def ppo(run: Steering[PPOConfig]) -> Steered:
                 clipped.append(float(share))
                 value_losses.append(float(value_loss.detach()))
             run.tell(old, clip_share=fmean(clipped), value_loss=fmean(value_losses))
-    return run.outcome

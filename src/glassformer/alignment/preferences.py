@@ -5,8 +5,6 @@ trained with DPO. The worse of two answers is the rejected one, a corrupted copy
 start model. Each of several members leaves out other pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +18,7 @@ from torch import Tensor, nn
 
 from glassformer.alignment.alignment_config import PreferenceConfig
 from glassformer.alignment.corruptions import KINDS, Corruptor
-from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy, preference_margin
+from glassformer.alignment.losses import bradley_terry_loss, preference_accuracy
 from glassformer.alignment.pairs import Preference, ReadPair, read_together
 from glassformer.data.arrays import IntArray
 from glassformer.data.batches import ModelInputs
@@ -165,7 +163,7 @@ def measure_preferences(model: nn.Module, pairs: Sequence[ReadPreference], beta:
     return {
         "validation_loss": float(bradley_terry_loss(rewards[:, 0], rewards[:, 1]).mean()),
         "validation_accuracy": float(preference_accuracy(chosen, rejected)),
-        "validation_margin": float(preference_margin(chosen, rejected)),
+        "validation_margin": float((chosen - rejected).mean()),
         "validation_calibration_error": reliability(sure, (chosen > rejected).numpy()).ece,
     }
 

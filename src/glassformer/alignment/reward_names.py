@@ -1,7 +1,5 @@
 """What names a reward. Without PyTorch, so that a slip is answered at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from glassformer.errors import UsageError

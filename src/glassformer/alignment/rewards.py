@@ -1,7 +1,5 @@
 """The rewards of a policy: a reward model, the probability of a classifier's label, or any function of texts."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import math

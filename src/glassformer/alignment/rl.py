@@ -1,7 +1,5 @@
 """Run reinforcement learning: from a language model, prompts and a reward to the model folder of the best policy."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +20,7 @@ from glassformer.alignment.stage_run import (
     described,
     records_fingerprint,
 )
-from glassformer.alignment.steering import Steered, Steering, SteeringObserver, check_room
+from glassformer.alignment.steering import Steering, SteeringObserver, check_room
 from glassformer.models.language_model import LanguageModel
 from glassformer.models.memory import keep_large_buffers
 from glassformer.prediction.folder_config import LanguageFolderConfig
@@ -81,7 +79,7 @@ def steer(
         around: Any = {"max_seq_len": shape.max_seq_len, "observer": observer, "checkpoint": work / STATE_FILE}
         run: Steering[Any] = Steering(*parts, config, **around, beside=value_head(policy) if is_ppo else {})
         try:
-            steered = ppo(run) if is_ppo else grpo(run)
+            (ppo if is_ppo else grpo)(run)
         except RewardError as error:
             begun = (work / STATE_FILE).is_file()
             saved = f"The run is saved in {out}; correct the reward, and continue with `resume=True`"
@@ -94,29 +92,29 @@ def steer(
             too_long=0,
         )
         recipe |= {"reward_fingerprint": reward.fingerprint}
-        fields = described(start, records, recipe, seconds=steered.state.seconds)
+        fields = described(start, records, recipe, seconds=run.state.seconds)
         cheap = reward if reward.referee else None  # a function of the user may be slow, or fail
         answers = compare_answers(policy, start, prompts, max_tokens=config.max_tokens, seed=config.seed, reward=cheap)
         trained = TrainedLanguageModel(
             config=LanguageFolderConfig(model=shape, **fields),
             model=policy.cpu().eval(),
             tokenizer=tokenizer,
-            metrics=_metrics(steered) | {"answers": answers},
+            metrics=_metrics(run) | {"answers": answers},
         )
 
         def save() -> TrainedLanguageModel:
             save_model(out, trained, card=_card(trained))
             return trained
 
-        return finish(out, save, saved_step=steered.state.round)
+        return finish(out, save, saved_step=run.state.round)
 
 
-def _metrics(steered: Steered) -> dict[str, Any]:
-    state = steered.state
+def _metrics(run: Steering[Any]) -> dict[str, Any]:
+    state = run.state
     return {
         "best_update": state.best_round,
         "best": next(row for row in state.history if row["update"] == state.best_round),
-        "collapsed": steered.collapsed,
+        "collapsed": run.collapsed,
         "signs": told(signs_of_collapse(state.history)),
         "history": state.history,
     }

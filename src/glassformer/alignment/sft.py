@@ -3,8 +3,6 @@
 Only the tokens of completions have a loss. Several pairs share a window, and no token attends beyond its own pair.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple

@@ -1,12 +1,9 @@
 """What the stages share: from a language model and records to a model folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -14,15 +11,15 @@ import torch
 
 from glassformer.alignment.alignment_config import FineTuningConfig
 from glassformer.alignment.pairs import Pair, Preference, hold_out_records
-from glassformer.data.wording import counted
 from glassformer.errors import UsageError
 from glassformer.models.model_config import LanguageModelConfig
+from glassformer.pages.html import written
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.model_folder import Trained, TrainedLanguageModel, save_model
 from glassformer.training.initial_weights import weights_fingerprint
 from glassformer.training.loop import Model, Observer, Silent, Trainer
 from glassformer.training.task import Task
-from glassformer.training.unfinished import run_to_end, versions, work_in
+from glassformer.training.unfinished import made_now, run_to_end, work_in
 
 Made = TypeVar("Made", bound=Trained[Any, Any])
 Given = TypeVar("Given", Pair, Preference)
@@ -97,18 +94,7 @@ class Card:
     record: str = "record"
 
     def write(self, trained: Trained[Any, Any]) -> str:
-        config, data, record = trained.config, trained.config.data, self.record
-        from_what = f"{counted(data['train'], record)} of `{data['source']}`" if data["source"] else "the empty prompt"
-        lines = [
-            f"Learned from {from_what}, starting from `{config.init['from']}`.",
-            f"On {counted(data['held_out'], f'held-out {record}')}: {self.figures(trained.metrics['best'])}."
-            if data["held_out"]
-            else f"No {record}s were held out, so nothing is known about new ones.",
-            f"Made with glassformer {config.versions['glassformer']}, torch {config.versions['torch']}, "
-            f"on {config.created}.",
-            f"Fingerprint of the {record}s: `{data['fingerprint']}`.",
-        ]
-        return f"# {self.title}\n\n{self.does}\n\n" + "".join(f"- {line}\n" for line in lines)
+        return written("alignment/card", card=self, trained=trained)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +188,8 @@ def described(start: Start, records: Records, recipe: dict[str, Any], *, seconds
         "data": asdict(records),
         "init": start.record,
         "recipe": recipe,
-        "versions": versions(),
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "training_seconds": round(seconds, 2),
         "new_words": start.trained.config.new_words,
+        **made_now(seconds),
     }
 
 

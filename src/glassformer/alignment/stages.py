@@ -8,8 +8,6 @@ Raises (each of them):
     InterruptedTraining, NotANumberError: see `Run.learn`.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 That is: the prompts, the evaluation on held-out prompts, the best policy, when to stop, and how to resume.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import time
@@ -13,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from types import TracebackType
-from typing import Generic, NamedTuple, NoReturn, Protocol, Self, TypeVar
+from typing import Generic, NoReturn, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -64,13 +62,6 @@ class SteeringState:
     """Time spent, evaluations on held-out prompts included."""
     history: list[dict[str, float]] = field(default_factory=list)
     """One row per finished round, with the figures of the evaluation that followed it."""
-
-
-class Steered(NamedTuple):
-    """How a run ended."""
-
-    state: SteeringState
-    collapsed: str | None
 
 
 class SteeringObserver(Protocol):
@@ -179,11 +170,6 @@ class Steering(Generic[Config]):
     def beta(self) -> float:
         """The KL penalty of this round: units of reward per nat of KL from the reference."""
         return self._adaptive_beta.beta
-
-    @property
-    def outcome(self) -> Steered:
-        """How the run ended."""
-        return Steered(self.state, self.collapsed)
 
     def rounds(self) -> Iterator[int]:
         """Yield the numbers of the rounds that are left. Evaluate and save between them when it is due.

@@ -1,7 +1,5 @@
 """Make pairs and preferences from a table of labelled texts."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ In a terminal, a line is drawn again every second. It disappears when there is a
 pipe or a log file, a new line is written every five seconds while nothing else is.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

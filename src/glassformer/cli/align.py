@@ -31,7 +31,7 @@ from glassformer.cli.options import (
     Tuned,
     expanded,
 )
-from glassformer.cli.output import doing, duration, human_count, insist, print_json, say, show
+from glassformer.cli.output import doing, duration, insist, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, reward_name, table, text_file
 from glassformer.cli.writers import check_folder
@@ -107,13 +107,12 @@ def pairs(
         counts = {"pairs": len(made.pairs), "preferences": len(made.preferences)}
         print_json({"out": str(out), **counts, "too_short": made.too_short, "without_partner": made.alone})
         return
-    show(f"{files[0]}: {human_count(len(made.pairs))} prompts with their completions")
-    show(f"{files[1]}: {human_count(len(made.preferences))} preferences, {chosen!r} over the other")
+    show(f"{files[0]}: {len(made.pairs):,} prompts with their completions")
+    show(f"{files[1]}: {len(made.preferences):,} preferences, {chosen!r} over the other")
     if made.too_short:
-        say(f"  left out: {human_count(made.too_short)} × a text of no more than {words} words")
+        say(f"  left out: {made.too_short:,} × a text of no more than {words} words")
     if made.alone:
-        alone = human_count(made.alone)
-        say(f"  in no preference: {alone} × there is no unused text of the other label with the same beginning")
+        say(f"  in no preference: {made.alone:,} × there is no unused text of the other label with the same beginning")
 
 
 @app.command("sft")
@@ -343,8 +342,8 @@ def _run(
 
 
 def _introduce(records: Records, parameters: int, device: str, tell: Callable[[str], None]) -> None:
-    held_out = f", {human_count(records.held_out)} held out" if records.held_out else ", none held out"
+    held_out = f", {records.held_out:,} held out" if records.held_out else ", none held out"
     tell(f"data: {records.source}, {counted(records.train, 'record')} to learn from{held_out}")
     if records.too_long:
-        tell(f"  left out: {human_count(records.too_long)} × longer than the model's window")
-    tell(f"model: {human_count(parameters)} parameters to train, on {device}")
+        tell(f"  left out: {records.too_long:,} × longer than the model's window")
+    tell(f"model: {parameters:,} parameters to train, on {device}")

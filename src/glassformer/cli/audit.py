@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.findings import said_with_flags, show_findings
+from glassformer.cli.flags import said_with_flags
 from glassformer.cli.options import Measuring, Model
-from glassformer.cli.output import announce, doing, print_table, say, show, write_json
+from glassformer.cli.output import announce, doing, print_table, say, show, show_findings, write_json
 from glassformer.cli.there import table
 from glassformer.cli.writers import check_earlier, check_folder, check_replaced
 from glassformer.errors import UsageError

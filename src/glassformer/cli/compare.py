@@ -1,7 +1,5 @@
 """`glassformer compare`: compare two models on the same labelled rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -13,7 +13,6 @@ from glassformer.cli.options import FromRecipe, Learned, Measuring, Reading
 from glassformer.cli.output import (
     command_line,
     duration,
-    human_count,
     print_json,
     print_table,
     progressing,
@@ -118,9 +117,9 @@ class _LiveRuns(Live):
 
     def on_plan(self, runs: int, done: int, seconds: float | None) -> None:
         self._runs, self._done, self._before, self._began = runs, done, done, time.perf_counter()
-        kept = f", {human_count(done)} of them kept from before" if done else ""
+        kept = f", {done:,} of them kept from before" if done else ""
         rest = "" if seconds is None or done == runs else f"; about {duration(seconds)} of training to go"
-        self.line(f"{self._title}: {human_count(runs)} runs{kept}{rest}")
+        self.line(f"{self._title}: {runs:,} runs{kept}{rest}")
 
     def on_run(self, name: str) -> None:
         self._doing = name
@@ -154,7 +153,7 @@ def _show(found: VariantComparison, out: Path) -> None:
     from glassformer.evaluation.report import seconds
 
     data = found.data
-    show(f"{data.source}: measured on {data.measured_on}, {human_count(data.measured_rows)} per run\n")
+    show(f"{data.source}: measured on {data.measured_on}, {data.measured_rows:,} per run\n")
     heads = ("variant", found.figure, "95% interval", "spread", "behind", "p", "parameters", "seconds", "tokens/s")
     lines = [heads]
     for variant in found.variants:
@@ -167,7 +166,7 @@ def _show(found: VariantComparison, out: Path) -> None:
                 f"{variant.spread:.4f}",
                 "" if behind is None else f"{behind.difference.value:.4f}",
                 "" if behind is None else f"{behind.holm_p:.3f}",
-                human_count(variant.parameters),
+                f"{variant.parameters:,}",
                 seconds(variant.seconds),
                 f"{variant.tokens_per_second:,.0f}",
             )

@@ -1,7 +1,5 @@
 """`glassformer costs`: what the wrong answers of a model cost."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

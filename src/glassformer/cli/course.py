@@ -1,7 +1,5 @@
 """`glassformer course`: the ten lessons."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`glassformer data`: list and download the known data sets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +7,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import DataDir, Json
-from glassformer.cli.output import human_count, print_json, progressing, say, show
+from glassformer.cli.output import print_json, progressing, say, show
 
 app = typer.Typer(help="List the known data sets, or download one.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -75,7 +73,7 @@ def get(
 
         def on_progress(done: int, total: int | None) -> None:
             view.move(done, total, name=name)
-            progressing(f"{name}: {human_count(done)} bytes")
+            progressing(f"{name}: {done:,} bytes")
 
         folder = download(
             name,

@@ -17,7 +17,7 @@ from glassformer.cli.options import (
     Settings,
     Tuned,
 )
-from glassformer.cli.output import doing, duration, human_count, print_json, progressing, say, show
+from glassformer.cli.output import doing, duration, model_in_words, print_json, progressing, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import model_folder, student, table, tables
 
@@ -107,12 +107,8 @@ def _introduce(prepared: PreparedStudent, device: str, tell: Callable[[str], Non
         tell("  nothing is held out, so the last epoch is kept and the agreement with the teacher is not measured")
     else:
         known = 0 if prepared.known is None else len(prepared.known.rows)
-        tell(f"  held out: {counted(held_out.frame.height, 'text')}, {human_count(known)} of them with a label")
-    model = prepared.recipe.model
-    tell(
-        f"student: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
-        f"{model.max_seq_len:,} tokens), on {device}"
-    )
+        tell(f"  held out: {counted(held_out.frame.height, 'text')}, {known:,} of them with a label")
+    tell(f"student: {model_in_words(prepared.parameters, prepared.recipe.model, device)}")
     doing("the teacher answers")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from glassformer.cli.findings import said_with_flags, show_findings
+from glassformer.cli.flags import said_with_flags
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import (
     FromRecipe,
@@ -20,7 +20,7 @@ from glassformer.cli.options import (
     Seed,
     Test,
 )
-from glassformer.cli.output import announce, duration, human_count, read_aloud, say, show, write_json
+from glassformer.cli.output import announce, duration, read_aloud, say, show, show_findings, write_json
 from glassformer.cli.writers import check_earlier, check_folder
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _show(diagnosis: Diagnosis) -> None:
 
     show(
         f"{diagnosis.source}: {counted(diagnosis.rows, 'row')} to train on; {diagnosis.model}, "
-        f"{human_count(diagnosis.parameters)} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
+        f"{diagnosis.parameters:,} parameters{diagnosis.weights and f'; {diagnosis.weights}'}"
     )
     show_findings(diagnosis.findings)
     for limit in diagnosis.limits:

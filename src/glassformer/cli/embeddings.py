@@ -11,7 +11,7 @@ import typer
 
 from glassformer.cli.given import settings_of
 from glassformer.cli.options import Again, DataDir, Shown, TextColumn
-from glassformer.cli.output import doing, duration, human_count, print_json, say, show
+from glassformer.cli.output import doing, duration, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import tables
 from glassformer.data.wording import counted
@@ -144,7 +144,7 @@ def _show(body: Body, out: Path, *, json: bool) -> None:
         return
     show(
         f"{out}: vectors of {counted(len(body.words), 'word')} and {counted(len(body.pieces), 'piece')} of words, "
-        f"from {human_count(body.card.read)} words, in {duration(body.card.seconds)}; {size / 1e6:.1f} MB"
+        f"from {body.card.read:,} words, in {duration(body.card.seconds)}; {size / 1e6:.1f} MB"
     )
     for word, near in examples.items():
         show(f"  near {word}: {', '.join(near)}")

@@ -15,7 +15,6 @@ from glassformer.cli.output import (
     announce,
     command_line,
     doing,
-    human_count,
     print_table,
     progressing,
     say,
@@ -92,7 +91,10 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
         how: dict[str, Any] = {"command": command_line(), "say": tell, "on_progress": on_progress, **asked}
         evaluation = with_flags(evaluate_model(predictor, model, data, **how))
     document = evaluation.model_dump_json(indent=2)
-    _say_what_is_left_out(evaluation)
+    for note in evaluation.notes:
+        say(note if note.startswith("warning: ") else f"note: {note}")
+    for dropped in evaluation.dropped:
+        say(f"left out: {dropped.count:,} × {dropped.reason}")
     if json:
         write_json(document + "\n")
     else:
@@ -101,13 +103,6 @@ def _measure(predictor: Predictor, model: Path, data: str, folder: Path, *, json
     _write(folder, evaluation, document, history)
     if not json:
         show(f"\nreport: {folder / REPORT_FILE}    figures: {folder / FIGURES_FILE}")
-
-
-def _say_what_is_left_out(evaluation: Evaluation) -> None:
-    for note in evaluation.notes:
-        say(note if note.startswith("warning: ") else f"note: {note}")
-    for dropped in evaluation.dropped:
-        say(f"left out: {human_count(dropped.count)} × {dropped.reason}")
 
 
 def _write(folder: Path, evaluation: Evaluation, document: str, history: History | None) -> None:
@@ -130,13 +125,7 @@ def _say_what_is_replaced(figures: Path, evaluation: Evaluation) -> None:
     try:
         earlier = read_json(figures)["data"]
         source, rows, digest = str(earlier["source"]), int(earlier["rows"]), earlier["sha256"]
-    except (
-        GlassformerError,
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-    ):  # no earlier evaluation, or an unreadable one
+    except (GlassformerError, OSError, ValueError, TypeError, KeyError):  # there is none, or none that can be read
         return
     if digest != evaluation.data.sha256:
         shown = f"{source}, {counted(rows, 'row')}"

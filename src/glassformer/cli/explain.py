@@ -16,7 +16,6 @@ from glassformer.cli.options import Asking, Encoding, Model, Query, SafeCsv, Tex
 from glassformer.cli.output import (
     Piece,
     doing,
-    human_count,
     insist,
     one_line,
     print_json,
@@ -36,7 +35,6 @@ from glassformer.errors import UsageError
 
 if TYPE_CHECKING:
     from glassformer.explanation.explanation import Explanation
-    from glassformer.explanation.heads import Head
     from glassformer.explanation.shares import WordShare
     from glassformer.prediction.answering import Answering
     from glassformer.prediction.nearest import NearestTexts
@@ -198,7 +196,8 @@ def _show_explanation(found: Explanation) -> None:
     show(f"{found.headline}\n")
     if found.asked.also_given:
         say(f"note: --label {shlex.quote(str(found.asked.also_given[0]))} explains another label of the answer")
-    show_painted(_painted(found))
+    show_painted(Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces())
+    show()
     show()
     print_table(_table(found))
     for rule in found.rules:
@@ -260,11 +259,6 @@ def _line(found: Explanation, name: str, words: Sequence[WordShare], readers: Se
     return name, *map(found.asked.written, shares)
 
 
-def _painted(found: Explanation) -> list[Piece]:
-    """Return the text with a paint for each word: for the label, against it, or neither."""
-    return [Piece(piece.text, _paint(piece.side, piece.strength)) for piece in found.pieces()] + [Piece("\n", "plain")]
-
-
 def _paint(side: str, strength: float) -> str:
     """Return the paint of a word: its side, and whether it is strong."""
     return f"strongly {side}" if strength >= _STRONG else side if strength >= _WEAK else "plain"
@@ -275,22 +269,19 @@ def _show_passage(found: Explanation) -> None:
         return
     words = sum(passage.start <= word.start < passage.end for word in found.words)
     show(
-        f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {human_count(words)} words, "
+        f"\nThe transformer read {len(found.passages)} overlapping passages. This one, of {words:,} words, "
         f"{found.asked.sides[0]} most ({found.asked.written(passage.margin)} by itself):"
     )
     show(shortened(one_line(found.text[passage.start : passage.end]), _LONGEST_PASSAGE))
 
 
 def _heads(found: Explanation) -> list[tuple[str, ...]]:
-    strongest = sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]
-    return [
-        (f"layer {head.layer}, head {head.head}", found.asked.written(head.share), ", ".join(_looked_at(found, head)))
-        for head in strongest
-    ]
-
-
-def _looked_at(found: Explanation, head: Head) -> list[str]:
+    """Return the lines of the strongest heads, each with the words that it looks at."""
     from glassformer.explanation.explanation import in_list
 
-    order = sorted(range(len(found.words)), key=lambda number: -head.attention[number])[:_WORDS_OF_HEAD]
-    return [f"{in_list(found.words[number].word)} {head.attention[number]:.0%}" for number in order]
+    lines = list[tuple[str, ...]]()
+    for head in sorted(found.heads, key=lambda head: -abs(head.share))[:_HEADS_SHOWN]:
+        seen = sorted(zip(head.attention, found.words, strict=True), key=lambda pair: -pair[0])[:_WORDS_OF_HEAD]
+        looked_at = ", ".join(f"{in_list(word.word)} {attention:.0%}" for attention, word in seen)
+        lines.append((f"layer {head.layer}, head {head.head}", found.asked.written(head.share), looked_at))
+    return lines

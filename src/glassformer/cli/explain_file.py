@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.output import doing, human_count, insist, print_json, say, show
+from glassformer.cli.output import doing, insist, print_json, say, show
 from glassformer.cli.pace import Pace, size_of_file, size_of_rows
 from glassformer.cli.resume import Stopped
 from glassformer.cli.rows_to_answer import table_in_batches
 from glassformer.cli.unknown import Marked, warn_of_unlike
-from glassformer.cli.writers import write_columns
+from glassformer.cli.writers import write_answers
 from glassformer.data.stopping import stop_requests
 from glassformer.data.wording import counted
 
@@ -40,12 +40,11 @@ def explain_file(
     json: bool,
 ) -> None:
     """Explain the answers to a table row by row. If it is stopped, the rows that are done are kept."""
-    from glassformer.explanation.asked import kind_of
     from glassformer.explanation.explain import explain
-    from glassformer.explanation.reasons import reason_columns, reasons_table
-    from glassformer.prediction.answer_files import separator_of
+    from glassformer.explanation.reasons import reasons_table
+    from glassformer.prediction.answer_files import Columns, separator_of
 
-    kind = kind_of(predictor.trained.config.target)
+    kind = predictor.trained.config.target.part("explanation")
     frames, texts_of, like = table_in_batches(predictor, file, text, rows=_ROWS_PER_BATCH)
     total = size_of_file(file)
     nested = out is not None and separator_of(out, like) is None
@@ -54,7 +53,7 @@ def explain_file(
     unlike = Marked()
     with (
         stop_requests() as stop,
-        write_columns(out, added=list(reason_columns(kind)), source=str(file), like=like, safe=safe_csv) as write,
+        write_answers(out, "plain", table=file, like=like, safe=safe_csv) as write,
     ):
         for frame in frames:
             pace.begin(size_of_rows(frame, file) if total else 0)
@@ -65,7 +64,7 @@ def explain_file(
                 time_of_a_long(predictor, each, f"row {rows + len(done) + 1:,}")
                 done.append(explain(predictor, each, method=method) if each.strip() else None)
                 pace.on_progress(len(done) / frame.height)
-            write(frame.head(len(done)), reasons_table(kind, done, nested=nested))
+            write(frame.head(len(done)), Columns(reasons_table(kind, done, nested=nested)))
             unlike.add((found and found.unlike_training for found in done), after=rows)
             rows += len(done)
             empty += done.count(None)
@@ -112,5 +111,5 @@ def time_of_a_long(predictor: Answering, text: str, where: str) -> str:
     began = time.monotonic()
     predictor.answer([text])
     about = f"about {max(1, round(_ANSWERS * (time.monotonic() - began) / 60))} min"
-    say(f"note: {where} has {human_count(len(text.split()))} words, so its explanation takes {about}")
+    say(f"note: {where} has {len(text.split()):,} words, so its explanation takes {about}")
     return f", {about} in all"

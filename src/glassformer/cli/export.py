@@ -1,7 +1,5 @@
 """`glassformer export`: a classifier in another format."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -37,8 +35,8 @@ def export(
     shown: Shown,
 ) -> None:
     """Write a model in another format: for ONNX Runtime, for the browser, or for the library transformers."""
+    from glassformer.exporting.export import FORMATS
     from glassformer.exporting.export import export as run
-    from glassformer.exporting.formats import FORMATS
 
     name = name_of(model)
     doing(f"exporting {name}")

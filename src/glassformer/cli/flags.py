@@ -10,8 +10,11 @@ import ast
 import re
 import shlex
 import sys
-from collections.abc import Container, Mapping
-from typing import Any
+from collections.abc import Container, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from glassformer.doctor.findings import Finding
 
 FLAGS = {
     name: f"--{name.replace('_', '-')}"
@@ -66,6 +69,13 @@ def _typed(value: str) -> str:
     except (ValueError, SyntaxError):
         return value
     return read if isinstance(read, str) else value
+
+
+def said_with_flags(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings of `doctor` or `audit` whose settings are written as flags."""
+    return tuple(
+        each.model_copy(update={"found": as_flags(each.found), "advice": as_flags(each.advice)}) for each in findings
+    )
 
 
 def with_flags(evaluation: Any) -> Any:

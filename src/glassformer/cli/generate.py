@@ -87,7 +87,10 @@ def generate(
     sampling = sampled.config()
     if samples < 1:
         raise UsageError(f"--samples {samples}: at least 1")
-    _check_best_of(best_of, reward, sampled.stop)
+    if (best_of > 1) != (reward is not None):
+        raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
+    if sampled.stop and reward:
+        raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
     if prompts and file:
         raise UsageError("give prompts or --file, not both")
     asked = _prompts_of(file) if file else prompts or [""]
@@ -113,28 +116,19 @@ def _written(
         return _print_live(writer, texts[0], sampling)
     rewards: list[float | None] = [None for _ in texts]
     if reward is None:
-        written = _write_all(writer, texts, sampling)
+        doing(f"writing {counted(len(texts), 'text')}")
+        written = writer.complete(texts, sampling)
     else:
         written, rewards = _best_written(writer, texts, sampling, best_of, reward, device)
     if json:
         records = [_record(*each) for each in zip(texts, written, rewards, strict=True)]
         judge = {} if reward is None else {"reward": reward}
         print_json({"model": str(model), **judge, "texts": records})
-    else:
-        _print_all(texts, written, rewards)
+        return written
+    for number, (prompt, continuation, each) in enumerate(zip(texts, written, rewards, strict=True), 1):
+        judged = "" if each is None else f", reward {each:.4f}"
+        show(f"{'' if number == 1 else chr(10)}[{number}{judged}] {prompt + continuation.text}")
     return written
-
-
-def _check_best_of(best_of: int, reward: str | None, stop: list[str] | None) -> None:
-    if (best_of > 1) != (reward is not None):
-        raise UsageError("--best-of and --reward belong together: give both, and --best-of from 2 on")
-    if stop and reward:
-        raise UsageError("--stop and --best-of cannot be combined: a reward judges whole texts")
-
-
-def _write_all(writer: TextGenerator, texts: list[str], sampling: SamplingConfig) -> list[Continuation]:
-    doing(f"writing {counted(len(texts), 'text')}")
-    return writer.complete(texts, sampling)
 
 
 def _best_written(
@@ -188,12 +182,6 @@ def _print_live(writer: TextGenerator, prompt: str, sampling: SamplingConfig) ->
         shown = len(written[0].text)
     show()
     return written
-
-
-def _print_all(prompts: list[str], written: list[Continuation], rewards: list[float | None]) -> None:
-    for number, (prompt, continuation, reward) in enumerate(zip(prompts, written, rewards, strict=True), 1):
-        judged = "" if reward is None else f", reward {reward:.4f}"
-        show(f"{'' if number == 1 else chr(10)}[{number}{judged}] {prompt + continuation.text}")
 
 
 def _record(prompt: str, continuation: Continuation, reward: float | None) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Hints for common slips: an option of another program, a decimal comma, a model folder and a table swapped."""
 
-from __future__ import annotations
-
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -56,7 +55,7 @@ def check_order(model: Path, data: str | Path, *, option: str = "") -> None:
     Args:
         option: the option that takes the table, with a space after it; empty if the table needs none.
     """
-    if model.is_file() and _is_folder(data):
+    if model.is_file() and os.path.isdir(data):  # noqa: PTH112 (see `is_file`)
         raise UsageError(
             f"{model} is a file and {data} is a folder; give the model folder first, then the table: "
             f"{data} {option}{model}"
@@ -64,15 +63,5 @@ def check_order(model: Path, data: str | Path, *, option: str = "") -> None:
 
 
 def is_file(text: str) -> bool:
-    """Whether this is the path of a file."""
-    try:
-        return Path(text).is_file()
-    except OSError:  # too long for a path
-        return False
-
-
-def _is_folder(text: str | Path) -> bool:
-    try:
-        return Path(text).is_dir()
-    except OSError:
-        return False
+    """Whether this is the path of a file. It may be too long for a path."""
+    return os.path.isfile(text)  # noqa: PTH113 (the one of pathlib fails then)

@@ -14,7 +14,7 @@ from glassformer.cli.flags import as_typed
 from glassformer.cli.options import DataDir, Group, Learned, Reading, SafeCsv, Shown
 from glassformer.cli.output import beginning, doing, one_line, print_json, progressing, read_aloud, say, show
 from glassformer.cli.there import table
-from glassformer.cli.writers import check_new, check_out, write_columns
+from glassformer.cli.writers import check_new, check_out, write_answers
 from glassformer.data.wording import counted
 from glassformer.errors import UsageError, quoted
 
@@ -74,7 +74,7 @@ def labels(
     reading: Reading,
     shown: Shown,
 ) -> None:
-    """List probably wrong labels and repeated texts of a table, and mend it; or choose what to label next."""
+    """List doubtful labels and repeated texts of a table, and mend it; or choose what to label next."""
     of_check = {"--test": test, "--prefill": prefill, "--group": group}
     if apply is not None:
         _refuse(of_check | {"--safe-csv": safe_csv, "--next": next_}, "--apply")
@@ -95,12 +95,13 @@ def labels(
     if (lacking := truth.table.without_label) is not None:
         say(f"{lacking}: --next 50 {shlex.quote(data)} chooses which to label next")
     from glassformer.labels.check import check_table
+    from glassformer.prediction.answer_files import Columns
 
     check = check_table(truth, test_table, on_progress=_on_progress)
     progressing("")
     filled = check.to_fill_in(prefill=prefill)
-    with write_columns(out, added=[], source=str(out), like=_like(data), safe=safe_csv) as write:
-        write(filled, filled.select())
+    with write_answers(out, "plain", table=out, like=_like(data), safe=safe_csv) as write:
+        write(filled, Columns(filled.select()))
     if shown.json:
         print_json(_document(check, truth, out))
         return
@@ -135,6 +136,7 @@ def _label_next(
     from glassformer.data.addresses import local_path, without_password
     from glassformer.labels.labelled import read_unlabelled, rows_to_label
     from glassformer.labels.to_label import to_label
+    from glassformer.prediction.answer_files import Columns
 
     number, unlabelled = wanted
     if number < 1:
@@ -149,8 +151,8 @@ def _label_next(
     doing("choosing texts")
     found = to_label(truth, pool, number)
     rows = rows_to_label(path, pool, truth.table, found.rows.drop("text"))
-    with write_columns(out, added=[], source=str(out), like=_like(unlabelled), safe=safe_csv) as write:
-        write(rows, rows.select())
+    with write_answers(out, "plain", table=out, like=_like(unlabelled), safe=safe_csv) as write:
+        write(rows, Columns(rows.select()))
     if json:
         figures = {"new_texts": found.new, "chosen": rows.height}
         print_json({"data": data, "unlabelled": unlabelled, **figures, "out": str(out)})
@@ -259,7 +261,7 @@ def _gain_document(gain: Gain) -> dict[str, float]:
 
 
 def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
-    from glassformer.labels.findings import OF_LABELS, WHYS, WRONG
+    from glassformer.labels.findings import DOUBTFUL, OF_LABELS, WHYS
 
     show(f"{truth.table.source}: {counted(check.rows, 'row')}, {truth.in_words}")
     show(f"Each row was answered by counting, which had not seen it or near copies. {truth.agreement_in_words(check)}")
@@ -272,14 +274,14 @@ def _show_found(check: LabelCheck, truth: Truth, out: Path) -> None:
         say("warning: this model knows little about your labels, so most of its doubts are its own mistakes")
     for why in WHYS:
         found = check.of_kind(why)
-        if found.is_empty() and (why not in OF_LABELS or (why == WRONG and check.knows_nothing)):
+        if found.is_empty() and (why not in OF_LABELS or (why == DOUBTFUL and check.knows_nothing)):
             continue
         show(f"\n{why}: {counted(found.height, 'row')}")
         for row in found.head(_SHOWN).iter_rows(named=True):
             about = f"row {row['row']}, {_labels_of(row, truth)}{_other(row)}"
             show(one_line(f"  {about}: {beginning(row['text'], _CHARACTERS_SHOWN)}"))
         _show_rest(found.height, out)
-        if why == WRONG and found.height and (estimate := truth.estimate_in_words(check)):
+        if why == DOUBTFUL and found.height and (estimate := truth.estimate_in_words(check)):
             show(f"  {estimate}")
     if check.curve is not None:
         _show_curve(check.curve)

@@ -12,7 +12,7 @@ import typer
 
 from glassformer.cli.flags import as_flags
 from glassformer.cli.options import Shown
-from glassformer.cli.output import doing, human_count, print_json, print_table, say, show
+from glassformer.cli.output import doing, print_json, print_table, say, show
 from glassformer.cli.there import model_folder, text_file
 from glassformer.data.wording import counted, listed
 from glassformer.errors import UsageError, brief
@@ -135,8 +135,8 @@ def _say_how(lesson: Lesson[Learner], dictionary: Dictionary | None) -> None:
     report = lesson.map
     if report is not None:
         say(
-            f"map: fitted on {human_count(report.words)} known words; cosine to the true embedding of "
-            f"{human_count(report.held_out)} words held out: {report.cosine:.3f} "
+            f"map: fitted on {report.words:,} known words; cosine to the true embedding of "
+            f"{report.held_out:,} words held out: {report.cosine:.3f} "
             f"(average of the definition's embeddings {report.cosine_of_average:.3f}, "
             f"mean embedding {report.cosine_of_mean:.3f})"
         )

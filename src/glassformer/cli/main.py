@@ -1,47 +1,18 @@
 """The `glassformer` command."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from glassformer.cli import (
-    align,
-    audit,
-    compare,
-    compare_variants,
-    costs,
-    course,
-    data,
-    desk,
-    distil,
-    doctor,
-    embeddings,
-    evaluate,
-    explain,
-    export,
-    generate,
-    labels,
-    learn_word,
-    predict,
-    pretrain,
-    recipes,
-    reproduce,
-    search,
-    serve,
-    trace,
-    train,
-    verify,
-    version,
-)
+from glassformer.cli import align, data
 from glassformer.cli.activity import ACTIVITY
 from glassformer.cli.flags import as_flags
 from glassformer.cli.hints import add_hint
@@ -52,6 +23,12 @@ from glassformer.cli.torchrun import begin, check_command, has_lost_a_process, l
 from glassformer.data.stopping import watched_signals
 from glassformer.errors import GlassformerError, UsageError, is_out_of_memory
 
+_COMMANDS = (
+    "desk", "doctor", "labels", "train", "evaluate", "compare", "compare_variants", "search", "predict", "explain",
+    "costs", "serve", "trace", "audit", "export", "pretrain", "embeddings", "distil", "generate", "learn_word",
+    "reproduce", "course", "recipes", "verify", "version",
+)  # fmt: skip
+"""The commands in the order of --help. Each is a function in the file of its name."""
 _CTRL_C = 130  # the exit code of typer and of shells
 _LEFT_OUT = {"torch", "polars", "scipy", "sklearn", "jaxtyping"}  # an exported model answers without them
 _LIGHT = ("costs", "predict", "explain", "serve", "version")  # the commands that answer without them
@@ -75,34 +52,8 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help answers in a fraction of the time
     pretty_exceptions_enable=False,
 )
-for command in (
-    desk.desk,
-    doctor.doctor,
-    labels.labels,
-    train.train,
-    evaluate.evaluate,
-    compare.compare,
-    compare_variants.compare_variants,
-    search.search,
-    predict.predict,
-    explain.explain,
-    costs.costs,
-    serve.serve,
-    trace.trace,
-    audit.audit,
-    export.export,
-    pretrain.pretrain,
-    embeddings.embeddings,
-    distil.distil,
-    generate.generate,
-    learn_word.learn_word,
-    reproduce.reproduce,
-    course.course,
-    recipes.recipes,
-    verify.verify,
-    version.version,
-):
-    app.command(command.__name__.replace("_", "-"))(expanded(command))
+for each in _COMMANDS:
+    app.command(each.replace("_", "-"))(expanded(getattr(import_module(f"glassformer.cli.{each}"), each)))
 app.add_typer(align.app, name="align", cls=_Sentences)
 app.add_typer(data.app, name="data", cls=_Sentences)
 

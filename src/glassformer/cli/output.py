@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from glassformer.data.inputs import Inputs
     from glassformer.data.sources import SourceConfig, Sources
     from glassformer.data.splits import ValidationConfig
+    from glassformer.doctor.findings import Finding
 
 LONGEST_ERROR = 560
 
@@ -62,7 +63,12 @@ def hush() -> None:
 
 
 def read_aloud(
-    source: SourceConfig, validation: ValidationConfig, data_dir: Path | None, *, inputs: Inputs | None = None
+    source: SourceConfig,
+    validation: ValidationConfig,
+    data_dir: Path | None,
+    *,
+    inputs: Inputs | None = None,
+    notes: bool = True,
 ) -> Sources:
     """Read the tables of a run, say how the columns were found, and warn of one that may not be the right one."""
     from glassformer.data.sources import read_sources
@@ -70,7 +76,7 @@ def read_aloud(
 
     doing(f"reading {source.train}")
     sources = read_sources(source, validation, data_dir, inputs=inputs)
-    for note in sources.train.notes:
+    for note in sources.train.notes if notes else ():
         say_note(note)
     for doubt in part_of(source.task, "training").doubts(sources.train):
         say(f"warning: {as_flags(doubt)}")
@@ -176,6 +182,24 @@ def print_table(lines: Sequence[Sequence[str]], *, others: Callable[[str, int], 
         show("  ".join(cells).rstrip())
 
 
+def show_findings(findings: Sequence[Finding]) -> None:
+    """Write findings of `doctor` or `audit` by their level, each with its advice."""
+    from glassformer.doctor.findings import LEVELS
+
+    for level in LEVELS:
+        found = [finding for finding in findings if finding.level == level]
+        show(f"\n{level}: {len(found) or 'none'}")
+        for finding in found:
+            show(f"  {finding.check}: {finding.found}")
+            if finding.advice:
+                show(f"    → {finding.advice}")
+
+
+def model_in_words(parameters: int, model: Any, device: str) -> str:
+    """Return how large a model is, and where it is trained."""
+    return f"{parameters:,} parameters ({model.in_words()}, window {model.max_seq_len:,} tokens), on {device}"
+
+
 def one_line(text: str) -> str:
     """Return a text on one line and in one column: line breaks and tabs become \\n, \\r and \\t."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
@@ -205,11 +229,6 @@ def command_line(*, leave_out: str = "", add: str = "") -> str:
     arguments = [argument for argument in sys.argv[1:] if argument not in (leave_out, add)]
     arguments = list(map(as_named, arguments))
     return f"{program()} {shlex.join([*arguments, *([add] if add else [])])}"
-
-
-def human_count(number: int) -> str:
-    """Write a number with commas: 1,234,567."""
-    return f"{number:,}"
 
 
 def duration(seconds: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from glassformer.cli.output import duration, human_count, progressing
+from glassformer.cli.output import duration, progressing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,16 +54,20 @@ class Pace:
     def words(self, share: float) -> str:
         """Return for example `answering: 12,288 rows, 1,200/s, 1 min 15 s left`."""
         busy = self._busy + self._clock() - self._begun
-        parts = [f"{human_count(self._rows)} {self._unit}"] if self._rows else []
+        parts = [f"{self._rows:,} {self._unit}"] if self._rows else []
         if self._rows and self._busy:
-            rate = self._rows / self._busy
-            parts.append(f"{human_count(round(rate))}/s" if rate >= 10 else f"{rate:.1f}/s")
+            parts.append(per_second(self._rows / self._busy))
         if self._total:
             done = min(1.0, (self._read + share * self._size) / self._total)
             parts += [f"{done:.0%}", f"{duration(busy * (1 - done) / done)} left"] if done else []
         elif share:
             parts.append(f"{share:.0%} of the next {self._unit}" if self._rows else f"{share:.0%}")
         return f"{self._doing}: {', '.join(parts)}" if parts else self._doing
+
+
+def per_second(rate: float) -> str:
+    """Write how many are done in a second."""
+    return f"{round(rate):,}/s" if rate >= 10 else f"{rate:.1f}/s"
 
 
 def size_of_file(path: Path) -> int | None:

@@ -113,14 +113,9 @@ def predict(
     else:
         _answer_file(predictor, table, out, text, style, asked, safe_csv=safe_csv)
     if style == "plain":
-        _notes(predictor)
-
-
-def _notes(predictor: Answering) -> None:
-    """Say what the answers are, and what the model does not do."""
-    for note in predictor.notes:
-        say(f"note: {note}")
-    note_what_is_not_kept(predictor.trained.seen)
+        for note in predictor.notes:
+            say(f"note: {note}")
+        note_what_is_not_kept(predictor.trained.seen)
 
 
 def _check(

@@ -14,7 +14,6 @@ from glassformer.cli.output import (
     command_line,
     doing,
     duration,
-    human_count,
     insist,
     print_json,
     progressing,
@@ -22,6 +21,7 @@ from glassformer.cli.output import (
     say_note,
     show,
 )
+from glassformer.cli.pace import per_second
 from glassformer.cli.resume import Stopped
 from glassformer.cli.unknown import USUALLY_UNLIKE, counts_of, most_given, review_below, say_needs_review
 from glassformer.data.wording import counted
@@ -135,12 +135,12 @@ def words(progress: Progress, seconds: float) -> str:
 
     The seconds are those of this run, as the rows are.
     """
-    parts = [f"{human_count(progress.finished)} of {human_count(progress.shards)} shards"]
+    parts = [f"{progress.finished:,} of {progress.shards:,} shards"]
     if progress.rows:
-        parts.append(f"{human_count(progress.rows)} rows")
+        parts.append(f"{progress.rows:,} rows")
     if progress.rows and seconds:
         speed = progress.rows / seconds
-        parts.append(f"{human_count(round(speed))}/s" if speed >= 10 else f"{speed:.1f}/s")
+        parts.append(per_second(speed))
         if progress.rows_left is not None:
             parts.append(f"{duration(progress.rows_left / speed)} left")
     return f"answering: {', '.join(parts)}"
@@ -155,10 +155,10 @@ def _warn(bulk: Bulk, shards: Path) -> None:
     of_rows = f"of {counted(bulk.rows, 'row')}"
     if bulk.unlike > USUALLY_UNLIKE * bulk.rows:
         said = "is" if bulk.unlike == 1 else "are"
-        say(f"warning: {human_count(bulk.unlike)} {of_rows} {said} unlike the training data; 1 in 100 is usual")
+        say(f"warning: {bulk.unlike:,} {of_rows} {said} unlike the training data; 1 in 100 is usual")
     if bulk.empty:
         said = "has an empty text and gets" if bulk.empty == 1 else "have an empty text and get"
-        say(f"warning: {human_count(bulk.empty)} {of_rows} {said} no answer")
+        say(f"warning: {bulk.empty:,} {of_rows} {said} no answer")
 
 
 def _report(

@@ -11,7 +11,7 @@ import typer
 
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import OfLanguageModel, OutFolder, Running, TextColumn, Tuned
-from glassformer.cli.output import doing, duration, human_count, print_json, say, show
+from glassformer.cli.output import doing, duration, model_in_words, print_json, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import table
 from glassformer.cli.torchrun import join, leads
@@ -131,12 +131,9 @@ def _introduce(prepared: PreparedTexts, recipe: PretrainingRecipe, device: str, 
     else:
         tell("  nothing is held out, as the recipe says")
     tell(
-        f"  {human_count(prepared.tokens)} tokens of a {recipe.tokenizer.kind} vocabulary of "
-        f"{human_count(prepared.vocab_size)}, {train.n_bytes / max(1, prepared.tokens):.2f} bytes each"
+        f"  {prepared.tokens:,} tokens of a {recipe.tokenizer.kind} vocabulary of "
+        f"{prepared.vocab_size:,}, {train.n_bytes / max(1, prepared.tokens):.2f} bytes each"
         + (f", {prepared.unknown:.1%} of them unknown" if prepared.unknown else "")
     )
-    tell(
-        f"model: {human_count(prepared.parameters)} parameters ({recipe.model.in_words()}, window "
-        f"{recipe.model.max_seq_len:,} tokens), on {device}"
-    )
+    tell(f"model: {model_in_words(prepared.parameters, recipe.model, device)}")
     doing("starting to train")

@@ -1,7 +1,5 @@
 """`glassformer recipes`: list and print the recipes that come with glassformer."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

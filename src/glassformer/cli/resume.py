@@ -1,7 +1,5 @@
 """Messages for a run that was stopped and can be continued."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -16,7 +16,6 @@ from glassformer.cli.options import FromRecipe, HeldOut, Learned, Reading, Runni
 from glassformer.cli.output import (
     command_line,
     duration,
-    human_count,
     print_json,
     print_table,
     progressing,
@@ -104,8 +103,8 @@ def _show_result(found: SearchResult, out: Path, following: str, *, json: bool) 
 def _show(found: SearchResult) -> None:
     """Show the best trials, then the figures on the rows that the search never saw."""
     show(
-        f"{found.data.source}: {human_count(len(found.trials))} trials in {duration(found.seconds)}; "
-        f"{human_count(found.data.unseen_rows)} rows were held out from the search\n"
+        f"{found.data.source}: {len(found.trials):,} trials in {duration(found.seconds)}; "
+        f"{found.data.unseen_rows:,} rows were held out from the search\n"
     )
     head = ("settings", "loss", "seconds", "dropped after")
     first = next(trial for trial in found.trials if trial.number == 0)
@@ -113,7 +112,7 @@ def _show(found: SearchResult) -> None:
     lines = [_cells(trial) for trial in (shown if first in shown else [*shown, first])]
     print_table([head, *lines], others=str.ljust)
     if len(found.trials) > len(lines):
-        show(f"and {human_count(len(found.trials) - len(lines))} more, on the page")
+        show(f"and {len(found.trials) - len(lines):,} more, on the page")
     if mattering := [effect.key for effect in found.effects if effect.matters]:
         show(f"\nwhat mattered: {', '.join(mattering)}")
     elif found.effects:

@@ -1,7 +1,5 @@
 """Whether what a command reads is there. It is asked before the libraries load, so a slip is answered at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

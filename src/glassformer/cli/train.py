@@ -15,13 +15,13 @@ from glassformer.cli.adding import Add, Replay, addition, check_named
 from glassformer.cli.flags import as_flags, with_flags
 from glassformer.cli.given import given_settings
 from glassformer.cli.options import FromRecipe, HeldOut, Init, OutFolder, Reading, Running, Test, Tuned
-from glassformer.cli.output import command_line, doing, duration, human_count, print_json, say, show
+from glassformer.cli.output import command_line, doing, duration, model_in_words, print_json, read_aloud, say, show
 from glassformer.cli.resume import resumable
 from glassformer.cli.there import costs_given, rules_file, table, tables
 from glassformer.cli.torchrun import join, leads
 from glassformer.data.wording import counted
 from glassformer.prediction.folder_names import REPORT_FILE, SNAPSHOTS_FOLDER, TIME_LAPSE_FILE
-from glassformer.targets.parts import folder_of, part_of
+from glassformer.targets.parts import folder_of
 
 if TYPE_CHECKING:
     from glassformer.data.sources import SourceConfig, Sources
@@ -177,13 +177,10 @@ def _beginning(
     source: SourceConfig, start: InitialWeights | None, chosen: Recipe, unlabelled: list[str], data_dir: Path | None
 ) -> Beginning:
     """Read the tables, which comes after the weights and the recipe: reading them may take long."""
-    from glassformer.data.sources import read_sources
     from glassformer.training.adding import Beginning
 
-    doing(f"reading {source.train}")
-    sources = read_sources(source, chosen.validation, data_dir, inputs=None if start is None else start.inputs)
-    for doubt in part_of(source.task, "training").doubts(sources.train):
-        say(f"warning: {as_flags(doubt)}")
+    inputs = None if start is None else start.inputs
+    sources = read_aloud(source, chosen.validation, data_dir, inputs=inputs, notes=False)  # `_introduce` shows them
     sources = _with_unlabelled(sources, unlabelled, data_dir)
     return Beginning(source=source, sources=sources, recipe=chosen, init=start)
 
@@ -287,14 +284,9 @@ def _introduce(prepared: Prepared, tell: Callable[[str], None], *, begun: Beginn
             f"  many rows: {counted(epochs, 'epoch')} in place of {asked}, which has enough steps "
             "(training.enough_steps)"
         )
-    model = recipe.model
-    if recipe.training.without_transformer:
-        tell("model: without a transformer")
-    else:
-        tell(
-            f"model: {human_count(prepared.parameters)} parameters ({model.in_words()}, window "
-            f"{model.max_seq_len:,} tokens), on {device}"
-        )
+    silent = recipe.training.without_transformer
+    size = "without a transformer" if silent else model_in_words(prepared.parameters, recipe.model, device)
+    tell(f"model: {size}")
     doing("preparing the first step")
 
 
@@ -304,7 +296,7 @@ def _said_of(dropped: Dropped, prepared: Prepared, train: Table) -> str:
 
     own, rows = prepared.own_texts, row_list(dropped.rows)
     if dropped.reason != NO_LABEL or own is None or train.source not in own.unlabelled.sources:
-        return f"left out: {human_count(len(dropped.rows))} × {dropped.reason} ({rows})"
+        return f"left out: {len(dropped.rows):,} × {dropped.reason} ({rows})"
     table = shlex.quote(train.source)
     return (
         f"{train.without_label}: their texts are read as unlabelled texts, and `glassformer labels {table} "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from glassformer.cli.flags import as_flags
-from glassformer.cli.output import human_count, one_line, say
+from glassformer.cli.output import one_line, say
 from glassformer.data.wording import counted
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ def warn_of_unknown(unknown: Counter[str]) -> None:
     shown = (telling or [word for word, _ in unknown.most_common(_SHOWN)])[:_SHOWN]
     words = ", ".join(one_line(word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…") for word in shown)
     more = len(unknown) - len(shown)
-    rest = f" and {human_count(more)} more" if more else ""
+    rest = f" and {more:,} more" if more else ""
     counts = ((codes, "with digits"), (marks, "punctuation"))
-    kinds = [f"{human_count(len(kind))} {name}" for kind, name in counts if kind]
+    kinds = [f"{len(kind):,} {name}" for kind, name in counts if kind]
     if more and telling and kinds:
         rest += f" ({', '.join(kinds)})"
     say(f"warning: words never seen in training are read as unknown: {words}{rest}")
@@ -70,8 +70,8 @@ class Marked:
             say(f"warning: the {unit} {said[0]}")
         elif self.count:
             say(
-                f"warning: {human_count(self.count)} of {counted(rows, unit)} {said[self.count > 1]} "
-                f"(first: {unit} {human_count(self.first)})"
+                f"warning: {self.count:,} of {counted(rows, unit)} {said[self.count > 1]} "
+                f"(first: {unit} {self.first:,})"
             )
 
 
@@ -107,7 +107,7 @@ def review_below(predictor: Answering, automatic: float | None) -> float | None:
 
 def say_needs_review(needs_review: int, rows: int, unit: str) -> None:
     """Say how many answers need review."""
-    say(f"note: {human_count(needs_review)} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
+    say(f"note: {needs_review:,} of {counted(rows, unit)} {'needs' if needs_review == 1 else 'need'} review")
 
 
 def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Counter[str] | None) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def counts_of(rows: int, empty: int, needs_review: int | None, predictions: Coun
 
 def most_given(predictions: Counter[str]) -> str:
     """Return how often the most frequent answers were given, as ` (good 12, bad 3)`."""
-    shown = ", ".join(f"{label} {human_count(count)}" for label, count in predictions.most_common(_SHOWN))
+    shown = ", ".join(f"{label} {count:,}" for label, count in predictions.most_common(_SHOWN))
     return f" ({shown})" if shown else ""
 
 

@@ -1,7 +1,5 @@
 """`glassformer verify`: compare the files of a folder with their checksums."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`glassformer version`: the versions and devices for a bug report."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

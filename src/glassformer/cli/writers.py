@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,8 +14,6 @@ from glassformer.data.json_files import read_json
 from glassformer.errors import GlassformerError, UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from glassformer.data.formats.format import Delimited
     from glassformer.prediction.answer_files import WriteAnswers
     from glassformer.targets.answers import Answers
@@ -119,34 +117,6 @@ def write_answers(
     else:
         with write_lines(style) as write_records:
             yield json_answers(write_records, like, source=str(table))
-
-
-@contextmanager
-def write_columns(
-    out: Path | None, *, added: list[str], source: str, like: Delimited, safe: bool | None
-) -> Iterator[Callable[[pl.DataFrame, pl.DataFrame], None]]:
-    """Yield a function that writes a frame with further columns beside it, as `write_answers` does."""
-    from glassformer.prediction import answer_files
-
-    separator = answer_files.separator_of(out or Path("standard-output.csv"), like)
-    with ExitStack() as files:
-        file, safe = None, bool(safe) if out is None else safe is not False
-        if out is not None:
-            aside = files.enter_context(written_aside(out))
-            file = files.enter_context(answer_files.opened_to_write(aside, compressed=out.suffix == ".gz"))
-        write_rows = answer_files.csv_rows(
-            write_table if file is None else file.write, separator or ",", mark=like.mark, safe=safe
-        )
-
-        def write(frame: pl.DataFrame, columns: pl.DataFrame) -> None:
-            answer_files.refuse_taken(frame, added, source)
-            answer_files.check_columns(frame, separator)
-            if separator is None and file is not None:
-                answer_files.write_lines_to(file, answer_files.lines_with(frame, columns, like))
-            else:
-                write_rows(frame.hstack(columns))
-
-        yield write
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from safetensors import SafetensorError
@@ -18,6 +18,14 @@ FloatArray = np.ndarray[Any, np.dtype[np.float32]]
 DoubleArray = np.ndarray[Any, np.dtype[np.float64]]
 Numbers = DoubleArray
 """The numbers of texts, in the unit of a target."""
+
+Real = TypeVar("Real", np.float32, np.float64)
+
+
+def unit(vectors: np.ndarray[Any, np.dtype[Real]]) -> np.ndarray[Any, np.dtype[Real]]:
+    """Scale each vector (…, width) to length 1. Zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def some_of(rows: int, most: int, seed: int) -> IntArray:

@@ -3,16 +3,12 @@
 Each kind of answer has its own: `targets/labels/explanation.py`, `targets/number/explanation.py`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from glassformer.data.arrays import DoubleArray, FloatArray
-from glassformer.targets.answers import Answers
-from glassformer.targets.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +142,3 @@ class Asked(ABC):
     @abstractmethod
     def shown(self, after: Mapping[str, Any]) -> str:
         """Write such an answer."""
-
-
-def kind_of(target: Target) -> type[Asked]:
-    """Return what can be asked about a kind of answer."""
-    return target.part("explanation")
-
-
-def ask(target: Target, answers: Answers, **asked: Any) -> Asked:
-    """Ask about the answer to a single text (see `Asked.of`)."""
-    return kind_of(target).of(target, answers, **asked)

@@ -1,23 +1,50 @@
 """What each word adds to the margin, by each reader of a model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from glassformer.data.arrays import DoubleArray
-from glassformer.explanation.attribution import METHODS
-from glassformer.explanation.occluding import SHAPLEY_WORDS
+from glassformer.errors import UsageError
+from glassformer.explanation.occluding import SHAPLEY_WORDS, leave_one_out, occlusion, shapley
 from glassformer.explanation.question import Question
-from glassformer.explanation.reading import of_words
+from glassformer.explanation.reading import TokenReading, of_words
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.ngrams import words_of
 
 EXACT = ("counting", "body", "rules")
 """The readers whose shares are exact."""
 _MOST_READINGS = 200  # of a text without some of its words
+
+Method = Callable[[TokenReading], DoubleArray]
+"""What each token adds to the transformer's margin, a weighted sum of its logits: (tokens,)."""
+
+
+def _looking_inside(name: str) -> Method:
+    """Return a method of `gradients.py`. It is imported when it is used, because it needs PyTorch."""
+
+    def method(reading: TokenReading) -> DoubleArray:
+        if reading.model is None:
+            able = ", ".join(name for name in METHODS if name not in INSIDE)
+            raise UsageError(f"`method='{name.replace('_', '-')}'`: an exported model only answers; choose {able}")
+        from glassformer.explanation import gradients
+
+        return getattr(gradients, name)(reading)
+
+    return method
+
+
+METHODS: Mapping[str, Method] = {
+    "shapley": shapley,
+    "integrated-gradients": _looking_inside("integrated_gradients"),
+    "gradient-x-input": _looking_inside("gradient_x_input"),
+    "occlusion": occlusion,
+    "leave-one-out": leave_one_out,
+    "rollout": _looking_inside("rollout"),
+}
+INSIDE = {"integrated-gradients", "gradient-x-input", "rollout"}
+"""The methods that look into the transformer, which an exported model does not allow."""
 
 
 @dataclass(frozen=True, kw_only=True)

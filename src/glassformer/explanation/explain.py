@@ -11,12 +11,18 @@ import numpy as np
 
 from glassformer.data.arrays import DoubleArray
 from glassformer.errors import UsageError, brief_value
-from glassformer.explanation.attribution import INSIDE, METHODS
-from glassformer.explanation.by_reader import ReaderShares, default_method, shares_by_reader, total_of
+from glassformer.explanation.by_reader import (
+    INSIDE,
+    METHODS,
+    ReaderShares,
+    default_method,
+    shares_by_reader,
+    total_of,
+)
 from glassformer.explanation.counterfactual import find_counterfactual
-from glassformer.explanation.counting import named
+from glassformer.explanation.exact import named
 from glassformer.explanation.explanation import Explanation, Passage
-from glassformer.explanation.faithfulness import RANDOM_RANKINGS, Faithfulness, measure_faithfulness
+from glassformer.explanation.faithfulness import RANDOM_RANKINGS, measure_faithfulness
 from glassformer.explanation.neighbours import neighbours_of
 from glassformer.explanation.page import render
 from glassformer.explanation.question import Question
@@ -92,7 +98,7 @@ def explain(
     by_reader = shares_by_reader(question, method)
     shares = total_of(by_reader)
     without = sum(each.nothing for each in by_reader.values()) + question.asked.offset
-    margin = question.margin
+    margin, rankings = question.margin, RANDOM_RANKINGS if len(shares) <= _LONG else _RANKINGS_OF_LONG
     strongest = [
         cut.words[number].text for number in np.argsort(-np.abs(shares), kind="stable")[:_WORDS_WITH_NEIGHBOURS]
     ]
@@ -106,7 +112,7 @@ def explain(
         ngrams=_ngrams(question),
         rules=() if question.ruled is None else question.ruled.told(question.direction_of("rules")),
         method=method,
-        faithfulness=_faithfulness(question, shares) if faithfulness else None,
+        faithfulness=measure_faithfulness(cut, shares, question.margins, rankings=rankings) if faithfulness else None,
         agreement=_agreement(reading, by_reader, method) if faithfulness and reading else {},
         passages=passages_of(question),
         unlike_training=_unlike(predictor, cut.text),
@@ -151,11 +157,6 @@ def _agreement(reading: TokenReading, by_reader: Mapping[str, ReaderShares], met
     transformer = by_reader["transformer"].words
     others = [each.words for name, each in by_reader.items() if name != "transformer"]
     return measure_agreement(reading, np.sum([0 * transformer, *others], axis=0), transformer, method)
-
-
-def _faithfulness(question: Question, shares: DoubleArray) -> Faithfulness | None:
-    rankings = RANDOM_RANKINGS if len(shares) <= _LONG else _RANKINGS_OF_LONG
-    return measure_faithfulness(question.text, shares, question.margins, rankings=rankings)
 
 
 def _ngrams(question: Question) -> tuple[NgramInMargin, ...]:
@@ -231,7 +232,7 @@ def _correlation(first: DoubleArray, second: DoubleArray) -> float | None:
 
 
 def _ranks(values: DoubleArray) -> DoubleArray:
-    """Return the rank of each value; equal values share the mean of their ranks."""
+    """Return the rank of each value; equal values share the mean of their ranks. Without SciPy, as exports answer."""
     _, number, counts = np.unique(values, return_inverse=True, return_counts=True)
     middle: DoubleArray = np.cumsum(counts) - (counts - 1) / 2
     return middle[number]

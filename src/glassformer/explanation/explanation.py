@@ -12,9 +12,9 @@ from glassformer.data.wording import counted
 from glassformer.errors import quoted
 from glassformer.explanation.asked import Asked
 from glassformer.explanation.counterfactual import Counterfactual
+from glassformer.explanation.exact import MatchedRule
 from glassformer.explanation.faithfulness import Faithfulness
 from glassformer.explanation.neighbours import Neighbour
-from glassformer.explanation.rules import MatchedRule
 from glassformer.explanation.shares import NgramInMargin, Piece, WordShare, pieces_of
 
 if TYPE_CHECKING:

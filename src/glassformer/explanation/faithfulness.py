@@ -3,8 +3,6 @@
 A ranking is compared with random rankings of the same words, because any deletion changes an answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

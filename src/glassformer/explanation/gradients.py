@@ -1,7 +1,5 @@
 """Methods that look into the transformer: integrated gradients, gradient × input, and attention rollout."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

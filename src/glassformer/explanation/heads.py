@@ -1,7 +1,5 @@
 """What each attention head does for an answer: how the margin changes without it, and where it looks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,30 +16,25 @@ _OUTPUT, _WEIGHTS = "attention.heads", "attention.weights"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Head:
-    """An attention head.
+class HeadAttention:
+    """How much of its attention a head gives to each word, as a mean over the tokens that attend.
 
     Attributes:
         layer: the number of the block, from 1.
         head: the number of the head in its block, from 1.
-        share: what the margin loses if the output of the head is set to 0 (Michel et al. 2019, §2.2), in logits.
-        attention: (words,) how much of its attention each word gets, as a mean over the tokens that attend. The rest
-            goes to the start token and to white space.
+        attention: (words,). The rest goes to the start token and to white space.
     """
 
     layer: int
     head: int
-    share: float
     attention: tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class HeadAttention:
-    """How much of the attention of a head goes from a word to each word: (words,)."""
+class Head(HeadAttention):
+    """The same, and what the margin loses in logits if the output of the head is 0 (Michel et al. 2019, §2.2)."""
 
-    layer: int
-    head: int
-    attention: tuple[float, ...]
+    share: float
 
 
 def blocks_with_heads(model: nn.Module) -> list[str]:

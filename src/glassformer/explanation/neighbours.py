@@ -1,13 +1,12 @@
 """The words whose embeddings are nearest to that of a word."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from glassformer.data.arrays import unit
 from glassformer.data.tokenizers import TextTokenizer
 
 
@@ -34,16 +33,15 @@ def neighbours_of(
     table = embedding_table(model)
     if table is None:
         return {}
-    vectors = table.detach().float().cpu().numpy()
-    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    vectors = unit(table.detach().float().cpu().numpy())
     known = tokenizer.words()
     spelled = list(known)
-    candidates = unit[list(known.values())]
+    candidates = vectors[list(known.values())]
     found: dict[str, tuple[Neighbour, ...]] = {}
     for word in words:
         normal = tokenizer.normalised(word)
         if normal in known:
-            cosines = candidates @ unit[known[normal]]
+            cosines = candidates @ vectors[known[normal]]
             nearest = np.argsort(-cosines, kind="stable")[: count + 1].tolist()
             found[word] = tuple(
                 Neighbour(word=spelled[number], cosine=round(float(cosines[number]), 4))

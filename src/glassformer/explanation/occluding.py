@@ -1,7 +1,5 @@
 """Methods that hide words and read again: occlusion, leave-one-out and Shapley values. They need answers alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -21,13 +21,6 @@ from glassformer.prediction.answering_config import TRANSFORMER, named
 if TYPE_CHECKING:
     from glassformer.explanation.heads import Head
 
-MARKED_STYLE = """
-mark { background: none; color: inherit; border-radius: .2em; padding: .1em .05em; }
-mark.for { background: color-mix(in srgb, var(--first) var(--share), transparent); }
-mark.against { background: color-mix(in srgb, var(--second) var(--share), transparent);
-  text-decoration: underline dotted var(--second); text-underline-offset: .3em; }
-"""
-"""The style of what `marked` returns."""
 _WORDS_SHOWN = 100
 _SHOWN = 80  # characters of either end of a passage
 _DEEPEST = 60  # per cent of the colour, behind text that must stay readable
@@ -45,7 +38,6 @@ def render(found: Explanation) -> str:
         title=found.asked.why,
         kind="explanation",
         found=found,
-        marked_style=MARKED_STYLE,
         words=words(found),
         shares=_shares(found),
         how_known=_how_known(found),
@@ -65,7 +57,7 @@ def words(found: Explanation) -> Markup:
 
 
 def marked(piece: Piece, title: str = "") -> Markup:
-    """Return a piece as HTML, coloured by its side and strength. It needs `MARKED_STYLE`."""
+    """Return a piece as HTML, coloured by its side and strength. It needs `marked.css`."""
     strength = piece.strength * _DEEPEST
     if strength < 1:
         return escape(piece.text)

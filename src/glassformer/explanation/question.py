@@ -14,10 +14,9 @@ from glassformer.data.encodings import half_of_pair
 from glassformer.data.input_layout import Layout
 from glassformer.data.inputs import is_composed
 from glassformer.errors import InputError, brief_value
-from glassformer.explanation.asked import Asked, Goal, ask
-from glassformer.explanation.counting import CountedShares, counted_shares
+from glassformer.explanation.asked import Asked, Goal
+from glassformer.explanation.exact import CountedShares, RuledShares, counted_shares, ruled_shares
 from glassformer.explanation.reading import TokenReading
-from glassformer.explanation.rules import RuledShares, ruled_shares
 from glassformer.explanation.words import TextInWords
 from glassformer.prediction.answering import Answering
 from glassformer.readers.rules.reader import RulesReader
@@ -46,7 +45,8 @@ class Question:
         """
         text = read_text(predictor, text)
         scores = predictor.reader_logits([text])
-        about = ask(predictor.trained.config.target, predictor.answers_of([text], scores), **asked)
+        target = predictor.trained.config.target
+        about = target.part("explanation").of(target, predictor.answers_of([text], scores), **asked)
         logits = np.sum(list(scores.values()), axis=0)
         return cls(predictor=predictor, text=TextInWords.cut(text), asked=about, logits=logits)
 

@@ -3,8 +3,6 @@
 With NumPy alone: an exported model can be read in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A row of reasons for each text of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

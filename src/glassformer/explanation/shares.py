@@ -1,7 +1,5 @@
 """What a word and an n-gram add to the margin, and a text in pieces, as a page or a terminal colours it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple

@@ -4,8 +4,6 @@ A phrase matches alike everywhere. A pattern is a regular expression of Rust. It
 that matches the same texts. One that holds what a browser may read otherwise is refused.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

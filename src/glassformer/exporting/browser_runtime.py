@@ -1,7 +1,5 @@
 """ONNX Runtime Web, which runs a transformer in a browser: read from a folder that the user names, never fetched."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,10 +1,10 @@
-"""Export a model folder: read it, write it in another format, completely or not at all."""
-
-from __future__ import annotations
+"""Export a model folder: read it, write it in one of several formats, completely or not at all."""
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from safetensors import SafetensorError
@@ -14,10 +14,56 @@ from glassformer.data.checksums import check_nothing_added, write_sums
 from glassformer.data.files import check_link, folder_written_aside, why_not_written
 from glassformer.data.inputs import example_of
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.exporting.formats import FORMATS
+from glassformer.exporting.onnx import write_onnx
+from glassformer.exporting.transformers_folder import write_transformers
+from glassformer.exporting.web import write_web
 from glassformer.prediction.folder_names import RECORD_FILE
 from glassformer.prediction.model_folder import CLASSIFIER, load_model
 from glassformer.prediction.shipped import shown
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """A format of exported models.
+
+    Attributes:
+        write: writes a model, which is on the CPU and in evaluation mode, into an empty folder. It returns sentences
+            for the user: what was left out, and how the folder was checked. It raises `UsageError` if the format
+            cannot express the model, and `OSError` or `SafetensorError` if the files cannot be written.
+        use: what to do next: a command or a sentence with `{out}` and `{text}`, or Python with `{path!r}`.
+        in_browsers: whether browsers run the model. Then `write` also takes `name`, and `runtime` (see `write_web`).
+    """
+
+    purpose: str
+    write: Callable[..., list[str]]
+    use: str
+    in_browsers: bool = False
+
+
+FORMATS: dict[str, Format] = {
+    "transformers": Format(
+        purpose="A folder that the library transformers loads by itself, to run or fine-tune the model there.",
+        write=write_transformers,
+        use='in Python: transformers.pipeline("text-classification", model={path!r}, truncation=True)',
+    ),
+    "onnx": Format(
+        purpose="A folder that predict, explain and serve read without PyTorch.",
+        write=partial(write_onnx, precision="float32"),
+        use="glassformer predict {out} {text}",
+    ),
+    "onnx-int8": Format(
+        purpose="The same, smaller: weights of one byte, if they give the same answers.",
+        write=partial(write_onnx, precision="int8"),
+        use="glassformer predict {out} {text}",
+    ),
+    "web": Format(
+        purpose="A page that answers in the browser, without a server and offline.",
+        write=write_web,
+        use="open {out}/index.html in a browser",
+        in_browsers=True,
+    ),
+}
+"""The formats by name."""
 
 
 @dataclass(frozen=True, kw_only=True)

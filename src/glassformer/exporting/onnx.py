@@ -3,13 +3,10 @@
 `prediction/exported.py` reads such a folder, without PyTorch.
 """
 
-from __future__ import annotations
-
 import logging
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,6 +19,7 @@ from glassformer.data.installed import pip_install
 from glassformer.data.table import Table
 from glassformer.errors import GlassformerError, UsageError
 from glassformer.evaluation.seen_rows import seen_rows
+from glassformer.pages.html import written
 from glassformer.prediction.exported import (
     ATTENTION_MASK,
     LOGITS,
@@ -49,14 +47,6 @@ class Int8RefusedError(UsageError):
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}; export in float32 instead (`format='onnx'`)")
         self.reason = reason
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """The rows that answers are compared on, and what they are: for example, "validation rows of its teacher"."""
-
-    table: Table
-    kind: str
 
 
 def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> list[str]:
@@ -105,12 +95,14 @@ def write_onnx(trained: TrainedModel, folder: Path, *, precision: Precision) -> 
     _write_config(folder, exported)
     loaded = ExportedPredictor.load(folder)
     if rows is not None:
-        texts, answers = rows.table.frame["text"].to_list(), config.target.part("exporting")
-        compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), rows.table)
-        checked |= {"on": rows.table.source, "kind": rows.kind} | compared
+        (table, kind), answers = rows, config.target.part("exporting")
+        texts = table.frame["text"].to_list()
+        compared = answers.compared(config, predictor.answer(texts), loaded.answer(texts), table)
+        checked |= {"on": table.source, "kind": kind} | compared
         _write_config(folder, exported.model_copy(update={"checked": checked}))
     notes = _notes(config, exported, checked)
-    (folder / "README.md").write_text(_readme(exported, notes), encoding="utf-8")
+    card = written("exporting/onnx_card", config=exported, notes=notes, example=example_of(config.inputs))
+    (folder / "README.md").write_text(card, encoding="utf-8")
     if rows is not None and (why := answers.changed(checked)) is not None:
         raise Int8RefusedError(f"int8 would change the answers: {why}")
     return notes
@@ -125,14 +117,14 @@ def check_readers(trained: TrainedModel) -> None:
         )
 
 
-def _rows(trained: TrainedModel) -> _Rows:
-    """Return the rows that answers are compared on."""
+def _rows(trained: TrainedModel) -> tuple[Table, str]:
+    """Return the rows that answers are compared on, and what they are, such as "validation rows of its teacher"."""
     seen = seen_rows(trained.config, None)
     if isinstance(seen, str):
         raise Int8RefusedError(f"int8 must be checked on validation rows, which a model folder does not hold. {seen}")
     kind = "training rows" if seen.validation is None else "validation rows"
     whose = "" if trained.config.learner == "the model" else f" of {trained.config.learner}"
-    return _Rows(table=seen.validation or seen.train, kind=f"{kind}{whose}")
+    return seen.validation or seen.train, f"{kind}{whose}"
 
 
 _SHARED = ("vocab_size", "tokenizer", "target", "readers", "unlike", "inputs")
@@ -240,18 +232,3 @@ def _notes(trained: FolderConfig, config: ExportedConfig, checked: Mapping[str, 
     if config.precision == "int8":
         notes = [trained.target.part("exporting").said(checked)]
     return notes
-
-
-def _readme(config: ExportedConfig, notes: Sequence[str]) -> str:
-    said = "\n".join(f"- {note}" for note in notes)
-    runs = "" if config.transformer_is_silent else " with ONNX Runtime,"
-    weights = "" if config.transformer_is_silent else f"- Weights of the transformer: {config.precision}\n"
-    return f"""# An exported model
-
-    glassformer predict FOLDER {example_of(config.inputs)}
-
-It answers{runs} without PyTorch. `glassformer explain` and `glassformer serve` read it too.
-
-- {config.target.in_words}
-{weights}{said}
-"""

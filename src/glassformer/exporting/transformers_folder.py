@@ -1,7 +1,5 @@
 """Write a classifier as a folder that the library `transformers` loads by itself, without importing that library."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +19,7 @@ from glassformer.models.checkpoints import Checkpoint
 from glassformer.models.checkpoints_out import as_encoder, write_config, write_weights
 from glassformer.models.families import FAMILIES
 from glassformer.models.pretrained import PretrainedEncoder
+from glassformer.pages.html import written
 from glassformer.prediction.answering_config import TRANSFORMER
 from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.model_folder import TrainedModel
@@ -74,7 +73,9 @@ def write_transformers(trained: TrainedModel, folder: Path) -> list[str]:
         raise GlassformerError(f"the written files give other logits than the model (by up to {difference:.1g})")
     notes = _notes(config, raw, tokenizer["tokenizer_config.json"]["model_max_length"])
     notes.append(f"The files were read back: the token ids are the same, and the logits to {difference:.0e}.")
-    (folder / "README.md").write_text(_readme(config, raw, notes), encoding="utf-8")
+    family, (given, answers) = FAMILIES[raw["model_type"]], config.target.part("exporting").in_pipelines(config)
+    card = written("exporting/transformers_card", family=family, given=given, answers=answers, notes=notes)
+    (folder / "README.md").write_text(card, encoding="utf-8")
     return notes
 
 
@@ -149,31 +150,3 @@ def _notes(config: FolderConfig, raw: Mapping[str, Any], window: int) -> list[st
         "it, in several windows."
     )
     return notes
-
-
-def _readme(config: FolderConfig, raw: Mapping[str, Any], notes: list[str]) -> str:
-    family = FAMILIES[raw["model_type"]]
-    more, answers = config.target.part("exporting").in_pipelines(config)
-    listed = "\n".join(f"- {note}" for note in notes)
-    return f"""---
-library_name: transformers
-pipeline_tag: text-classification
----
-
-# A model of texts
-
-Trained with glassformer, exported for transformers as `{family.classifier}`.
-
-```python
-from transformers import pipeline
-
-classify = pipeline("text-classification", model="path/to/this/folder", truncation=True{more})
-print(classify(["the plot is thin but i loved it"]))
-```
-
-Always give `truncation=True`: without it, transformers reads longer texts than the model was trained for, or fails.
-
-{answers}
-
-{listed}
-"""

@@ -5,8 +5,6 @@ A browser that opens a page from a file lets it load neither modules nor data fr
 The page then needs no other file, and its policy forbids it every request.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json
@@ -21,7 +19,7 @@ from glassformer.errors import UsageError, quoted
 from glassformer.exporting.browser_rules import page_rules
 from glassformer.exporting.browser_runtime import HOW_TO_GET_IT, BrowserRuntime, read_browser_runtime
 from glassformer.exporting.onnx import Int8RefusedError, check_readers, write_onnx
-from glassformer.pages.html import asset, digest
+from glassformer.pages.html import asset, digest, written
 from glassformer.prediction.exported import MODEL_FILE
 from glassformer.prediction.model_folder import TrainedModel
 from glassformer.readers.reader import BUILT_IN
@@ -41,22 +39,6 @@ FILES = (
 _IMPORT = re.compile(r"^import [^;]*;\n|^export \{[^}]*\};\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async |const |function|class))", re.MULTILINE)
 _LEARNED = {"vocab", "merges", "unk_id"}  # by training a tokenizer
-_RUNTIME_LICENCE = """
-index.html contains ONNX Runtime Web {version}, Copyright (c) Microsoft Corporation, under the MIT licence:
-
-> Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
-> documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
-> rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit
-> persons to whom the Software is furnished to do so, subject to the following conditions:
->
-> The above copyright notice and this permission notice shall be included in all copies or substantial portions of the
-> Software.
->
-> THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE
-> WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR
-> COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR
-> OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
-"""
 
 
 def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path | None) -> list[str]:
@@ -89,8 +71,8 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
         ort = read_browser_runtime(runtime)
     with TemporaryDirectory(dir=folder) as aside:
         notes = _write_model(trained, Path(aside) / "int8", Path(aside) / "float32")
-        written = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
-        files = {Path(name).name: (written / name).read_bytes() for name in FILES if (written / name).is_file()}
+        model = next(path for path in (Path(aside) / "float32", Path(aside) / "int8") if path.is_dir())
+        files = {Path(name).name: (model / name).read_bytes() for name in FILES if (model / name).is_file()}
     if ruled is not None:
         files["rules.json"] = json.dumps(ruled).encode()
     if ort is None:
@@ -98,10 +80,9 @@ def write_web(trained: TrainedModel, folder: Path, *, name: str, runtime: Path |
     else:
         files["runtime.wasm"] = ort.wasm
     (folder / PAGE_FILE).write_text(_page(trained, name, files, ort), encoding="utf-8")
-    (folder / "README.md").write_text(
-        _readme(name, notes, ort, getattr(trained.readers.get("body"), "body", None), ruled=ruled is not None),
-        encoding="utf-8",
-    )
+    about = {"runtime": ort and ort.version, "body": getattr(trained.readers.get("body"), "body", None)}
+    card = written("exporting/web_card", name=name, notes=notes, ruled=ruled is not None, **about)
+    (folder / "README.md").write_text(card, encoding="utf-8")
     return notes
 
 
@@ -192,25 +173,3 @@ def _page(trained: TrainedModel, name: str, files: dict[str, bytes], ort: Browse
 
 def _letters(content: bytes) -> str:
     return base64.b64encode(content).decode("ascii")
-
-
-def _readme(name: str, notes: list[str], ort: BrowserRuntime | None, body: str | None, *, ruled: bool) -> str:
-    said = "\n".join(f"- {note}" for note in notes)
-    holds = "n-grams of the training texts, up to three words in a row"
-    if body:
-        holds = f"{holds}, and words of the body `{body}`"
-    if ruled:
-        holds = f"{holds}, and the rules"
-    licence = ""
-    if ort is not None:
-        holds = f"the vocabulary of the model, and {holds}"
-        licence = _RUNTIME_LICENCE.format(version=ort.version)
-    return f"""# {name}: a model of texts in a page
-
-Open `index.html` in a browser, or put it on any web server. The model is in the page and runs in the browser. The page
-sends nothing, and works offline.
-
-{said}
-
-The page holds {holds}.
-{licence}"""

@@ -1,4 +1,4 @@
-"""Check the labels of a table: probably wrong ones, contradictions, and texts that occur more than once."""
+"""Check the labels of a table: doubtful ones, contradictions, and texts that occur more than once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from glassformer.errors import InputError, UsageError
 from glassformer.labels.doubts import FOLDS, folds_apart
 from glassformer.labels.findings import (
     CONFLICT,
+    DOUBTFUL,
     IN_TEST,
     NEAR_CONFLICT,
     NEAR_REPEAT,
     NEAR_TEST,
     REPEAT,
-    WRONG,
     LabelCheck,
     knows_nothing,
     schema,
@@ -113,7 +113,7 @@ def check_table(truth: Truth, test: Table | None = None, *, on_progress: OnProgr
     doubtful, suggested, estimated_wrong = doubts
     found = _Found(truth, answers, trusted=trusted)
     parts = [
-        found.of_rows(WRONG, doubtful, suggested=suggested),
+        found.of_rows(DOUBTFUL, doubtful, suggested=suggested),
         *_conflicts_and_repeats(
             found, repeats if table.inputs is None else repeats.by_value(list(map(values_of, texts)))
         ),

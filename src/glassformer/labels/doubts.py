@@ -1,4 +1,4 @@
-"""Which labels are probably wrong: confident learning (Northcutt et al. 2021, §3) on held-out probabilities."""
+"""Which labels are doubtful: confident learning (Northcutt et al. 2021, §3) on held-out probabilities."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def held_out_probabilities(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Doubts:
-    """The rows whose label is probably wrong, the most doubtful first.
+    """The rows whose label is doubtful, the most doubtful first.
 
     Attributes:
         rows: (doubts,) their numbers.

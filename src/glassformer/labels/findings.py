@@ -10,16 +10,16 @@ import polars as pl
 from glassformer.data.arrays import Numbers
 from glassformer.labels.learning_curve import LearningCurve
 
-WRONG = "probably wrong"
+DOUBTFUL = "doubtful label"
 CONFLICT = "same text, other label"
 NEAR_CONFLICT = "nearly the same text, other label"
 REPEAT = "same text"
 NEAR_REPEAT = "nearly the same text"
 IN_TEST = "in the test table"
 NEAR_TEST = "nearly in the test table"
-WHYS = (WRONG, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
+WHYS = (DOUBTFUL, CONFLICT, NEAR_CONFLICT, REPEAT, NEAR_REPEAT, IN_TEST, NEAR_TEST)
 """The kinds of findings, in the order in which they are listed."""
-OF_LABELS = (WRONG, CONFLICT, NEAR_CONFLICT)
+OF_LABELS = (DOUBTFUL, CONFLICT, NEAR_CONFLICT)
 """Those that are about the label. The others are about texts that occur more than once."""
 OF_TEST = (IN_TEST, NEAR_TEST)
 """Those whose other row is one of the test table."""
@@ -64,7 +64,7 @@ class LabelCheck:
     """What was found in a table.
 
     Attributes:
-        findings: a row for each finding, with the columns of `schema`: first those of the kind `WRONG`, the most
+        findings: a row for each finding, with the columns of `schema`: first those of the kind `DOUBTFUL`, the most
             doubtful first. `suggested_label` is the label that the held-out model gives, and `probability` that of this
             label; of a number, `deviations` says how far it is off. `other_row` has the same or nearly the same text;
             with `IN_TEST` and `NEAR_TEST` it is a row of the test table. `similarity` is the share of all runs of five

@@ -130,7 +130,7 @@ class Truth(ABC):
 
     @abstractmethod
     def doubts(self, answers: Array) -> Doubted:
-        """Return the rows whose label is probably wrong, the most doubtful first, with what is suggested for them.
+        """Return the rows whose label is doubtful, the most doubtful first, with what is suggested for them.
 
         Returns:
             The last value is an estimate of how many labels are wrong, or None if there is no estimate.

@@ -5,8 +5,6 @@ kernel, which does not return scores and weights. If a tap listens to these, att
 use `fastest_attention`, which takes whichever kernel is the fastest.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

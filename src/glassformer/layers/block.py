@@ -1,7 +1,5 @@
 """The residual block."""
 
-from __future__ import annotations
-
 from jaxtyping import Float
 from torch import Tensor, nn
 

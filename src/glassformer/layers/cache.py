@@ -1,7 +1,5 @@
 """The key–value cache: attention keeps the keys and values of earlier tokens and computes only those of new ones."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor

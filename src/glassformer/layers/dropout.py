@@ -1,7 +1,5 @@
 """Dropout with a fast random mask: on a CPU, drawing torch's own mask takes much of the time of a training step."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float

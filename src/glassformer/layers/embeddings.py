@@ -1,7 +1,5 @@
 """Embeddings: they turn token ids into vectors."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import torch
@@ -66,13 +64,6 @@ class TextsEmbedding(TokenEmbedding):
         other = text.unsqueeze(2) != text.unsqueeze(1)
         is_word = (token_ids >= self.n_special) & (token_ids != self.separator)
         return (same & other).any(dim=2) & is_word
-
-
-def embed_by_product(
-    token_ids: Int[Tensor, "batch seq"], weight: Float[Tensor, "vocab d_model"]
-) -> Float[Tensor, "batch seq d_model"]:
-    """Compute `TokenEmbedding` as one-hot rows times the table, which gives the same as the lookup. For tests."""
-    return F.one_hot(token_ids, weight.shape[0]).to(weight.dtype) @ weight
 
 
 class OneHotEmbedding(Embedding):

@@ -1,7 +1,5 @@
 """Feed-forward layers. They transform the vector of each position by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from jaxtyping import Float

@@ -1,7 +1,5 @@
 """Classification heads that are more than one matrix: they turn the vector of a text into one logit per class."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float

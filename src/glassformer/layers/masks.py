@@ -8,8 +8,6 @@ A *pattern* turns the attention mask into the mask over scores, broadcastable to
 Every row must hold at least one token: attention and averages over no tokens are undefined.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor

@@ -1,7 +1,5 @@
 """Normalisation. Every norm is called as norm(hidden, attention_mask). Only `BatchNorm` uses the mask."""
 
-from __future__ import annotations
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float

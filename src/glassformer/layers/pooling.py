@@ -1,7 +1,5 @@
 """Poolings: they turn the vectors of a text's tokens into one vector for the text. Padding is left out."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

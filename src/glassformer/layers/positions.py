@@ -7,8 +7,6 @@ All are called as layer(features, positions). If `positions` is None, they are 0
 if a row holds several documents, or if it continues tokens that were read before.
 """
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn

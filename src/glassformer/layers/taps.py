@@ -1,7 +1,5 @@
 """Taps: they show the values inside a model to a listener. `models/listening.py` finds the taps of a model by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """From the settings of our own models to their layers, and the initial weights of a new model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch.nn.functional as F

@@ -1,7 +1,5 @@
 """From a config to its model: our classifier, pre-trained encoders, published designs, and language models."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Annotated
 

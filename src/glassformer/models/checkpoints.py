@@ -1,7 +1,5 @@
 """Checkpoints of other libraries: read their `config.json` and tensors as our config and weights."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

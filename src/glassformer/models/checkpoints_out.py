@@ -3,8 +3,6 @@
 The second is the reverse of `checkpoints.py`, by the same tables.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@
 by the settings. `layers/block.py` and `layers/attention.py` say what a block does.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import repeat

@@ -4,8 +4,6 @@ The names are those of the `transformers` library. `checkpoints.py` reads by the
 by them.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The language model: it turns token ids into the logits of a token for every position."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 

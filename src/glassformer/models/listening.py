@@ -1,7 +1,5 @@
 """Listen to the values inside a model. Each has a stable name; `docs/how-to/inside.md` lists names and shapes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial

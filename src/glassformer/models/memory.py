@@ -1,7 +1,5 @@
 """Memory: recognise when it is out, build models that need none, check whether it suffices, keep large buffers."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

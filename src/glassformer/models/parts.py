@@ -1,7 +1,5 @@
 """The parts of a model under common names. Each design has its own names for them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable

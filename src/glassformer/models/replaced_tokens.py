@@ -1,7 +1,5 @@
 """Two models that learn together: one puts other tokens into a text, the other one finds them (ELECTRA)."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import torch

@@ -3,14 +3,12 @@
 It is a `PretrainedEncoder` with another pooling, and with other layers in place of its head.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Literal
 
 import torch.nn.functional as F
 from jaxtyping import Float
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from torch import Tensor, nn
 
 from glassformer.layers.pooling import FirstPooling, JoinedPooling, LastPooling, MaxPooling, MeanPooling, RootPooling
@@ -34,20 +32,16 @@ ACTIVATIONS: Mapping[ActivationName, Callable[[], nn.Module]] = {
 """The activations of dense layers, by the names of torch."""
 
 
-class DenseConfig(BaseModel):
+class DenseConfig(BaseModel, frozen=True, extra="forbid"):
     """A dense layer after the pooling."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     width: Width
     bias: bool = True
     activation: ActivationName = "Tanh"
 
 
-class TextEncoderConfig(BaseModel):
+class TextEncoderConfig(BaseModel, frozen=True, extra="forbid"):
     """What turns a text into a vector."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     trunk: PretrainedConfig
     vocab_size: int = Field(ge=4)

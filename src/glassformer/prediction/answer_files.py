@@ -1,12 +1,11 @@
 """Read the texts of a table, and write its rows with their answers to a file: CSV, TSV, JSON lines or Parquet."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 from typing import IO, Any
@@ -18,7 +17,6 @@ from glassformer.data.formats.format import Delimited
 from glassformer.errors import UsageError
 from glassformer.targets.answers import Answers
 
-WriteAnswers = Callable[[pl.DataFrame, Answers], None]
 TextsOf = Callable[[pl.DataFrame], list[str]]
 """Returns the texts of a frame, or its composed rows. A missing text becomes an empty one."""
 
@@ -62,11 +60,25 @@ def _as_json(frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
     return map(json.loads, lines)
 
 
-def lines_with(frame: pl.DataFrame, columns: pl.DataFrame, like: Delimited) -> Iterator[str]:
-    """Yield a line of JSON for each row, with further columns beside its own."""
-    added = _as_json(columns) if columns.width else repeat({}, frame.height)
-    for row, more in zip(rows_of(frame, like), added, strict=True):
-        yield json.dumps({**row, **more}, ensure_ascii=False)
+@dataclass(frozen=True)
+class Columns:
+    """Columns that are written beside those of a table, as `Answers` are."""
+
+    frame: pl.DataFrame
+
+    def columns(self) -> pl.DataFrame:
+        return self.frame
+
+    @property
+    def record_keys(self) -> list[str]:
+        return self.frame.columns
+
+    def lines(self, rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+        added = _as_json(self.frame) if self.frame.width else repeat({})
+        return (json.dumps({**row, **more}, ensure_ascii=False) for row, more in zip(rows, added, strict=False))
+
+
+WriteAnswers = Callable[[pl.DataFrame, Answers | Columns], None]
 
 
 @contextmanager
@@ -94,7 +106,7 @@ def answer_file(path: Path, *, name: Path, table: Path, like: Delimited, safe: b
 def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source: str) -> WriteAnswers:
     """Return a function that writes a frame with the columns of the answers."""
 
-    def write_answered(frame: pl.DataFrame, answers: Answers) -> None:
+    def write_answered(frame: pl.DataFrame, answers: Answers | Columns) -> None:
         added = answers.columns()
         refuse_taken(frame, added.columns, source)
         check_columns(frame, separator)
@@ -106,7 +118,7 @@ def csv_answers(write: Callable[[pl.DataFrame], None], separator: str, *, source
 def json_answers(write: Callable[[Iterable[str]], None], like: Delimited, *, source: str) -> WriteAnswers:
     """Return a function that writes a frame as lines of JSON: of each row its columns, then its answer."""
 
-    def write_records(frame: pl.DataFrame, answers: Answers) -> None:
+    def write_records(frame: pl.DataFrame, answers: Answers | Columns) -> None:
         refuse_taken(frame, answers.record_keys, source, like)
         check_columns(frame, None)
         write(answers.lines(rows_of(frame, like)))
@@ -118,7 +130,7 @@ def _parquet_answers(path: Path, table: Path) -> Iterator[WriteAnswers]:
     """Keep the answers of the whole table, and put them beside its own columns at the end, which are read again."""
     kept: list[pl.DataFrame] = []
 
-    def write(frame: pl.DataFrame, answers: Answers) -> None:
+    def write(frame: pl.DataFrame, answers: Answers | Columns) -> None:
         kept.append(answers.columns())
         refuse_taken(frame, kept[-1].columns, str(table))
 

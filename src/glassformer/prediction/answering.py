@@ -4,8 +4,6 @@ computes.
 Without PyTorch, which exported models do not need.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence

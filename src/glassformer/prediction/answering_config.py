@@ -36,10 +36,8 @@ def named(reader: str) -> str:
     return f"the {reader}" if reader in (TRANSFORMER, "body", "encoder") else reader
 
 
-class ReaderConfig(BaseModel):
+class ReaderConfig(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
     """How the scores of a reader enter the answer."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     weight: float = Field(ge=0, le=HEAVIEST)
     """The factor of the reader's scores in the sum of all readers. With 0 the reader is not asked."""
@@ -47,10 +45,8 @@ class ReaderConfig(BaseModel):
     """The temperature of the reader's weighted logits if it answers alone. A number has none."""
 
 
-class Readers(RootModel[dict[str, ReaderConfig]]):
+class Readers(RootModel[dict[str, ReaderConfig]], frozen=True):
     """The readers of a model by name, in the order in which they were asked whether they help."""
-
-    model_config = ConfigDict(frozen=True)
 
     @classmethod
     def weighing(cls, weights: Mapping[str, float]) -> Self:

@@ -1,7 +1,5 @@
 """Change what wrong answers cost, without training anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """The choice of the device."""
 
-from __future__ import annotations
-
 import torch
 
 from glassformer.errors import UsageError, brief_value

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from glassformer.data.arrays import BoolArray, FloatArray, IntArray, check_is_file
 from glassformer.data.checksums import check_sums
@@ -49,18 +49,14 @@ _MOST_SECONDS, _MOST_MEMORY = 120, 2 << 30
 """Of a run of a batch, and of all exported models of a process."""
 
 
-class LearnedFrom(BaseModel):
+class LearnedFrom(BaseModel, frozen=True, extra="allow"):
     """What an exported model keeps about its training data."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
 
     label_column: str | None = None
 
 
-class MadeOf(BaseModel):
+class MadeOf(BaseModel, frozen=True, extra="allow"):
     """A model folder that was exported: when it was made, its versions, its training data and its recipe."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
 
     created: str = ""
     data: LearnedFrom = LearnedFrom()

@@ -1,7 +1,5 @@
 """The contents of `config.json` and `metrics.json` in a model folder, for each kind of model."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, model_validator
@@ -21,10 +19,8 @@ from glassformer.targets.labels.held_out import HeldOutAnswers
 from glassformer.targets.number.held_out import HeldOutNumbers
 
 
-class NewWord(BaseModel):
+class NewWord(BaseModel, frozen=True, extra="forbid"):
     """A word that the model learned after training (`glassformer learn-word`)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     word: str
     """The word as the vocabulary spells it."""
@@ -97,10 +93,8 @@ class AnyFolderConfig(BaseModel):
         return self
 
 
-class TrainingRows(BaseModel):
+class TrainingRows(BaseModel, frozen=True):
     """The fields of `data` about a classifier's training rows that glassformer reads."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     source: str = ""
     read_as: SourceConfig | None = None
@@ -115,19 +109,15 @@ class TrainingRows(BaseModel):
     fingerprint: str = ""
 
 
-class AlignedRecords(BaseModel):
+class AlignedRecords(BaseModel, frozen=True):
     """The fields of `data` about the records of an aligned language model that glassformer reads."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     source: str = ""
     fingerprint: str = ""
 
 
-class RememberedRecords(BaseModel):
+class RememberedRecords(BaseModel, frozen=True):
     """The statements about records in the `config.json` of a language model, with checked types."""
-
-    model_config = ConfigDict(frozen=True)
 
     data: AlignedRecords
 
@@ -136,19 +126,15 @@ class _Seed(BaseModel):
     seed: int = 0
 
 
-class TrainingChoices(BaseModel):
+class TrainingChoices(BaseModel, frozen=True):
     """The fields of `recipe` that decide how the training rows were chosen."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     training: _Seed = _Seed()
     validation: ValidationConfig = ValidationConfig()
 
 
-class Remembered(BaseModel):
+class Remembered(BaseModel, frozen=True):
     """The statements about training rows in the `config.json` of a classifier, with checked types."""
-
-    model_config = ConfigDict(frozen=True)
 
     data: TrainingRows
     recipe: TrainingChoices
@@ -228,10 +214,8 @@ class LanguageFolderConfig(AnyFolderConfig):
         return RememberedRecords.model_validate({"data": self.data}).data
 
 
-class RewardScale(BaseModel):
+class RewardScale(BaseModel, frozen=True, extra="forbid"):
     """How the raw rewards of the members become one reward."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     means: tuple[float, ...] = Field(min_length=1)
     """The mean raw reward that each member gives to answers of the start model."""

@@ -1,7 +1,5 @@
 """Which kind of model a folder holds. Without PyTorch, so that an exported model is recognised where it is missing."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Answer the rows of frames: the partitions of a Spark job, or what MLflow hands to a model."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, time

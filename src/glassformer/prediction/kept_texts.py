@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from safetensors.numpy import save_file
 
 from glassformer.data.arrays import check_is_file, read_array
@@ -77,10 +77,8 @@ class KeptTexts:
         return kept
 
 
-class _Line(BaseModel):
+class _Line(BaseModel, frozen=True, extra="forbid", strict=True, allow_inf_nan=False):
     """A line of `training-texts.jsonl`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     row: int = Field(ge=1)
     label: _Label | list[_Label]

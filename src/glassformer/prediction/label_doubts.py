@@ -1,6 +1,4 @@
-"""Labels and numbers of held-out rows that a model doubts, as its folder remembers them."""
-
-from __future__ import annotations
+"""Labels and numbers of held-out rows that a model doubts, as its folder remembers them. Without PyTorch."""
 
 from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
@@ -9,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Doubted(BaseModel):
-    """A row whose label or number is probably wrong."""
+    """A row whose label or number is doubtful."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
@@ -44,7 +42,7 @@ class Doubts(BaseModel, Generic[Row]):
     rows: int = Field(ge=1)
     """How many rows were held out."""
     doubtful: int = Field(ge=0)
-    """How many of them have a label that is probably wrong."""
+    """How many of them have a doubtful label."""
     listed: tuple[Row, ...]
     """The most doubtful of these rows, the most doubtful first."""
 

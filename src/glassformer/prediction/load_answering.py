@@ -1,7 +1,5 @@
 """Load what answers: a model folder, or an exported model. PyTorch is only imported where it is needed."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn

@@ -16,8 +16,6 @@ SHA256SUMS          the checksums of these files
 `KINDS` lists the kinds of models. `load_model(folder, CLASSIFIER)` reads a model of one kind, `save_model` writes any.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -40,7 +38,7 @@ from glassformer.errors import GlassformerError, UsageError
 from glassformer.models.build import build_language_model, build_model
 from glassformer.models.language_model import TokenPredictor
 from glassformer.models.reward import RewardModel
-from glassformer.prediction.exported import is_exported
+from glassformer.prediction.exported import is_exported, read_tokenizer
 from glassformer.prediction.folder_config import (
     AnyFolderConfig,
     FolderConfig,
@@ -214,12 +212,9 @@ def _write(place: Path, texts: Mapping[str, str], trained: Trained[Any, Any]) ->
     config = _read_config(place / "config.json", kind)
     check_weights(place / "model.safetensors", _described(kind, config))
     _read_metrics(place / "metrics.json", kind)
-    _read_readers(place, config)
-    _read_seen(place, config)
-    if (kept := _kept_in(place, config)) is not None:
+    if (kept := _read_beside(place, config).get("kept")) is not None:
         kept()
-    if TextTokenizer.load(place / "tokenizer.json").vocab_size != config.vocab_size:
-        raise GlassformerError(f"config.json says {config.vocab_size:,} tokens, but the tokenizer has another number")
+    read_tokenizer(place, config.vocab_size)
 
 
 def _written(place: Path) -> list[str]:
@@ -257,12 +252,7 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         )
     check_files(folder, command=kind.command)
     config = _read_config(folder / "config.json", kind)
-    tokenizer = TextTokenizer.load(folder / "tokenizer.json")
-    if tokenizer.vocab_size != config.vocab_size:
-        raise GlassformerError(
-            f"{folder}: tokenizer.json has {tokenizer.vocab_size:,} tokens where config.json says "
-            f"{config.vocab_size:,}; the files come from different models"
-        )
+    tokenizer = read_tokenizer(folder, config.vocab_size)
     model = read_weights(folder / "model.safetensors", _described(kind, config))
     metrics = _read_metrics(folder / "metrics.json", kind) if (folder / "metrics.json").exists() else {}
     trained = Trained(
@@ -270,30 +260,21 @@ def load_model(folder: Path, kind: Kind[Config, Module]) -> Trained[Config, Modu
         model=model.eval(),
         tokenizer=tokenizer,
         metrics=metrics,
-        readers=_read_readers(folder, config),
-        seen=_read_seen(folder, config),
-        kept=_kept_in(folder, config),
+        **_read_beside(folder, config),
     )
     check_sums(folder, unread=_NOT_LOADED)  # last, as what is wrong inside a file says more than that it was changed
     return trained
 
 
-def _read_readers(folder: Path, config: AnyFolderConfig) -> dict[str, Reader]:
-    """Read the readers beside the transformer that `config.json` names."""
-    return read_readers(folder, config) if isinstance(config, FolderConfig) else {}
-
-
-def _read_seen(folder: Path, config: AnyFolderConfig) -> Seen | None:
-    """Read the words of the training texts, if `config.json` says when a text is unlike them."""
-    unlike = config.unlike if isinstance(config, FolderConfig) else None
-    return None if unlike is None else Seen.load(folder, unlike)
-
-
-def _kept_in(folder: Path, config: AnyFolderConfig) -> Callable[[], KeptTexts] | None:
-    """Return a function that reads the training texts, if the folder has them."""
-    if not isinstance(config, FolderConfig) or not (folder / TEXTS_FILE).exists():
-        return None
-    return partial(KeptTexts.load, folder, config)
+def _read_beside(folder: Path, config: AnyFolderConfig) -> dict[str, Any]:
+    """Read what only a model that answers texts has. Its training texts are read when they are asked for."""
+    if not isinstance(config, FolderConfig):
+        return {}
+    return {
+        "readers": read_readers(folder, config),
+        "seen": None if config.unlike is None else Seen.load(folder, config.unlike),
+        "kept": partial(KeptTexts.load, folder, config) if (folder / TEXTS_FILE).exists() else None,
+    }
 
 
 def _described(kind: Kind[Config, Module], config: Config) -> Described[Module]:

@@ -1,6 +1,7 @@
-"""The training texts nearest to a text, by exact search among those that the model folder keeps."""
+"""The vectors that a transformer makes of whole texts, and by them, or by counting, the training texts nearest to one.
 
-from __future__ import annotations
+All texts that the model folder keeps are compared.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,17 +10,22 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-from glassformer.data.arrays import FloatArray
+from glassformer.data.arrays import FloatArray, unit
+from glassformer.data.batches import ModelInputs
 from glassformer.data.inputs import shown
+from glassformer.data.store import TokenStore
 from glassformer.data.table import text_keys
 from glassformer.data.wording import label_text
 from glassformer.errors import GlassformerError, UsageError
-from glassformer.prediction.kept_texts import KeptTexts
+from glassformer.models.listening import listening, taps_of
+from glassformer.prediction.kept_texts import HalfArray, KeptTexts
 from glassformer.prediction.model_folder import TrainedModel
-from glassformer.prediction.vectors import has_pooled, unit_vectors
+from glassformer.prediction.scoring import logits_of, score
 
+POOLED = "pooled"
 Cosines = Callable[[str], FloatArray]
 
 
@@ -124,10 +130,42 @@ class NearestSearch:
 
 def check_has_vectors(model: nn.Module) -> None:
     """Raise `UsageError` if the model makes no vector of a text, by which texts could be compared."""
-    if not has_pooled(model):
+    if POOLED not in taps_of(model):  # the published designs have none
         raise UsageError(
             f"the design {type(model).__name__} makes no vector of a text, so no nearest training texts can be found"
         )
+
+
+def pooled_vectors(trained: TrainedModel, texts: Sequence[str]) -> FloatArray:
+    """Return the pooled vector of each text, in float32: (texts, width). A text of several windows gets their mean.
+
+    Raises:
+        ValueError: the model has no such vectors.
+    """
+    read = logits_of(trained.model)
+
+    def pooled(inputs: ModelInputs) -> Tensor:
+        with listening(trained.model, [POOLED]) as heard:
+            read(inputs)
+        return heard[POOLED]
+
+    with torch.inference_mode():
+        width = pooled(ModelInputs(torch.zeros(1, 1, dtype=torch.long), torch.ones(1, 1, dtype=torch.bool))).shape[1]
+    store = TokenStore.in_memory(trained.tokenizer.encode(texts))
+    return score(pooled, store, max_seq_len=trained.config.model.max_seq_len, n_classes=width)
+
+
+def unit_vectors(trained: TrainedModel, texts: Sequence[str]) -> HalfArray | None:
+    """Return the pooled vector of each text, divided by its length: (texts, width). A vector of zeros stays as it is.
+
+    None if the transformer takes no part in the answers.
+
+    Raises:
+        ValueError: the model has no such vectors.
+    """
+    if trained.config.transformer_is_silent:
+        return None
+    return unit(pooled_vectors(trained, texts)).astype(np.float16)
 
 
 def _by_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
@@ -137,14 +175,14 @@ def _by_pooled(trained: TrainedModel, kept: KeptTexts) -> Cosines:
 
 
 def _pooled_cosines(trained: TrainedModel, vectors: FloatArray, text: str) -> FloatArray:
-    unit = unit_vectors(trained, [text])
-    assert unit is not None
-    if unit.shape[1] != vectors.shape[1]:
+    own = unit_vectors(trained, [text])
+    assert own is not None
+    if own.shape[1] != vectors.shape[1]:
         raise GlassformerError(
             f"the vectors of the training texts have {vectors.shape[1]:,} numbers, and the model makes "
-            f"{unit.shape[1]:,}; the files of the folder come from different models"
+            f"{own.shape[1]:,}; the files of the folder come from different models"
         )
-    return vectors @ unit[0].astype(np.float32)
+    return vectors @ own[0].astype(np.float32)
 
 
 def _by_ngrams(trained: TrainedModel, kept: KeptTexts) -> Cosines:

@@ -1,7 +1,5 @@
 """A model folder as a model of MLflow, which reads it with the code that is installed: `mlflow.pyfunc.load_model`."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

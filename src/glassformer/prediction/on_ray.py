@@ -4,8 +4,6 @@ Each shard is a task of one core. A worker loads the model once, and answers one
 Only paths and counts go through Ray. Ray gives the shard of a lost worker to another one.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

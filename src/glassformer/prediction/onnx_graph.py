@@ -4,8 +4,6 @@ The file is a message of protobuf. Of its fields, few matter here, so that no pa
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto for their numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 The counting reader has two files beside `config.json`. A reader of another package has a folder `readers/NAME`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

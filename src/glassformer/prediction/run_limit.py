@@ -1,7 +1,5 @@
 """The time that a run of ONNX Runtime may take."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,10 +1,8 @@
 """Sampling: from the logits of the next token to a token."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Bool, Float, Int
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 from torch import Tensor
 
 from glassformer.data.tokenizers import PAD_ID, UNKNOWN_ID
@@ -13,10 +11,8 @@ BANNED = (PAD_ID, UNKNOWN_ID)
 """Tokens that never occur in a text."""
 
 
-class SamplingConfig(BaseModel):
+class SamplingConfig(BaseModel, frozen=True, extra="forbid"):
     """The settings of sampling."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_tokens: int = Field(default=100, ge=1)
     """The largest number of new tokens. A text may end earlier."""

@@ -1,7 +1,5 @@
 """Logits of texts of any length: a long text is read in windows, and the logits of its windows are averaged."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -4,15 +4,13 @@
 only ever added, so a run over many shards never writes the file anew, and a kill can cut off the last line at most.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from operator import not_
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from glassformer.data.checksums import sha256_of
 from glassformer.data.files import write_aside
@@ -28,11 +26,7 @@ _DECIDING = (
 )  # fmt: skip
 
 
-class _Line(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MadeBy(_Line):
+class MadeBy(BaseModel, frozen=True, extra="forbid"):
     """The first line: what decides the answers besides the shards."""
 
     format: Literal["glassformer-shards"] = "glassformer-shards"
@@ -45,7 +39,7 @@ class MadeBy(_Line):
     encoding: str | None = Field(default=None, exclude_if=not_)
 
 
-class Finished(_Line):
+class Finished(BaseModel, frozen=True, extra="forbid"):
     """A finished shard: which file it was, its answers, and counts over them.
 
     Attributes:
@@ -169,22 +163,17 @@ def answers_of(out: Path) -> dict[str, str]:
 
 
 def _check_same(out: Path, before: MadeBy, now: MadeBy) -> None:
-    way_out = "name another `out=`, or add `overwrite=True` to delete these answers"
-    if before.model != now.model:
-        raise UsageError(f"{out} holds the answers of another model; {way_out}")
-    if before.text_column != now.text_column:
-        raise UsageError(
-            f"{out} holds the answers to the column {quoted(before.text_column)}, and now it is "
-            f"{quoted(now.text_column)}; {way_out}"
-        )
-    if before.safe_csv != now.safe_csv:
-        raise UsageError(
-            f"{out} was begun {'with' if before.safe_csv else 'without'} safe CSV; do the same again, or {way_out}"
-        )
-    if before.encoding != now.encoding:
-        raise UsageError(f"{out} was begun with another `encoding=`, or without it; do the same again, or {way_out}")
-    if before.review_below != now.review_below:
-        raise UsageError(f"{out} was begun with another `automatic=`, or without it; do the same again, or {way_out}")
+    columns = f"{quoted(before.text_column)}, and now it is {quoted(now.text_column)}"
+    said = {
+        "model": "holds the answers of another model;",
+        "text_column": f"holds the answers to the column {columns};",
+        "safe_csv": f"was begun {'with' if before.safe_csv else 'without'} safe CSV; do the same again, or",
+        "encoding": "was begun with another `encoding=`, or without it; do the same again, or",
+        "review_below": "was begun with another `automatic=`, or without it; do the same again, or",
+    }
+    for name, other in said.items():
+        if getattr(before, name) != getattr(now, name):
+            raise UsageError(f"{out} {other} name another `out=`, or add `overwrite=True` to delete these answers")
 
 
 def _check_unchanged(out: Path, finished: Mapping[str, Finished], shards: Sequence[Path]) -> None:

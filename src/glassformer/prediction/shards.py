@@ -112,12 +112,34 @@ class Progress:
 
 
 @dataclass(kw_only=True)
-class Bulk:
+class Counts:
+    """Counts over answers: see `Finished`."""
+
+    rows: int = 0
+    empty: int = 0
+    unlike: int = 0
+    needs_review: int = 0
+    predictions: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, answers: Answers) -> Counts:
+        review = None if answers.needs_review is None else answers.needs_review & ~answers.empty
+        marked = {"empty": answers.empty, "unlike": answers.unlike, "needs_review": review}
+        numbers = {name: 0 if which is None else int(which.sum()) for name, which in marked.items()}
+        return cls(rows=len(answers.empty), predictions=answers.counts(), **numbers)
+
+    def add(self, more: Counts | Finished) -> None:
+        for name in ("rows", "empty", "unlike", "needs_review"):
+            setattr(self, name, getattr(self, name) + getattr(more, name))
+        self.predictions.update(more.predictions)
+
+
+@dataclass(kw_only=True)
+class Bulk(Counts):
     """The result over all shards of the folder, those of earlier runs included.
 
     Attributes:
         earlier: how many shards were finished by earlier runs.
-        empty, unlike, needs_review, predictions: see `Finished`.
         gone: shards that were answered and are no longer in the folder.
         unanswered: shards that could not be answered.
     """
@@ -125,11 +147,6 @@ class Bulk:
     shards: int
     earlier: int
     gone: list[str]
-    rows: int = 0
-    empty: int = 0
-    unlike: int = 0
-    needs_review: int = 0
-    predictions: Counter[str] = field(default_factory=Counter)
     unanswered: list[Unanswered] = field(default_factory=list)
 
     def check(self) -> None:
@@ -220,11 +237,7 @@ def answer_shard(predictor: Answering, job: Job, shard: Path, encoding: str | No
             answers=name,
             answers_size=aside.stat().st_size,
             answers_sha256=sha256_of([aside]),
-            rows=counts.rows,
-            empty=counts.empty,
-            unlike=counts.unlike,
-            needs_review=counts.needs_review,
-            predictions=dict(counts.predictions),
+            **vars(counts),
         )
     except UsageError as error:
         aside.unlink(missing_ok=True)
@@ -270,10 +283,7 @@ def _answer_waiting(
                     bulk.unanswered.append(outcome)
                 pace.shard_done(outcome)
     for name in names & manifest.finished.keys():
-        line = manifest.finished[name]
-        bulk.rows, bulk.empty, bulk.unlike = bulk.rows + line.rows, bulk.empty + line.empty, bulk.unlike + line.unlike
-        bulk.needs_review += line.needs_review
-        bulk.predictions.update(line.predictions)
+        bulk.add(manifest.finished[name])
     return bulk
 
 
@@ -310,26 +320,9 @@ class _Pace:
         self._on_progress(self._progress)
 
 
-@dataclass
-class _Counts:
-    rows: int = 0
-    empty: int = 0
-    unlike: int = 0
-    needs_review: int = 0
-    predictions: Counter[str] = field(default_factory=Counter)
-
-    def add(self, answers: Answers) -> None:
-        self.rows += len(answers.empty)
-        self.empty += int(answers.empty.sum())
-        self.unlike += 0 if answers.unlike is None else int(answers.unlike.sum())
-        review = answers.needs_review
-        self.needs_review += 0 if review is None else int((review & ~answers.empty).sum())
-        self.predictions.update(answers.counts())
-
-
 def _write_answers(
     predictor: Answering, job: Job, shard: Path, aside: Path, encoding: str | None, on_rows: OnRows
-) -> _Counts:
+) -> Counts:
     """Write the answers to a shard to the file `aside`.
 
     Raises:
@@ -340,13 +333,13 @@ def _write_answers(
     first = next(frames)
     texts_of = text_reader(predictor, first, job.text_column, shard.name)
     like = read_as[0] if read_as else Delimited()
-    counts = _Counts()
+    counts = Counts()
     name = Path(answers_name(shard))
     with answer_file(aside, name=name, table=shard, like=like, safe=job.safe_csv) as write:
         for frame in itertools.chain([first], frames):
             answers = predictor.answer(texts_of(frame), **job.asked)
             write(frame, answers)
-            counts.add(answers)
+            counts.add(Counts.of(answers))
             on_rows(frame.height)
     return counts
 

@@ -1,7 +1,5 @@
 """Models that come with the package, by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from glassformer.data.files import as_path

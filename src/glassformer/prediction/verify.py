@@ -1,7 +1,5 @@
 """Compare the files of a folder that glassformer wrote with the checksums that it wrote beside them or into them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

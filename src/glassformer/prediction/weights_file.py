@@ -4,13 +4,11 @@ The header holds the names, types and shapes of all tensors; the library checks 
 first built without memory, on torch's device `meta`. It is built for real only if its tensors match the header.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
@@ -26,13 +24,6 @@ _FLOATS = {"F64", "F32", "F16", "BF16"}
 _INTEGERS = {"I64"}
 """The types of counters, like the number of batches of a batch norm."""
 _LARGE_TABLES = 1 << 30
-
-
-class Stored(NamedTuple):
-    """The header's entry for a tensor."""
-
-    dtype: str
-    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,29 +76,29 @@ def check_weights(path: Path, described: Described[Any]) -> None:
     _compare(header, model, path)
 
 
-def _read_header(path: Path) -> dict[str, Stored]:
-    """Return the entries of the file's header by name, without reading the tensors."""
+def _read_header(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Return the type and the shape of each tensor by its name, without reading the tensors."""
     if not path.is_file():  # a folder, or a pipe or device, which may never end
         raise GlassformerError(f"{path} is not a file; copy the folder again")
     with _named_damage(path), safe_open(path, framework="pt") as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118 (it is not a mapping)
-        return {name: Stored(part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
+        return {name: (part.get_dtype(), tuple(part.get_shape())) for name, part in slices.items()}
 
 
-def _compare(header: Mapping[str, Stored], model: nn.Module, path: Path) -> None:
+def _compare(header: Mapping[str, tuple[str, tuple[int, ...]]], model: nn.Module, path: Path) -> None:
     """Compare the header of a file with a model, which may have no memory."""
     expected = model.state_dict()
     for name in [*expected, *header]:
-        wanted, found = expected.get(name), header.get(name)
+        wanted, (dtype, found) = expected.get(name), header.get(name, ("", None))
         shape = None if wanted is None else tuple(wanted.shape)
-        if wanted is None or found is None or found.shape != shape:
+        if wanted is None or found != shape:
             raise GlassformerError(
-                f"{path}: {name} is {'absent' if found is None else found.shape} where config.json implies "
+                f"{path}: {name} is {'absent' if found is None else found} where config.json implies "
                 f"{'none' if shape is None else shape}; the files come from different models"
             )
-        if found.dtype not in (_FLOATS if wanted.is_floating_point() else _INTEGERS):
+        if dtype not in (_FLOATS if wanted.is_floating_point() else _INTEGERS):
             raise GlassformerError(
-                f"{path}: {name} is of the type {found.dtype}; weights are read from {', '.join(sorted(_FLOATS))}"
+                f"{path}: {name} is of the type {dtype}; weights are read from {', '.join(sorted(_FLOATS))}"
             )
     weights = sum(tensor.nbytes for tensor in expected.values())
     tables = sum(buffer.nbytes for name, buffer in model.named_buffers() if name not in expected)

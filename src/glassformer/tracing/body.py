@@ -10,7 +10,7 @@ import numpy as np
 from glassformer.data.arrays import FloatArray
 from glassformer.data.inputs import Inputs
 from glassformer.data.wording import counted
-from glassformer.explanation.counting import named
+from glassformer.explanation.exact import named
 from glassformer.readers.body.reader import BodyReader
 from glassformer.readers.counting.ngrams import field_of, words_of
 from glassformer.tracing.steps import CLASSES, FEATURES, PARTS, WORDS, Matrix, matrix, with_axes

@@ -8,7 +8,7 @@ import numpy as np
 
 from glassformer.data.arrays import Array, FloatArray
 from glassformer.data.inputs import Inputs
-from glassformer.explanation.counting import named
+from glassformer.explanation.exact import named
 from glassformer.readers.counting.ngrams import words_of
 from glassformer.readers.counting.reader import CountingReader, Counts, NgramWeights, spread, tfidf_values
 from glassformer.tracing.steps import NGRAMS, Matrix, matrix, with_axes

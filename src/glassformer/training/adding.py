@@ -1,7 +1,5 @@
 """Train a model further on rows that were added later: what it starts from, and which rows it learns again."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """Write the model card, which says what a model is and is not, from the records of its run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from glassformer.data.inputs import example_of

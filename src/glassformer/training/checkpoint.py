@@ -1,7 +1,5 @@
 """Save an unfinished run in one safetensors file. A resumed run continues exactly as if it had never stopped."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import asdict, dataclass, field

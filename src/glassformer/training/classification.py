@@ -1,7 +1,5 @@
 """The task of a classifier: predict the label of each text."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

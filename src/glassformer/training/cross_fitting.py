@@ -10,16 +10,15 @@ little.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, ValidationError
+from pydantic import BaseModel, NonNegativeFloat, ValidationError
 from torch import nn
 
 from glassformer.data.arrays import FloatArray
@@ -45,7 +44,7 @@ epoch, of its first pass over the rows. If it does not help with other rows by t
 _FILE = "promise.json"
 
 
-class Promise(BaseModel):
+class Promise(BaseModel, frozen=True, allow_inf_nan=False):
     """What the held-out rows say about the transformer before all of them are answered.
 
     Attributes:
@@ -55,8 +54,6 @@ class Promise(BaseModel):
         expected: the same for all rows, if the others are like these.
         seconds: what training took until then.
     """
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     training: int
     epoch: int
@@ -91,9 +88,17 @@ class Crossed:
     seconds: float
     broken: Promise | None = None
 
-    @classmethod
-    def ended(cls, promise: Promise) -> Self:
-        return cls(logits=None, seconds=promise.seconds, broken=promise)
+
+def trainer_of(prepared: Prepared, observer: Observer, beside: Sequence[FloatArray] = ()) -> Trainer[nn.Module]:
+    """Return the trainer of a run. For `beside`, see `Prepared.task`."""
+    return Trainer(
+        prepared.model,
+        prepared.task(beside),
+        prepared.training,
+        checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
+        observer=observer,
+        processes=prepared.processes,
+    )
 
 
 def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, gain: Gain) -> Crossed:
@@ -112,7 +117,8 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
     file = None if prepared.work is None else prepared.work / _FILE
     if file is not None and file.is_file():
         with suppress(ValidationError):  # damaged: the training that ended so is not over
-            return Crossed.ended(Promise.model_validate_json(file.read_bytes()))
+            ended = Promise.model_validate_json(file.read_bytes())
+            return Crossed(logits=None, seconds=ended.seconds, broken=ended)
 
     judge = _Judge(learned=learned, gain=gain, before=parts)
     with torch.random.fork_rng(devices=[prepared.device] if prepared.device.startswith("cuda") else []):
@@ -126,7 +132,7 @@ def cross_fit(prepared: Prepared, learned: LearnedReaders, observer: Observer, g
                 if file is not None and prepared.processes.leads:
                     write_aside(file, last.model_dump_json())
                 observer.on_message(f"a transformer does not help, so cross-fitting ends here: {last}")
-                return Crossed.ended(last)
+                return Crossed(logits=None, seconds=last.seconds, broken=last)
             if work is not None and prepared.processes.leads:
                 keep_held_out(work, logits, seconds)
                 (work / STATE_FILE).unlink(missing_ok=True)
@@ -223,14 +229,7 @@ def _fit(
             work.mkdir(parents=True, exist_ok=True)
         part.__dict__["training"] = prepared.training  # the same budget, although it has fewer rows
         model, _ = part.model, part.data
-    trainer = Trainer(
-        model,
-        part.task(),
-        prepared.training,
-        checkpoint=None if work is None else work / STATE_FILE,
-        observer=observer,
-        processes=part.processes,
-    )
+    trainer = trainer_of(part, observer)
     held_out = TokenStore.in_memory(part.tokenizer.encode(table.frame["text"][fold.held_out].to_list()))
 
     def answers() -> FloatArray:

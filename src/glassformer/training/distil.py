@@ -238,7 +238,10 @@ def _splits(all_texts: Unlabelled, teacher: Teacher, recipe: Recipe) -> Splits:
     _, held_out = split_documents(documents, recipe.validation, seed=recipe.training.seed)
     chosen = keys.is_in(text_keys(rows.clear() if held_out is None else held_out.texts).implode())
     learned, validation = (_table(replace(documents, texts=rows.filter(side)), teacher) for side in (~chosen, chosen))
-    return Splits(train=learned, validation=None if held_out is None else validation, notes=_notes(all_texts))
+    repeated = all_texts.left_out.get("repeated", 0)
+    left_out = f"left out: {counted(repeated, 'text that repeats another', 'texts that repeat others')}"
+    notes = (left_out,) if repeated else ()
+    return Splits(train=learned, validation=None if held_out is None else validation, notes=notes)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -362,13 +365,6 @@ def _all_texts(texts: Sequence[Documents], labelled: Table | None) -> Unlabelled
             "`labelled=`"
         )
     return admitted(documents)
-
-
-def _notes(texts: Unlabelled) -> tuple[str, ...]:
-    repeated = texts.left_out.get("repeated", 0)
-    return (
-        (f"left out: {counted(repeated, 'text that repeats another', 'texts that repeat others')}",) if repeated else ()
-    )
 
 
 def _table(documents: Documents, teacher: Teacher) -> Table:

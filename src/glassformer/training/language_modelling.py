@@ -1,7 +1,5 @@
 """The tasks of a language model: predict the next token, fill in hidden tokens, or find those that were filled in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial

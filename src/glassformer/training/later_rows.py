@@ -1,7 +1,5 @@
 """How the later rows of a split by time differ from the earlier ones: in their labels, their length and their words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from glassformer.data.table import Table

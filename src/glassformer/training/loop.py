@@ -3,8 +3,6 @@
 The best weights are kept.
 """
 
-from __future__ import annotations
-
 import math
 import signal
 import time
@@ -22,8 +20,13 @@ from glassformer.errors import GlassformerError, is_out_of_memory
 from glassformer.models.memory import keep_large_buffers
 from glassformer.training.checkpoint import FIGURES, CheckpointError, RunState, load_checkpoint, save_checkpoint
 from glassformer.training.not_a_number import explain_not_a_number
-from glassformer.training.optimizers import build_optimizers, freeze, learning_rate, set_learning_rate
-from glassformer.training.precision import computes_in_bfloat16
+from glassformer.training.optimizers import (
+    build_optimizers,
+    computes_in_bfloat16,
+    freeze,
+    learning_rate,
+    set_learning_rate,
+)
 from glassformer.training.processes import ALONE, LostProcessError, Processes
 from glassformer.training.task import Cost, Examples, Task
 from glassformer.training.training_config import LoopConfig
@@ -162,7 +165,8 @@ class Trainer(Generic[Model]):
             NotANumberError: the loss or its gradient was not finite.
             GlassformerError: there is too little memory for a single example.
         """
-        _ = self.optimizers  # what importing takes must not count as the time of a step
+        if self.state.batch > 0 or not self._over():
+            _ = self.optimizers  # what importing takes must not count as the time of a step
         with stop_requests() as stop:
             try:
                 while self.state.batch > 0 or not self._over():  # an epoch that has begun is finished
@@ -179,18 +183,16 @@ class Trainer(Generic[Model]):
         self.config = self.config.model_copy(update={"max_steps": self.state.step, "max_seconds": None})
 
     def _over(self) -> bool:
-        if self.config.max_steps is not None or self.config.max_seconds is not None:
+        config, state = self.config, self.state
+        if config.max_steps is not None or config.max_seconds is not None:
             return self._budget_spent()
-        return self.state.epoch >= self.config.epochs or self._out_of_patience()
+        judged = bool(state.history) and "validation_loss" in state.history[-1]
+        return state.epoch >= config.epochs or (judged and state.epoch - state.best_epoch >= config.patience)
 
     def _budget_spent(self) -> bool:
         config, state = self.config, self.state
         by_steps = config.max_steps is not None and state.step >= config.max_steps
         return by_steps or (config.max_seconds is not None and state.seconds >= config.max_seconds)
-
-    def _out_of_patience(self) -> bool:
-        judged = bool(self.state.history) and "validation_loss" in self.state.history[-1]
-        return judged and self.state.epoch - self.state.best_epoch >= self.config.patience
 
     def _say_if_stopped_early(self) -> None:
         config, state = self.config, self.state
@@ -214,7 +216,8 @@ class Trainer(Generic[Model]):
             if self._budget_spent():
                 break
             batches = assemble()
-            self._set_learning_rate(self._progress(len(steps), ahead=0.5))
+            self.state.learning_rate = learning_rate(self.config, self._progress(len(steps), ahead=0.5))
+            set_learning_rate(self.optimizers, self.state.learning_rate)
             self._step(batches)
             counted_here += sum(map(self.task.count, batches))
             now = time.perf_counter()
@@ -239,10 +242,6 @@ class Trainer(Generic[Model]):
         if config.max_seconds is not None:
             return min(1.0, state.seconds / config.max_seconds)
         return (state.epoch + (state.batch + ahead) / steps_per_epoch) / config.epochs
-
-    def _set_learning_rate(self, progress: float) -> None:
-        self.state.learning_rate = learning_rate(self.config, progress)
-        set_learning_rate(self.optimizers, self.state.learning_rate)
 
     def _step(self, batches: list[Examples]) -> None:
         """Update once from all batches together. If memory runs out, compute the update in twice as many parts."""

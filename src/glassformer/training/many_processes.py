@@ -6,8 +6,6 @@ examples, divided by their weight; a language model has other methods than `forw
 processes get nothing.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import threading

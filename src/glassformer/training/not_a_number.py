@@ -1,7 +1,5 @@
 """Explain where a NaN or infinite value came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

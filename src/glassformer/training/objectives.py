@@ -1,7 +1,5 @@
 """Loss functions. They give one number per text, so the sum does not depend on the split into micro-batches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

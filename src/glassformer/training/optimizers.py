@@ -1,8 +1,7 @@
-"""Optimizers: AdamW, Muon for the matrices inside blocks, and plain SGD; what is trained, how fast, and when."""
-
-from __future__ import annotations
+"""Optimizers: AdamW, Muon for matrices inside blocks, and plain SGD; what is trained, how fast, when, how exactly."""
 
 import math
+import platform
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -11,8 +10,26 @@ from torch import Tensor, nn
 
 from glassformer.errors import UsageError
 from glassformer.models.parts import parts_of
-from glassformer.training.precision import computes_in_bfloat16
 from glassformer.training.training_config import LoopConfig
+
+_X86 = ("x86_64", "AMD64")
+
+
+def computes_in_bfloat16(config: LoopConfig, device: torch.device) -> bool:
+    """Whether matrices are multiplied in bfloat16 on this device."""
+    if config.precision != "auto":
+        return config.precision == "bfloat16"
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    # On some processors torch comes without oneDNN, and then the function of it does not exist.
+    if device.type != "cpu" or not torch.backends.mkldnn.is_available():
+        return False
+    if not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return False
+    # That is also true of AVX-512 alone, which only emulates bfloat16: five times as slow as float32.
+    return platform.machine() not in _X86 or (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
 
 
 class Float32Muon(torch.optim.Muon):

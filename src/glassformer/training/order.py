@@ -1,7 +1,5 @@
 """Which texts an epoch reads, and in which order: a function of (seed, epoch), their lengths and their classes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whether a run may write into a folder. Without PyTorch, so that a slip is answered at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from glassformer.data.locks import LOCK_FILE, check_free

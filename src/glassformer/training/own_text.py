@@ -6,8 +6,6 @@ vocabulary. The word vectors of the body reader are continued on these texts too
 test texts are never read. The texts that cross-fitting holds out are training texts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

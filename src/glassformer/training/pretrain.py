@@ -3,12 +3,9 @@
 It may be the first stage of a run: a language model learns the run's own texts, and the classifier starts from it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -54,8 +51,8 @@ from glassformer.training.unfinished import (
     content_of,
     encode,
     learn_tokenizer,
+    made_now,
     run_to_end,
-    versions,
     work_in,
 )
 
@@ -282,9 +279,7 @@ def _finished(
             "notes": list(train.notes),
         },
         recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(state.seconds, 2),
+        **made_now(state.seconds),
     )
     return TrainedLanguageModel(
         config=config, model=_language_model(trainer).cpu().eval(), tokenizer=tokenizer, metrics=state.metrics()
@@ -334,7 +329,10 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
         return load_model(folder, LANGUAGE_MODEL)
     # Every process answers before the first of them makes files there.
     (begun,) = prepared.processes.agree(float(folder is not None and is_unfinished(folder)))
-    observer.on_message(_announced(own, prepared.recipe))
+    assert prepared.recipe.pretraining is not None
+    seconds = prepared.recipe.pretraining.max_seconds
+    how_long = "" if seconds is None else f" for {about(seconds)}"
+    observer.on_message(f"stage 1 of 2: pre-training on {own.in_words}{how_long}")
     source = prepared.splits.train.source
     try:
         return pretrain(
@@ -355,13 +353,6 @@ def _first_stage(prepared: Prepared, own: OwnTexts, observer: Observer) -> Train
             return error.best
         message = error.message.replace("`training.", "`pretraining.")
         raise NotANumberError(f"stage 1 of 2, pre-training: {message}") from error
-
-
-def _announced(own: OwnTexts, recipe: Recipe) -> str:
-    said = f"stage 1 of 2: pre-training on {own.in_words}"
-    assert recipe.pretraining is not None
-    seconds = recipe.pretraining.max_seconds
-    return said if seconds is None else f"{said} for {about(seconds)}"
 
 
 def recipe_of_first_stage(recipe: Recipe) -> PretrainingRecipe:

@@ -1,7 +1,5 @@
 """The steps that several processes must take together to train one model. A single process has nothing to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 

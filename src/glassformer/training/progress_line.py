@@ -1,7 +1,5 @@
 """Show the progress of training in a Python program, on standard error: a bar, and a line per epoch."""
 
-from __future__ import annotations
-
 import sys
 import time
 

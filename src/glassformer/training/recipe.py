@@ -1,7 +1,5 @@
 """A recipe describes a whole run in a short TOML file. Any value can be overridden by its dotted name."""
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping

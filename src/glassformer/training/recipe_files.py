@@ -1,7 +1,5 @@
 """Recipes as files: those that come with glassformer, and the user's."""
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from pathlib import Path

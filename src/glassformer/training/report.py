@@ -1,7 +1,5 @@
 """Measure a model on the rows that its training held out, for the report in its folder."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -7,7 +7,6 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,14 @@ from glassformer.prediction.folder_config import FolderConfig
 from glassformer.prediction.folder_names import CHECKPOINT_FOLDER, STATE_FILE
 from glassformer.prediction.kept_texts import KeptTexts
 from glassformer.prediction.model_folder import TrainedModel, save_model
-from glassformer.prediction.nearest import check_has_vectors
+from glassformer.prediction.nearest import check_has_vectors, unit_vectors
 from glassformer.prediction.scoring import logits_of, score
-from glassformer.prediction.vectors import unit_vectors
 from glassformer.readers.counting.unlike import Seen
 from glassformer.targets.number.held_out import unseen_figures
 from glassformer.targets.parts import part
 from glassformer.targets.target import Target
 from glassformer.training.card import model_card
-from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit
+from glassformer.training.cross_fitting import Crossed, Gain, OneOfSeveral, cross_fit, trainer_of
 from glassformer.training.initial_weights import InitialWeights
 from glassformer.training.later_rows import with_drift
 from glassformer.training.loop import Observer, Silent, Trainer
@@ -46,7 +44,7 @@ from glassformer.training.report import training_page
 from glassformer.training.snapshots import Snapshots
 from glassformer.training.threads import fitting_threads
 from glassformer.training.time_plan import plan_time
-from glassformer.training.unfinished import content_of_readers, run_to_end, versions, work_in
+from glassformer.training.unfinished import content_of_readers, made_now, run_to_end, work_in
 from glassformer.training.unlike import learn_seen
 
 _MANY_UNKNOWN = 0.25  # of the training tokens
@@ -202,7 +200,8 @@ def _trained(prepared: Prepared, kept: Kept, clock: float, observer: Observer, *
         learned = learn_readers(prepared, way.lessons, observer)
     prepared, planned = plan_time(prepared, learned, clock, observer)
     prepared, pretraining = pretrain_on_own_texts(prepared, observer)
-    trainer = _trainer(prepared, learned, observer)
+    weighed = {} if learned is None or prepared.splits.validation is None else learned.weighed
+    trainer = trainer_of(prepared, observer, list(weighed.values()))
     crossed = _crossed(prepared, learned, trainer, kept, way.gain, begun=begun)
     if kept.watch is not None:
         trainer.observer = kept.watch(trainer.observer)
@@ -267,18 +266,6 @@ def _of_unknown(train: TokenStore, *, learned: bool) -> str | None:
     return (
         f"warning: {unknown:.0%} of the training tokens are not in the vocabulary that the weights came with and "
         "are read as unknown; other weights, or none, may suit these texts better"
-    )
-
-
-def _trainer(prepared: Prepared, learned: LearnedReaders | None, observer: Observer) -> Trainer[nn.Module]:
-    held_out = {} if learned is None or prepared.splits.validation is None else learned.weighed
-    return Trainer(
-        prepared.model,
-        prepared.task(list(held_out.values())),
-        prepared.training,
-        checkpoint=None if prepared.work is None else prepared.work / STATE_FILE,
-        observer=observer,
-        processes=prepared.processes,
     )
 
 
@@ -367,9 +354,7 @@ def finished_model(
         init=None if init is None else init.record,
         new_words=() if init is None else init.new_words,
         recipe=recipe.model_dump(mode="json"),
-        versions=versions(),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        training_seconds=round(seconds + pretraining.get("seconds", 0), 2),
+        **made_now(seconds + pretraining.get("seconds", 0)),
     )
     return TrainedModel(
         config=config,

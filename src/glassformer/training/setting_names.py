@@ -1,7 +1,5 @@
 """What is said of settings that cannot be: which one a user may have meant, and why a value is refused."""
 
-from __future__ import annotations
-
 import difflib
 import math
 import tomllib

@@ -1,7 +1,5 @@
 """Take snapshots of a transformer while it is trained, for the time-lapse of `tracing/time_lapse.py`."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace
@@ -157,18 +155,18 @@ def _chosen(table: Table, lengths: IntArray) -> list[int]:
     """Choose rows of a length that fits, of each label in turn, no text twice."""
     texts = table.frame["text"].to_list()
     labels = _labels(table)
+
+    def misfit(length: int) -> int:
+        return max(0, length - _LONGEST, _SHORTEST - length)
+
     rows, found, times = _spread(len(texts), _CANDIDATES), list[int](), Counter[tuple[str, ...]]()
     for _ in range(_TEXTS):
         rows = [row for row in rows if all(texts[row] != texts[other] for other in found)]
         if not rows:
             break
-        found.append(min(rows, key=lambda row: (times[labels[row]], _misfit(int(lengths[row])), row)))
+        found.append(min(rows, key=lambda row: (times[labels[row]], misfit(int(lengths[row])), row)))
         times[labels[found[-1]]] += 1
     return found
-
-
-def _misfit(length: int) -> int:
-    return max(0, length - _LONGEST, _SHORTEST - length)
 
 
 def _labels(table: Table) -> list[tuple[str, ...]]:

@@ -1,7 +1,5 @@
 """How many threads a run computes with: one for small steps, which more threads make slower."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from glassformer.data.arrays import IntArray
 from glassformer.data.checksums import add_sum, is_changed
@@ -48,15 +48,13 @@ _ROWS_TO_ANSWER = 200
 _BYTES_TO_READ = 500_000
 
 
-class TimePlan(BaseModel):
+class TimePlan(BaseModel, frozen=True, extra="forbid"):
     """What a run does with its time.
 
     Attributes:
         settings: the settings that replace those of the recipe, by dotted name. Empty: the recipe as it is.
         said: what the run does, and what it would do with more time, in words.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     settings: dict[str, Any]
     seconds: float
@@ -175,7 +173,7 @@ class Situation:
 
 def decide(now: Situation) -> TimePlan:
     """Choose the most that fits into the time: see the table of docs/how-to/minutes.md."""
-    begins = f"time: {counted_minutes(now.minutes)}. "
+    begins = f"time: {now.minutes:g} minute{'' if now.minutes == 1 else 's'}. "
     if now.beside is not None:
         begins += f"{capital(' and '.join(map(named, now.readers)))} took {about(now.beside)}. "
     if now.pace.seconds() > now.left:
@@ -228,10 +226,6 @@ def _less(now: Situation, begins: str) -> TimePlan:
     if steps < fewest:
         what += f". It never gets fewer, so the run takes about {about(seconds)}"
     return TimePlan(settings={"training.max_steps": chosen}, seconds=seconds, said=f"{begins}{what}. {whole}")
-
-
-def counted_minutes(minutes: float) -> str:
-    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
 
 
 # What the parts of a run take on this machine. Some steps are taken, and their weights are thrown away.

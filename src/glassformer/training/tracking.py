@@ -110,8 +110,21 @@ class RunOfMlflow:
         Raises:
             GlassformerError: the tracker did not take it.
         """
+        from glassformer.prediction.on_mlflow import log_model
+
+        config, mlflow = trained.config, self._mlflow
         with self.taking():
-            self._write(trained)
+            learned = {name: config.data[name] for name in ("source", "rows", "validation_rows")}
+            mlflow.log_params(_flat({**config.recipe, "data": learned}))
+            mlflow.set_tag("glassformer", __version__)
+            for row in trained.metrics["history"]:  # also of a run that was resumed
+                if row["epoch"] not in self._written:
+                    self._write_epoch(row)
+            figures = _flat({**said_of(trained).figures(trained), "training_seconds": config.training_seconds})
+            mlflow.log_metrics({name: value for name, value in figures.items() if type(value) in (int, float)})
+            if (self._out / REPORT_FILE).is_file():
+                mlflow.log_artifact(str(self._out / REPORT_FILE))
+            log_model(self._out)
         return f"{self._where} has it as run {self._number}"
 
     @contextmanager
@@ -123,22 +136,6 @@ class RunOfMlflow:
             raise GlassformerError(
                 f"{self._out} is complete, but {self._where} did not take it: {words_of(error)}"
             ) from error
-
-    def _write(self, trained: TrainedModel) -> None:
-        from glassformer.prediction.on_mlflow import log_model
-
-        config, mlflow = trained.config, self._mlflow
-        learned = {name: config.data[name] for name in ("source", "rows", "validation_rows")}
-        mlflow.log_params(_flat({**config.recipe, "data": learned}))
-        mlflow.set_tag("glassformer", __version__)
-        for row in trained.metrics["history"]:  # also of a run that was resumed
-            if row["epoch"] not in self._written:
-                self._write_epoch(row)
-        figures = _flat({**said_of(trained).figures(trained), "training_seconds": config.training_seconds})
-        mlflow.log_metrics({name: value for name, value in figures.items() if type(value) in (int, float)})
-        if (self._out / REPORT_FILE).is_file():
-            mlflow.log_artifact(str(self._out / REPORT_FILE))
-        log_model(self._out)
 
     def _write_epoch(self, row: Mapping[str, float]) -> None:
         epoch = int(row["epoch"])

@@ -1,7 +1,5 @@
 """The settings of training (recipe section `[training]`)."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, model_validator

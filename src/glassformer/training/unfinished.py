@@ -1,12 +1,11 @@
 """The work folder of an unfinished run: its identity, its vocabulary, its encoded texts, answers and checkpoint."""
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -279,6 +278,12 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "numpy": np.__version__,
     }
+
+
+def made_now(seconds: float) -> dict[str, Any]:
+    """Return what every model folder says of its making, which took so long."""
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"versions": versions(), "created": created, "training_seconds": round(seconds, 2)}
 
 
 def run_to_end(trainer: Trainer[Any], out: Path | None, *, resume: bool, save: Callable[[], Made]) -> Made:

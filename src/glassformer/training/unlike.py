@@ -1,7 +1,5 @@
 """Learn the words and word pairs of the training texts, and when a text is called unlike them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from zlib import crc32

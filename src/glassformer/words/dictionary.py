@@ -5,8 +5,6 @@ described in its manual pages wndb(5WN), cntlist(5WN) and morphy(7WN). `index.no
 byte offsets into `data.noun`. There each sense has one line with its words and its gloss (definition and examples).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

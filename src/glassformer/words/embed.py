@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from glassformer.data.arrays import IntArray
+from glassformer.data.arrays import IntArray, unit
 from glassformer.data.tokenizers import UNKNOWN_ID, TextTokenizer
 from glassformer.words.dictionary import Dictionary
-from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, Vectors, fit_map, unit
+from glassformer.words.embedding_map import FEWEST_WORDS, MOST_WORDS, EmbeddingMap, Vectors, fit_map
 
 
 @dataclass(frozen=True, kw_only=True)

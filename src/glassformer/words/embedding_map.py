@@ -1,7 +1,5 @@
 """A linear map from the context vector of a definition to an embedding, fitted on words that the model knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from glassformer.data.arrays import DoubleArray
+from glassformer.data.arrays import DoubleArray, unit
 
 Vectors = DoubleArray
 FEWEST_WORDS = 50
@@ -93,9 +91,3 @@ def fit_map(contexts: Vectors, embeddings: Vectors, averages: Vectors, definitio
 def cosines(ours: Vectors, theirs: Vectors) -> Vectors:
     """Return the cosine of each pair of rows. A single vector is compared with all rows. A zero vector gives 0."""
     return (unit(ours) * unit(theirs)).sum(axis=-1)
-
-
-def unit(vectors: Vectors) -> Vectors:
-    """Scale each row (…, d_model) to length 1. Zeros stay zeros."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return vectors / np.where(lengths == 0, 1.0, lengths)

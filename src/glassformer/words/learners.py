@@ -1,7 +1,5 @@
 """Load, read and enlarge the models that can learn words: classifiers and language models."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -31,8 +29,8 @@ from glassformer.prediction.model_folder import (
     TrainedModel,
     load_model,
 )
+from glassformer.prediction.nearest import unit_vectors
 from glassformer.prediction.scoring import window_means
-from glassformer.prediction.vectors import unit_vectors
 from glassformer.words.embedding_map import Vectors
 
 Learner = TypeVar("Learner", bound=TrainedModel | TrainedLanguageModel)

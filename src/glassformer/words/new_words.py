@@ -1,7 +1,5 @@
 """Teach a trained model words from their definitions, as a new model. The old model does not change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 Most read texts of a fixed length without a start token.
 """
 
-from __future__ import annotations
-
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor

@@ -4,8 +4,6 @@ Changed in both without a change of meaning: sentences come in batches (a batch 
 logits before the last softmax.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal
 
@@ -27,7 +25,8 @@ class BuiDangRowsConfig(DesignConfig):
     n_heads: Width = 2
 
     def in_words(self) -> str:
-        return f"Bui & Dang by rows, hidden {self.hidden}, {how_many(self.n_heads, 'head')}"
+        kind = self.design.removeprefix("bui-dang-")
+        return f"Bui & Dang by {kind}, hidden {self.hidden}, {how_many(self.n_heads, 'head')}"
 
 
 class BuiDangRows(nn.Module):
@@ -107,15 +106,9 @@ def _heads(n_heads: int, n_rows: int, n_columns: int) -> nn.ParameterList:
     return nn.ParameterList(_xavier(n_rows, n_columns) for _ in range(n_heads))
 
 
-class BuiDangColumnsConfig(DesignConfig):
-    design: Literal["bui-dang-columns"] = "bui-dang-columns"
-    max_seq_len: Window = 11
-    """T = 10 words and the start token, which is dropped."""
+class BuiDangColumnsConfig(BuiDangRowsConfig):
+    design: Literal["bui-dang-columns"] = "bui-dang-columns"  # type: ignore[assignment]
     hidden: Width = 64
-    n_heads: Width = 2
-
-    def in_words(self) -> str:
-        return f"Bui & Dang by columns, hidden {self.hidden}, {how_many(self.n_heads, 'head')}"
 
 
 class BuiDangColumns(nn.Module):

@@ -18,8 +18,6 @@ Changed:
 - The start token replaces the notebook's [CLS].
 """
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 import torch.nn.functional as F

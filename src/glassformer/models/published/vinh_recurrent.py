@@ -6,8 +6,6 @@ The slides show drawings without code; this is the usual form. Rows are packed, 
 directions, the two last states are concatenated.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import torch

@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
 from glassformer import __version__
-from glassformer.data.arrays import Array, FloatArray, IntArray
+from glassformer.data.arrays import Array, FloatArray, IntArray, unit
 from glassformer.data.checksums import load_arrays, save_arrays
 from glassformer.data.documents import Documents
 from glassformer.data.wording import counted
@@ -215,7 +215,7 @@ def factorised(information: sparse.csr_matrix, dims: int, seed: int, *, shrink: 
     left, values, _ = randomized_svd(information, dims, n_oversamples=_MORE_DIMS, n_iter=_ROUNDS, random_state=seed)
     if shrink:
         values -= values[-1]
-    return _of_length_1((left * values**_OF_SINGULAR_VALUES).astype(np.float32))
+    return unit((left * values**_OF_SINGULAR_VALUES).astype(np.float32))
 
 
 def _continued(base: Body, stream: Stream, vectors: FloatArray) -> tuple[tuple[str, ...], FloatArray, FloatArray]:
@@ -234,7 +234,7 @@ def _continued(base: Body, stream: Stream, vectors: FloatArray) -> tuple[tuple[s
     places[~known] = np.arange(size, size + np.count_nonzero(~known))
     new = np.zeros((size + np.count_nonzero(~known), base.dims), np.float32)
     new[:size] = base.vectors
-    new[places] = _of_length_1(counts[:, None] * (vectors @ (left @ right)) + _OCCURRENCES * before)
+    new[places] = unit(counts[:, None] * (vectors @ (left @ right)) + _OCCURRENCES * before)
     shares = np.zeros(len(new), np.float32)
     shares[:size] = base.shares * _WORDS
     shares[places] += counts
@@ -277,11 +277,6 @@ def _ridge(matrix: sparse.csr_matrix, targets: FloatArray) -> FloatArray:
         before, length = length, np.square(rest).sum(axis=0)
         direction = rest + length / np.maximum(before, tiny) * direction
     return found
-
-
-def _of_length_1(vectors: FloatArray) -> FloatArray:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / np.maximum(lengths, np.finfo(np.float32).tiny)
 
 
 def _keep_stream(work: Path | None, stream: Stream) -> Stream:

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from safetensors.numpy import save_file
 
-from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays
+from glassformer.data.arrays import Array, FloatArray, IntArray, check_is_file, read_arrays, unit
 from glassformer.data.checksums import check_sums
 from glassformer.data.json_files import as_record, read_bounded, read_json
 from glassformer.errors import GlassformerError, UsageError
@@ -225,12 +225,10 @@ class Body(Lexicon):
                 raise GlassformerError(
                     f"{folder / VECTORS_FILE}: {name} holds something else than numbers from 0 on; the file is damaged"
                 )
-        vectors = unpacked(tensors["words"], card.dims)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return cls(
             words=words,
             shares=tensors["shares"].astype(np.float32),
-            vectors=vectors / np.maximum(lengths, np.finfo(np.float32).tiny),
+            vectors=unit(unpacked(tensors["words"], card.dims)),
             pieces=pieces,
             piece_vectors=unpacked(tensors["pieces"], card.dims) * tensors["piece_scales"][:, None].astype(np.float32),
             card=card,

@@ -21,7 +21,7 @@ from glassformer.evaluation.result import Calibration, ClassCurve, ClassThreshol
 from glassformer.evaluation.review import BY_CLASS
 from glassformer.evaluation.verdict import how_far_off, interval, share, signed, where_worse
 from glassformer.evaluation.weak_spots import WorstError
-from glassformer.explanation.page import MARKED_STYLE, marked
+from glassformer.explanation.page import marked
 from glassformer.explanation.shares import pieces_of
 from glassformer.targets.costs import in_words
 from glassformer.targets.labels.evaluation_levels import level_by_level
@@ -126,7 +126,6 @@ def shown(evaluation: LabelEvaluation) -> dict[str, Any]:
         "names_of": lambda labels: ", ".join(labels) or "no label",
         "errors_explained": sum(error.reasons is not None for error in evaluation.worst_errors),
         "marked_words": _marked_words,
-        "marked_style": MARKED_STYLE,
     }
     if evaluation.ranks:
         shown["distances_head"], shown["distances"] = _distances(evaluation.ranks)

@@ -88,7 +88,7 @@ class CostFigures(Record):
 
 
 class DoubtfulLabel(DoubtedLabel):
-    """A held-out row of training whose label is probably wrong."""
+    """A held-out row of training whose label is doubtful."""
 
     text: str | None
 

@@ -163,7 +163,7 @@ class NumberTruth(Truth):
         )
 
     def agreement_in_words(self, check: LabelCheck) -> str:
-        return f"Without numbers that are probably wrong, R² of the answers is {figure(check.agreement)}."
+        return f"Without doubtful numbers, R² of the answers is {figure(check.agreement)}."
 
     def figures(self, check: LabelCheck) -> dict[str, float | None]:
         return {"r2": round(check.agreement, 4)}
